@@ -18,7 +18,20 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference, second minus first, its interval, its p-value, and the methods that they are from."""
+    """A difference of two models, second minus first, and how sure it is.
+
+    Attributes
+    ----------
+    difference : float
+        The mean of the second model minus that of the first: of scores larger is better for the second, of losses
+        smaller.
+    interval : Interval
+        Confidence interval of the difference; its ends are nan where a single split tells no spread.
+    p_value : float
+        Two-sided probability of a difference at least as large where there is none; nan where the interval is.
+    method : str
+        The methods that both are from.
+    """
 
     difference: float
     interval: Interval
@@ -32,12 +45,14 @@ class Comparison:
 
     Attributes
     ----------
-    first, second : the results of both.
+    first, second : Result
+        Folds, scores and predictions of each model; neither is fitted to all samples.
     scores : Difference
-        Of the scores of the folds.
+        Of the scores of the folds, larger is better.
     rows : Difference or None
-        Of the losses of rows out of fold, smaller is better; None where the score is no mean over rows.
-    words : what was found, in a sentence.
+        Of the losses of samples out of fold, smaller is better; None where the score is no mean over samples.
+    words : str
+        What was found, in a sentence.
     """
 
     first: Result
@@ -65,26 +80,28 @@ def compare(
 
     Parameters
     ----------
-    first : estimator, pipeline or Candidate
+    first : estimator, Pipeline or Candidate
         The first model. Hyper-parameters of a candidate are chosen within each split.
-    second : estimator, pipeline or Candidate
+    second : estimator, Pipeline or Candidate
         The second model.
-    X : array-like of shape (n_samples, n_features), or frame
-        The samples.
-    y : array-like of shape (n_samples,)
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        The samples, in memory.
+    y : array-like of shape (n_samples,) or, of regressors, (n_samples, n_targets)
         The targets.
     cv : "auto", "loo", "hold-out", int, Protocol, cross-validation generator or an iterable, default="auto"
         The splits; "auto" is leave-one-out below 20 samples, ten folds below 100, five above, and one split of a fifth
-        above 100 000; with `time` five periods. Repeated folds give the sharpest answer, for example
-        ``repeated(k_fold(X, 10), 10)``.
+        above 100 000; with `groups` five folds, with `time` five periods. Repeated folds give the sharpest answer, for
+        example ``repeated(k_fold(X, 10), 10)``.
     scoring : str, callable or None, default=None
-        scikit-learn's name of a score, or a scorer; None is the estimator's own score.
+        scikit-learn's name of a score, or a scorer; larger is better. None is accuracy for classifiers and R2 for
+        regressors.
     groups : array-like of shape (n_samples,), default=None
-        Samples of one group are never on both sides. None for none.
+        Samples of one group are never on both sides, unless `cv` has the splits themselves. None for none.
     time : array-like of shape (n_samples,), default=None
-        What is tested comes after what trains. None for no order.
+        Anything that can be sorted: with "auto" and a number in `cv`, what is tested comes after what trains. None for
+        no order.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples, in fits and scores. None for ones.
+        Weights of the samples, in fits and scores that know weights. None for ones.
     level : float, default=0.95
         Probability with which the interval of the difference covers.
     random_state : int, default=0
@@ -95,8 +112,16 @@ def compare(
     Comparison
         The scores of both on every split, and their difference with its interval and p-value.
 
+    Raises
+    ------
+    ValueError
+        Where a fit or a score of one of the two fails, or one predicts classes and the other numbers.
+
     Notes
     -----
+    Each model is fitted once a split, with what its hyper-parameters take; nothing is fitted to all samples. A single
+    split tells no spread: interval and p-value of the scores are nan then.
+
     Scores of folds are not independent, since training rows overlap: the variance of their mean is taken as that of a
     fold times (1/k + tested / trained) (Nadeau and Bengio 2003). For classes the mistakes that only one of the two
     makes are counted, with the exact binomial p-value of McNemar; for other losses the pairs of rows, or the groups,

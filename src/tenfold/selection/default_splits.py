@@ -29,17 +29,22 @@ def splits_for(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,), default=None
-        Their targets; classes (not numbers) are stratified. None where there are none.
-    cv : "auto", "loo", "hold-out", int, cross-validation generator or an iterable, default="auto"
-        "auto" is leave-one-out below 20 samples, ten folds below 100, five above, and one split of a fifth above 100
-        000; with `time` five periods. Else a number of folds, a splitter, or pairs of training and test indices.
+        Their targets; classes have equal shares in all parts. Text, truth values and whole numbers are classes, these
+        where there are at most 50 of them, each met more than twice on the average. None where there are no targets.
+    cv : "auto", "loo", "hold-out", int, Protocol, cross-validation generator or an iterable, default="auto"
+        "auto" is leave-one-out below 20 samples, ten folds below 100, five above, and one split above 100 000; with
+        `groups` it is five folds, with `time` five periods. "loo" leaves out each sample alone, "hold-out" is one
+        random split of which a fifth tests. Else a number of folds, or of periods with `time`; a splitter of
+        scikit-learn; pairs of training and test indices; or a `Protocol`, which is returned as it is.
     groups : array-like of shape (n_samples,), default=None
-        Samples of one group are never on both sides. None for none.
+        Samples of one group are never on both sides; a splitter of scikit-learn is given them, and does with them what
+        it does; pairs and a `Protocol` are taken as they are. None for none.
     time : array-like of shape (n_samples,), default=None
-        What is tested comes after what trains. None for no order.
+        Anything that can be sorted. With "auto" and a number, what is tested comes after what trains; any other `cv` is
+        taken as it is. None for no order.
     random_state : int, default=0
         Seed of the draw.
 
@@ -47,6 +52,16 @@ def splits_for(
     -------
     Protocol
         The splits, with a sentence that says what they are.
+
+    Raises
+    ------
+    ValueError
+        Where `cv` is another word, a `Protocol` of another number of samples, a splitter that gives no split, or "loo"
+        with `groups`; and where there are too few samples, groups or times to split.
+
+    Notes
+    -----
+    Nothing is fitted. Every split holds the indices of all its samples: n of them a fold, n^2 in leave-one-out.
 
     Examples
     --------

@@ -27,13 +27,33 @@ Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 class Candidate:
     """A model to be compared with others.
 
-    Attributes
+    Parameters
     ----------
-    name : what it is called.
-    model : an estimator or a Pipeline; it may choose hyper-parameters by itself.
-    grid : parameters to choose from, as for GridSearchCV; None where there are none.
-    keep : whether it is never given up, and nobody is given up for it, as a baseline that others are compared with.
-    refit : whether it is fitted to all rows in the end, where candidates are; else its scores are all that is wanted.
+    name : str
+        What it is called; every candidate of a comparison has a name of its own.
+    model : estimator or Pipeline
+        What is fitted, never itself but clones of it. A class that ends in CV chooses hyper-parameters by itself.
+    grid : dict of str to sequence, or list of dicts, default=None
+        Values to choose from, by the names of parameters, ``step__parameter`` for those of a step: all combinations of
+        a dict are compared, those of several dicts one after the other. None where there is nothing to choose.
+    keep : bool, default=False
+        Whether it is a baseline that others are compared with: it is never given up, and nobody is given up for it.
+    refit : bool, default=True
+        Whether it is fitted to all samples in the end, where the other candidates are. Else its scores are all that is
+        wanted: it is never given up, and nobody is given up for it.
+
+    Notes
+    -----
+    Nothing is fitted, copied or checked before `nested`, `compare` or `learning_curve` runs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tenfold import Lasso
+    >>> from tenfold.selection import Candidate, nested
+    >>> lasso = Candidate("lasso", Lasso(), {"alpha": [0.1, 1.0, 10.0]})
+    >>> nested([lasso], *load_diabetes(return_X_y=True))["lasso"].params
+    {'alpha': 0.1}
     """
 
     name: str

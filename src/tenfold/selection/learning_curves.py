@@ -25,9 +25,14 @@ class LearningCurve:
 
     Attributes
     ----------
-    sizes : (s,) the mean number of training rows.
-    train_scores, test_scores : (s, k) on the training rows themselves and on those that were left out, by split.
-    words : how they came about.
+    sizes : ndarray of shape (n_sizes,)
+        Numbers of training samples, the mean over the splits.
+    train_scores : ndarray of shape (n_sizes, n_splits)
+        Scores on the training samples themselves, larger is better.
+    test_scores : ndarray of shape (n_sizes, n_splits)
+        Scores on the samples that were left out.
+    words : str
+        How they came about: the score, and the splits.
     """
 
     sizes: Floats
@@ -51,17 +56,52 @@ def learning_curve(
 ) -> LearningCurve:
     """Scores of a model that is trained on more and more of the training rows, tested on the same rows.
 
-    Hyper-parameters are chosen anew for each number of rows, as in `nested`. The smaller sets are parts of the larger
-    ones; with `time` they are the latest rows. Where more rows would help, the curve of the tested rows still rises;
-    where it lies far below that of the training rows, a simpler model may.
+    Hyper-parameters are chosen anew for each number of samples, within these samples alone. The smaller sets are parts
+    of the larger ones: samples are added at random, of classes in turn by their shares, group after group, or with
+    `time` from the latest back. Where more samples would help, the curve of the tested samples still rises; where it
+    lies far below that of the training samples, a simpler model may.
 
     Parameters
     ----------
-    model : an estimator, a pipeline, or a `Candidate`
-    X, y, scoring, groups, time, sample_weight, random_state : as in `nested`.
-    sizes : array-like, default=(0.1, 0.2, 0.4, 0.7, 1.0)
-        Shares of the training rows.
-    cv : as in `splits_for`, default="auto"
+    model : estimator, Pipeline or Candidate
+        What is fitted. A class that ends in CV, and a candidate with a grid, choose hyper-parameters.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        The samples, in memory.
+    y : array-like of shape (n_samples,) or, of regressors, (n_samples, n_targets)
+        The targets.
+    sizes : array-like of shape (n_sizes,), default=(0.1, 0.2, 0.4, 0.7, 1.0)
+        Shares of the training samples of each split, above 0 and at most 1; two samples are taken at least.
+    cv : "auto", "loo", "hold-out", int, Protocol, cross-validation generator or an iterable, default="auto"
+        The splits; "auto" is leave-one-out below 20 samples, ten folds below 100, five above, and one split of a fifth
+        above 100 000; with `groups` five folds, with `time` five periods. Else a number of folds or periods, a
+        splitter, or pairs of training and test indices.
+    scoring : str, callable or None, default=None
+        scikit-learn's name of a score, or a scorer; larger is better. None is accuracy for classifiers and R2 for
+        regressors.
+    groups : array-like of shape (n_samples,), default=None
+        Samples of one group are never on both sides, unless `cv` has the splits themselves. None for none.
+    time : array-like of shape (n_samples,), default=None
+        Anything that can be sorted: with "auto" and a number in `cv`, what is tested comes after what trains. None for
+        no order.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples, in fits and scores that know weights. None for ones.
+    random_state : int, default=0
+        Seed of the splits, of the order in which samples are added, and of estimators that have none.
+
+    Returns
+    -------
+    LearningCurve
+        Numbers of training samples, and the scores of every split for each of them.
+
+    Raises
+    ------
+    ValueError
+        Where a size is not above 0 and at most 1. What a fit or a score raises is raised, too.
+
+    Notes
+    -----
+    One fit for each size and split, with what the choice of hyper-parameters takes: by at most five inner folds, or by
+    the exact protocol of the class where that is honest (`shortcut`).
 
     Examples
     --------
@@ -142,10 +182,16 @@ class SplitStability:
 
     Attributes
     ----------
-    scores : (times,) of independent random splits.
-    mean, spread : their mean and standard deviation: what a single split may be off by.
-    interval : of the mean.
-    result : everything about the splits.
+    scores : ndarray of shape (times,)
+        Scores of independent random splits, larger is better.
+    mean : float
+        Their mean.
+    spread : float
+        Their standard deviation (n - 1): what a single split may be off by.
+    interval : Interval
+        For the score on new samples, of level 0.95, by the corrected resampled t (Nadeau and Bengio 2003).
+    result : Result
+        Every split: predictions, hyper-parameters, seconds, warnings.
     """
 
     scores: Floats
@@ -170,6 +216,42 @@ def split_stability(
     """The spread of the score of a model over repeated random splits.
 
     One split may over- or underestimate a model (Cookbook, section 6.2; Seeger, section 10.1.2): this is by how much.
+
+    Parameters
+    ----------
+    model : estimator, Pipeline or Candidate
+        What is fitted. A class that ends in CV, and a candidate with a grid, choose hyper-parameters within each split.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        The samples, in memory.
+    y : array-like of shape (n_samples,) or, of regressors, (n_samples, n_targets)
+        The targets; classes of a classifier have equal shares on both sides, as nearly as can be.
+    times : int, default=20
+        Number of splits, two at least.
+    test : float, default=0.2
+        Share of the samples, or of the groups, that test.
+    scoring : str, callable or None, default=None
+        scikit-learn's name of a score, or a scorer; larger is better. None is accuracy for classifiers and R2 for
+        regressors.
+    groups : array-like of shape (n_samples,), default=None
+        Samples of one group are never on both sides; shares of classes are left to chance then. None for none.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples, in fits and scores that know weights. None for ones.
+    random_state : int, default=0
+        Seed of the first split, the next integers are those of the others; and of estimators that have none.
+
+    Returns
+    -------
+    SplitStability
+        The scores, their mean and spread, and everything about the splits.
+
+    Raises
+    ------
+    ValueError
+        Where `times` is below two, or the model cannot be fitted or scored on some split.
+
+    Notes
+    -----
+    `times` fits, with what the choice of hyper-parameters takes; nothing is fitted to all samples.
 
     Examples
     --------

@@ -37,12 +37,25 @@ class Event:
 
     Attributes
     ----------
-    kind : "started", "fold" or "finished".
-    result : the candidate so far.
-    number, count : of the candidate among those given, from 1, and of all candidates.
-    fold, folds : outer folds that are done, and all.
-    seconds : since the begin of everything.
-    best : the best candidate so far, compared on the same folds, or None.
+    kind : {"started", "fold", "finished"}
+        What happened.
+    result : Result
+        The candidate so far.
+    number : int
+        Number of the candidate among those given, from 1.
+    count : int
+        Number of all candidates.
+    fold : int
+        Number of its outer folds that are done.
+    folds : int
+        Number of all outer folds.
+    seconds : float
+        Since the first event was asked for.
+    best : Result or None
+        The best candidate so far, compared on the same folds, baselines (`Candidate.keep`) left out; None before the
+        first fold.
+    name : str
+        The name of the candidate.
     """
 
     kind: Kind
@@ -87,35 +100,71 @@ def nested(
 
     Parameters
     ----------
-    candidates : list of Candidate, of (name, model) or (name, model, grid), or a dict of models by name
-    X, y : the rows, in memory (arrays, sparse, frames), and their targets.
-    outer : int, "auto", "loo", "hold-out", splitter, pairs or Protocol, default=5
-        As `cv` of `splits_for`.
+    candidates : list of Candidate, of (name, model) or of (name, model, grid), or dict of str to model
+        What is compared: all classifiers, or all regressors, each with a name of its own. A grid is a dict of lists of
+        values by the names of parameters, or a list of such dicts.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        The samples, in memory.
+    y : array-like of shape (n_samples,) or, of regressors, (n_samples, n_targets)
+        The targets.
+    outer : int, "auto", "loo", "hold-out", Protocol, cross-validation generator or an iterable, default=5
+        The outer splits: a number of folds, or of periods with `time`; "loo" leaves out each sample alone; "hold-out"
+        is one random split of which a fifth tests; "auto" is leave-one-out below 20 samples, ten folds below 100, five
+        above, and one split above 100 000, with `groups` five folds, with `time` five periods. Else a splitter of
+        scikit-learn, or pairs of training and test indices.
     scoring : str, callable or None, default=None
-        As in scikit-learn; None is accuracy for classifiers and R2 for regressors.
-    groups, time : as in `splits_for`.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of rows in fits and scores.
-    time_limit, per_model_limit : float, default=None
-        Seconds for all, and for each candidate. Where all have a limit, costs are estimated by fits to small samples,
-        the cheapest run first, and what cannot finish is not started before the others are done.
+        scikit-learn's name of a score, or a scorer; larger is better. None is accuracy for classifiers and R2 for
+        regressors.
+    groups : array-like of shape (n_samples,), default=None
+        Samples of one group are never on both sides, unless `outer` has the splits themselves. None for none.
+    time : array-like of shape (n_samples,), default=None
+        Anything that can be sorted: with "auto" and a number in `outer`, what is tested comes after what trains. None
+        for no order.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples, in fits and scores that know weights. None for ones.
+    time_limit : float, default=None
+        Seconds for all. Costs are then estimated by fits to small samples, the cheapest candidates run first, and what
+        cannot finish is not started before the others are done. None for no limit.
+    per_model_limit : float, default=None
+        Seconds for each candidate. None for no limit.
     callback : callable, default=None
-        Called with an `Event`; a true answer ends everything.
+        Called with each `Event`; a true answer ends everything, as Ctrl-C does. None for nobody.
     random_state : int, default=0
-        The seed of splits, and of every estimator that has none.
-    n_jobs : int, default=1
-        Processes that outer folds of a candidate are computed in; the result does not depend on it.
+        Seed of the splits, and of every estimator that has none.
+    n_jobs : int or None, default=1
+        Processes, each for a candidate, that work on one outer fold at a time; -1 for one a core, None for what joblib
+        is set to, else 1. The result depends on it only where time is limited.
     refit : bool, default=True
-        Whether each candidate is fitted to all rows.
+        Whether candidates are fitted to all samples in the end.
     abandon : bool, default=True
-        Whether candidates that are worse than the best by more than 3 standard errors are given up (`hopeless`).
+        Whether candidates are given up that are worse than the best on the same samples by more than chance explains:
+        when the mean of the paired differences exceeds its standard error so far that Student's t has a probability
+        below 0.00135 (three standard deviations of a normal). Losses of 20 samples at least are compared; scores that
+        are no means over samples fold by fold, after three folds or more.
 
     Returns
     -------
     Nested
+        The result of every candidate in the order in which they were given; ``found[name]``, `ranking` and `best`.
+
+    Raises
+    ------
+    TypeError
+        Where X is a table in files: load it, or split the files.
+    ValueError
+        Where there are no candidates, two have the same name, some predict classes and some numbers, or X, y and the
+        rest have different lengths. A candidate that fails raises nothing: its result says why.
 
     Notes
     -----
+    With k outer folds, a candidate with m settings takes (k - 1) m + 1 fits a fold and k m + 1 for all samples. One
+    that chooses by its own exact protocol takes one fit each, and so does one with nothing to choose. Steps of
+    pipelines that candidates of one process have in common are fitted once a fold, as long as what is kept fits into
+    1 GiB.
+
+    A fit that is out of time is ended at once in the main thread of a process; in other threads, and on systems without
+    timers, when it is over, unless the estimator has a `time_limit` of its own, which is set to what is left.
+
     Without limits and interruption the result is a function of the arguments, bit for bit. Cookbook, section 6.2;
     Seeger, section 10.2.1.
 
@@ -166,7 +215,75 @@ def nested_events(
     refit: bool = True,
     abandon: bool = True,
 ) -> Iterator[Event]:
-    """The same as `nested`, event by event: whoever stops asking keeps what was there.
+    """Tune and evaluate candidates by nested cross-validation, event by event.
+
+    The arguments and the results are those of `nested`; whoever stops asking for events keeps what the last of each
+    candidate has as its `result`. Arguments are checked at once, fits begin with the first event that is asked for, and
+    the time of `time_limit` runs from the call on.
+
+    Parameters
+    ----------
+    candidates : list of Candidate, of (name, model) or of (name, model, grid), or dict of str to model
+        What is compared: all classifiers, or all regressors, each with a name of its own. A grid is a dict of lists of
+        values by the names of parameters, or a list of such dicts.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        The samples, in memory.
+    y : array-like of shape (n_samples,) or, of regressors, (n_samples, n_targets)
+        The targets.
+    outer : int, "auto", "loo", "hold-out", Protocol, cross-validation generator or an iterable, default=5
+        The outer splits: a number of folds, or of periods with `time`; "loo" leaves out each sample alone; "hold-out"
+        is one random split of which a fifth tests; "auto" is leave-one-out below 20 samples, ten folds below 100, five
+        above, and one split above 100 000, with `groups` five folds, with `time` five periods. Else a splitter of
+        scikit-learn, or pairs of training and test indices.
+    scoring : str, callable or None, default=None
+        scikit-learn's name of a score, or a scorer; larger is better. None is accuracy for classifiers and R2 for
+        regressors.
+    groups : array-like of shape (n_samples,), default=None
+        Samples of one group are never on both sides, unless `outer` has the splits themselves. None for none.
+    time : array-like of shape (n_samples,), default=None
+        Anything that can be sorted: with "auto" and a number in `outer`, what is tested comes after what trains. None
+        for no order.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples, in fits and scores that know weights. None for ones.
+    time_limit : float, default=None
+        Seconds for all. Costs are then estimated by fits to small samples, the cheapest candidates run first, and what
+        cannot finish is not started before the others are done. None for no limit.
+    per_model_limit : float, default=None
+        Seconds for each candidate. None for no limit.
+    random_state : int, default=0
+        Seed of the splits, and of every estimator that has none.
+    n_jobs : int or None, default=1
+        Processes, each for a candidate, that work on one outer fold at a time; -1 for one a core, None for what joblib
+        is set to, else 1. The result depends on it only where time is limited.
+    refit : bool, default=True
+        Whether candidates are fitted to all samples in the end.
+    abandon : bool, default=True
+        Whether candidates are given up that are worse than the best on the same samples by more than chance explains:
+        when the mean of the paired differences exceeds its standard error so far that Student's t has a probability
+        below 0.00135 (three standard deviations of a normal). Losses of 20 samples at least are compared; scores that
+        are no means over samples fold by fold, after three folds or more.
+
+    Returns
+    -------
+    iterator of Event
+        For each candidate "started", "fold" after each of its outer folds, and "finished" with its last result; all
+        candidates meet one fold before any meets the next. One that there is no time to start is "finished" alone; one
+        that was ended, and is fitted to all samples after all, is "finished" once more.
+
+    Raises
+    ------
+    TypeError
+        Where X is a table in files: load it, or split the files.
+    ValueError
+        Where there are no candidates, two have the same name, some predict classes and some numbers, or X, y and the
+        rest have different lengths. A candidate that fails raises nothing: its result says why.
+
+    Notes
+    -----
+    With k outer folds, a candidate with m settings takes (k - 1) m + 1 fits a fold and k m + 1 for all samples. One
+    that chooses by its own exact protocol takes one fit each, and so does one with nothing to choose. Steps of
+    pipelines that candidates of one process have in common are fitted once a fold, as long as what is kept fits into
+    1 GiB.
 
     Examples
     --------

@@ -35,17 +35,33 @@ def one_standard_error(results: Any, simplicity: Simplicity = None) -> int:
 
     Parameters
     ----------
-    results : ndarray of shape (n_settings, n_folds) or dict
-        Scores, larger is better; or `cv_results_` of a search. A row with nan is never taken.
+    results : array-like of shape (n_settings, n_folds) or dict
+        Scores, larger is better; or `cv_results_` of a search, ours or scikit-learn's. A setting with nan is never
+        taken; of a search, folds that no setting was scored in do not count.
     simplicity : str, list of str, callable or None, default=None
-        Names of parameters, the most important first: larger values are simpler, with a minus sign smaller ones. Or a
-        function of a setting, larger is simpler. None is the order of the rows, the simplest first, for an array; for a
-        search the names that are known (`alpha`, `-C`, `n_neighbors` ...).
+        Of a search, names of parameters, the most important first: larger values are simpler, with a minus sign smaller
+        ones; None as a value is larger than any number. Or a function of a setting, a dict, larger is simpler. None
+        takes the names that are known. An array takes None alone: its rows are in order, the simplest first.
+
+    Returns
+    -------
+    int
+        Index of the setting, from 0; of equally simple ones that with the largest mean score.
+
+    Raises
+    ------
+    ValueError
+        Where no setting has a score in every fold; where scores are no table; where `simplicity` is given for an array,
+        or names a parameter that no setting has; and where it is None and settings differ in a parameter that is not
+        known.
 
     Notes
     -----
     The standard error is that of the best setting's mean: the standard deviation over folds (n - 1) over the root of
-    their number. Seeger, section 10.2.1.
+    their number, zero of a single fold. Larger is simpler for `alpha`, `bandwidth`, `min_samples_leaf`, `n_neighbors`,
+    `shrink_threshold`, `shrinkage` and `var_smoothing`; smaller is simpler for `C`, `degree`, `gamma`, `k`,
+    `max_depth`, `max_features`, `max_leaf_nodes`, `n_components` and `n_nonzero_coefs`; in pipelines, too. Nothing is
+    fitted: one pass over the table of scores. Seeger, section 10.2.1.
 
     Examples
     --------

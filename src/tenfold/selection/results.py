@@ -19,7 +19,19 @@ State = Literal["running", "ok", "abandoned", "timed out", "failed", "interrupte
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval, its level, and the method that it is from."""
+    """A confidence interval.
+
+    Attributes
+    ----------
+    low : float
+        Its lower end; nan where there is too little to tell.
+    high : float
+        Its upper end; nan where there is too little to tell.
+    level : float
+        Probability with which it is meant to cover.
+    method : str
+        How it was found.
+    """
 
     low: float
     high: float
@@ -33,15 +45,31 @@ class Fold:
 
     Attributes
     ----------
-    rows : the rows that were tested.
-    trained : the number of rows that trained.
-    score : on the rows that were tested; larger is better.
-    said : what the model said of them.
-    params : what was chosen inside; `tried` settings were compared, `free` of them without a fit of their own.
-    words : how it was chosen.
-    fit_seconds : choosing and fitting; `shared_seconds` of them for what other candidates have for nothing.
-    peak_bytes : the most memory beyond what was resident before; None where the system does not tell.
-    warned : what warnings said.
+    rows : ndarray of int
+        Indices of the samples that were tested.
+    trained : int
+        Number of samples that trained.
+    score : float
+        Score on the samples that were tested; larger is better.
+    said : Outputs
+        What the model said of them: `predictions`; of a classifier `probabilities`, or `scores` where it has none of
+        these, and its `classes`, else None; and the `seconds` of `predict`.
+    params : dict
+        What was chosen inside, by the names of parameters; empty where nothing was.
+    tried : int
+        Number of settings that were compared.
+    free : int
+        How many of them took no fit of their own.
+    words : str
+        How it was chosen, in a sentence.
+    fit_seconds : float
+        Seconds of choosing and fitting.
+    peak_bytes : int or None
+        The most memory beyond what was resident before; None where the system does not tell.
+    warned : tuple of str
+        What warnings said, each once.
+    shared_seconds : float
+        Those of `fit_seconds` for parts of the samples and steps of pipelines that later candidates have for nothing.
     """
 
     rows: Integers
@@ -64,15 +92,75 @@ class Result:
 
     Attributes
     ----------
-    name : the name of the candidate.
-    state : "ok"; "abandoned", "timed out" and "interrupted" with the folds until then; "failed", "not started".
-    reason : why it is not ok, in a sentence; else empty.
-    folds : the outer folds that were done.
-    model : fitted to all rows, hyper-parameters chosen by all outer folds or by the model's own protocol; else None.
-    params : what the refit chose, among `tried` settings, `free` of them without a fit of their own; `words` says how.
-    fit_seconds : of the refit, choosing included.
-    seconds : of everything.
-    certificate : of the refit, where its last step has one.
+    name : str
+        The name of the candidate.
+    protocol : Protocol
+        The outer splits.
+    classes : ndarray of shape (n_classes,) or None
+        All classes of a classifier's target, sorted; else None.
+    state : {"ok", "abandoned", "timed out", "interrupted", "failed", "not started", "running"}
+        How it ended: "ok" with all its folds; "abandoned" because it could not win any more; "timed out",
+        "interrupted" and "failed", with the folds until then; "not started". "running" in events before its end.
+    reason : str
+        Why it is not ok, or why it was not fitted to all samples, in a sentence; else empty.
+    folds : tuple of Fold
+        The outer folds that were done.
+    model : estimator or None
+        Fitted to all samples, hyper-parameters chosen by all outer folds or by the model's own protocol; None where
+        that was not asked for, or not done.
+    params : dict
+        What the fit to all samples chose, by the names of parameters; empty where there was none, or nothing to choose.
+    tried : int
+        Number of settings that it compared; of the last fold where all folds are done without a fit to all samples.
+    free : int
+        How many of them took no fit of their own.
+    words : str
+        How it was chosen, in a sentence.
+    fit_seconds : float
+        Seconds of the fit to all samples, choosing included; nan where there was none.
+    seconds : float
+        Seconds of all folds and of the fit to all samples.
+    refit_bytes : int or None
+        The most memory of the fit to all samples beyond what was resident before; None where that is not known.
+    refit_warned : tuple of str
+        What warnings of the fit to all samples said.
+    scores : ndarray of shape (n_folds_done,)
+        Score of each fold that was done; larger is better.
+    score : float
+        Their mean; nan without folds.
+    standard_error : float
+        Standard error of the mean; nan below two folds.
+    chosen : tuple of dict
+        What each fold chose.
+    predict_microseconds : float
+        Microseconds that `predict` takes a sample, on the average over the folds; nan without folds.
+    peak_bytes : int or None
+        The most memory that a fit took beyond what was resident before; None where that is not known.
+    warned : tuple of str
+        What all warnings said, each once.
+    certificate : Certificate or None
+        That of the last step of `model`, where it has one.
+    tested : ndarray of shape (n_samples,)
+        Whether a sample was tested in the folds that were done; of repeated folds the first partition counts.
+    predictions : ndarray of shape (n_samples,) or (n_samples, n_targets), or None
+        Predictions of samples out of fold; those that were not tested have nan, or None where predictions are no
+        floating point numbers. Of repeated folds the first partition counts, of overlapping tests the last.
+    probabilities : ndarray of shape (n_samples, n_classes) or None
+        Probabilities of `classes`, out of fold in the same way; 0 for a class that the training samples lack. None
+        where the model has none.
+    decisions : ndarray of shape (n_samples,) or (n_samples, n_classes), or None
+        Scores of a classifier that has no probabilities, out of fold in the same way; else None.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tenfold import RidgeCV
+    >>> from tenfold.selection import nested
+    >>> result = nested({"ridge": RidgeCV()}, *load_diabetes(return_X_y=True))["ridge"]
+    >>> result.state, result.params, result.certificate.ok
+    ('ok', {'alpha': 0.1}, True)
+    >>> result.predictions.shape, round(result.score, 2), round(result.standard_error, 2)
+    ((442,), 0.49, 0.04)
     """
 
     name: str
@@ -107,8 +195,20 @@ class Result:
         return float(np.std(self.scores, ddof=1) / np.sqrt(len(self.folds))) if len(self.folds) > 1 else np.nan
 
     def interval(self, level: float = 0.95) -> Interval:
-        """For the score on new rows, from the spread over folds; wider than the standard error says, because training
-        rows overlap: the variance is that of a fold times (1/k + tested / trained). (Nadeau and Bengio 2003.)
+        """The confidence interval, of this level, for the score on new rows, from the spread over folds.
+
+        It is wider than the standard error says, because training rows overlap: the variance is that of a fold times
+        (1/k + tested / trained), with Student's t of k - 1 degrees of freedom (Nadeau and Bengio 2003).
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Probability with which it covers.
+
+        Returns
+        -------
+        Interval
+            The interval; its ends are nan below two folds.
         """
         k = len(self.folds)
         method = "corrected resampled t over folds (Nadeau and Bengio 2003)"
@@ -125,7 +225,7 @@ class Result:
 
     @property
     def predict_microseconds(self) -> float:
-        """A row, on the average over the folds."""
+        """Microseconds that `predict` takes a row, on the average over the folds."""
         rows = sum(len(fold.rows) for fold in self.folds)
         return 1e6 * sum(fold.said.seconds for fold in self.folds) / rows if rows else np.nan
 
@@ -143,6 +243,7 @@ class Result:
 
     @property
     def certificate(self) -> Any:
+        """The certificate of the last step of the model that was fitted to all rows; None where there is none."""
         last = self.model
         while isinstance(last, Pipeline):
             last = last.steps[-1][1]
@@ -205,13 +306,34 @@ class Nested:
 
     Attributes
     ----------
-    results : one `Result` for each candidate.
-    protocol : the outer splits.
-    scoring : the name of the score; larger is better.
-    classes : of a classifier's target, sorted; else None.
-    y : the targets.
-    words : what was done, in sentences.
-    interrupted : whether somebody ended it early.
+    results : tuple of Result
+        One for each candidate; ``found[name]`` is that of a name, and a KeyError where there is none.
+    protocol : Protocol
+        The outer splits.
+    scoring : str
+        The name of the score; larger is better.
+    classes : ndarray of shape (n_classes,) or None
+        Classes of a classifier's target, sorted; else None.
+    y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        The targets.
+    words : str
+        What was done, in sentences.
+    interrupted : bool
+        Whether somebody ended it early.
+    ranking : tuple of Result
+        Candidates with folds, the best first; then the rest. One with some folds alone counts with the score of the
+        best of those with most folds, plus the difference between the two on the folds that both have.
+    best : Result or None
+        The candidate with the largest score among those with all their folds; None where there are none.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tenfold import GaussianNB, RidgeClassifierCV
+    >>> from tenfold.selection import nested
+    >>> found = nested({"bayes": GaussianNB(), "ridge": RidgeClassifierCV()}, *load_iris(return_X_y=True))
+    >>> found.best.name, found["ridge"].state
+    ('bayes', 'abandoned')
     """
 
     results: tuple[Result, ...]
@@ -230,7 +352,7 @@ class Nested:
 
     @property
     def ranking(self) -> tuple[Result, ...]:
-        """Candidates with folds, the best first, compared on the same folds; then the rest. See `ranked`."""
+        """Candidates with folds, the best first, compared on the same folds; then the rest."""
         return ranked(self.results)
 
     @property

@@ -39,14 +39,16 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
     Fold after fold every setting that is still there is fitted and scored. Steps of a pipeline before the first one
     whose parameters differ are fitted once a fold; where the last step is one of ours with a path (Ridge, Lasso,
-    ElasticNet, LogisticRegression, RidgeClassifier), all its penalties are scored by one fit.
+    ElasticNet, LogisticRegression, RidgeClassifier) and the score has a name, all its penalties are scored by one fit
+    (`together`).
 
     Parameters
     ----------
     estimator : estimator or Pipeline
         What is tuned.
-    grid : dict, or list of dicts
-        Lists of values by parameters; with ``method="random"`` distributions, too.
+    grid : dict of str to list, or list of dicts
+        Values by the names of parameters, ``step__parameter`` for those of a step of a pipeline; with
+        ``method="random"`` distributions with `rvs`, too. The settings of several dicts come one after the other.
     method : {"grid", "random"}, default="grid"
         Whether all settings of the grid are tried, or some at random.
     n_iter : int, default=20
@@ -55,7 +57,9 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         scikit-learn's name of a score, or a scorer; None is the estimator's own score.
     cv : "auto", "loo", "hold-out", int, Protocol, cross-validation generator or an iterable, default="auto"
         The splits; "auto" is leave-one-out below 20 samples, ten folds below 100, five above, and one split of a fifth
-        above 100 000; with `time` in `fit` five periods.
+        above 100 000; with `groups` in `fit` five folds, with `time` five periods. "loo" leaves out each sample alone,
+        "hold-out" is one random split of which a fifth tests. Else a number of folds, or of periods with `time`, a
+        splitter of scikit-learn, or pairs of training and test indices.
     select : {"best", "one_se"}, default="best"
         The setting with the largest mean score, or the simplest within one standard error of it.
     simplicity : str, list of str, callable or None, default=None
@@ -67,14 +71,16 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         differences to the best setting exceeds its standard error so far that Student's t has a probability below
         0.00135 (three standard deviations of a normal).
     together : bool, default=True
-        Whether penalties of a path are scored by one fit. Their scores are those of single fits up to rounding, or up
-        to the tolerance of iterative fits.
+        Whether penalties of a path are scored by one fit, where `scoring` is a name, of Lasso and ElasticNet
+        "neg_mean_squared_error". Their scores are those of single fits up to rounding, or up to the tolerance of
+        iterative fits.
     time_limit : float, default=None
-        Seconds for all folds, without the last fit. Settings are then compared on the folds that all of them have.
+        Seconds for all folds, without the last fit. Settings are then compared on the folds that all of them have. None
+        for no limit.
     refit : bool, default=True
-        Whether the setting that was taken is fitted to all rows.
+        Whether the setting that was taken is fitted to all samples.
     random_state : int, default=0
-        The seed of the settings, the splits, and the estimators that have none.
+        Seed of the settings, of the splits, and of the estimators that have none.
 
     Attributes
     ----------
@@ -87,25 +93,38 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     best_estimator_ : estimator
         Fitted to all samples with it; only with `refit`.
     cv_results_ : dict of str to ndarray
-        Settings, scores and times, in the form of scikit-learn's GridSearchCV; ``cv_results_["abandoned_after"]`` has
-        the folds after which a setting was given up, 0 where it was not.
+        One entry a setting, by the names that scikit-learn's searches have: `params`, a list of dicts; `param_` and the
+        name of each parameter, masked where a setting has none; `split0_test_score` and so on, nan where there is no
+        score; `mean_test_score` and `std_test_score` over the folds that count; `rank_test_score`, 1 for the best;
+        seconds in `mean_fit_time`, `std_fit_time`, `mean_score_time` and `std_score_time`; and `abandoned_after`, the
+        number of folds after which a setting was given up, 0 where it was not.
     n_splits_ : int
         Number of splits.
     refit_time_ : float
         Seconds of the last fit; only with `refit`.
-    scorer_ : callable
-        What scored the settings.
+    scorer_ : Scoring
+        What scored the settings; `score` uses it.
     multimetric_ : bool
         False: there is one score.
     protocol_ : Protocol
         The splits.
     words_ : str
-        What was done.
+        What was done, in a sentence.
     certificate_ : Certificate
-        That of the last step of `best_estimator_`, where it has one.
+        That of the last step of `best_estimator_`, where it has one; its kind is that of this estimator.
+    classes_ : ndarray of shape (n_classes,)
+        The classes that `best_estimator_` tells apart; only of classifiers.
+    n_features_in_ : int
+        Number of features seen in `fit`; only with `refit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only with `refit`, and where X had names, all of them strings.
 
     Notes
     -----
+    One fit for each setting and split, and one to all samples; fewer where settings are given up, and where penalties
+    are scored together. Runs on samples in memory (arrays, sparse matrices, data frames) wherever the estimator does;
+    tables in files are refused.
+
     The score of the best of many is too good: `best_of` says by how much, `nested` evaluates honestly. Seeger, section
     10.2; Cookbook, section 6.2.
 
@@ -155,8 +174,37 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     def fit(
         self, X: Any, y: Any = None, *, groups: Any = None, time: Any = None, sample_weight: Any = None
     ) -> "Search":
-        """Search, and fit the setting that is taken to all samples X with targets y and optional `sample_weight`;
-        `groups` and `time` are for the splits.
+        """Search, and fit the setting that is taken to all samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            The samples, in memory.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            The targets; classes of a classifier have equal shares in all parts, as nearly as can be. None where the
+            estimator needs none.
+        groups : array-like of shape (n_samples,), default=None
+            Samples of one group are never on both sides, unless `cv` has the splits themselves. None for none.
+        time : array-like of shape (n_samples,), default=None
+            Anything that can be sorted: with "auto" and a number in `cv`, what is tested comes after what trains. None
+            for no order.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, in fits and scores that know weights. None for ones.
+
+        Returns
+        -------
+        Search
+            Itself, fitted.
+
+        Raises
+        ------
+        TimeoutError
+            Where no setting was scored within `time_limit`.
+        TypeError
+            Where X is a table in files.
+        ValueError
+            Where `method` or `select` is another word, or `cv` no splits of these samples. Where every fit fails, the
+            first error is raised.
         """
         settings = self._settings()
         data = Data.of(X, y, sample_weight)
@@ -226,36 +274,36 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_has("predict"))  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> Any:
-        """What the best model predicts."""
+        """What the best model predicts for the samples X (m, p)."""
         return self._best().predict(X)
 
     @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities by the best model."""
+        """Probabilities of `classes_`, (m, n_classes), by the best model for the samples X (m, p)."""
         return self._best().predict_proba(X)
 
     @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of probabilities by the best model."""
+        """Logarithms of the probabilities of `classes_`, (m, n_classes), by the best model for the samples X (m, p)."""
         return self._best().predict_log_proba(X)
 
     @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
-        """Scores by the best model."""
+        """Scores by the best model for the samples X (m, p): (m,) of two classes, else (m, n_classes)."""
         return self._best().decision_function(X)
 
     @available_if(_has("transform"))  # type: ignore[untyped-decorator]
     def transform(self, X: Any) -> Any:
-        """Rows as the best model transforms them."""
+        """The samples X (m, p) as the best model transforms them."""
         return self._best().transform(X)
 
     @available_if(_has("inverse_transform"))  # type: ignore[untyped-decorator]
     def inverse_transform(self, X: Any) -> Any:
-        """Rows as they were before `transform`."""
+        """What the best model takes transformed samples X back to: samples as they were before `transform`."""
         return self._best().inverse_transform(X)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The score of the best model for X with targets y, by the search's own scoring."""
+        """The score of the best model for samples X (m, p) with targets y (m,), by the search's own scoring."""
         model = self._best()
         return self.scorer_(model, Data.of(X, y))
 
@@ -266,12 +314,12 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def n_features_in_(self) -> int:
-        """The number of columns."""
+        """The number of features."""
         return int(self._best().n_features_in_)
 
     @property
     def feature_names_in_(self) -> Any:
-        """The names of the columns."""
+        """The names of the features."""
         return self._best().feature_names_in_
 
     @property
@@ -304,26 +352,46 @@ def search(
     ----------
     pipeline : estimator or Pipeline
         What is tuned.
-    grid : dict, or list of dicts
-        Lists of values by parameters; with ``method="random"`` distributions, too.
-    X : array-like of shape (n_samples, n_features), or frame
-        The samples.
-    y : array-like of shape (n_samples,), default=None
-        The targets.
+    grid : dict of str to list, or list of dicts
+        Values by the names of parameters, ``step__parameter`` for those of a step of a pipeline; with
+        ``method="random"`` distributions with `rvs`, too. The settings of several dicts come one after the other.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        The samples, in memory.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+        The targets. None where the estimator needs none.
     groups : array-like of shape (n_samples,), default=None
-        Samples of one group are never on both sides. None for none.
+        Samples of one group are never on both sides, unless `cv` has the splits themselves. None for none.
     time : array-like of shape (n_samples,), default=None
-        What is tested comes after what trains. None for no order.
+        Anything that can be sorted: with "auto" and a number in `cv`, what is tested comes after what trains. None for
+        no order.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples. None for ones.
+        Weights of the samples, in fits and scores that know weights. None for ones.
     **settings : keyword arguments
-        Further parameters of `Search`: method, n_iter, scoring, cv, select, simplicity, race, together, time_limit,
-        refit, random_state.
+        Further parameters of `Search`: method ("grid" or "random"), n_iter (settings drawn at random, 20), scoring
+        (None is the estimator's own score), cv (the splits, "auto"), select ("best" or "one_se", the simplest within
+        one standard error), simplicity (what is simpler), race (whether hopeless settings are given up, True), together
+        (whether penalties of a path are scored by one fit, True), time_limit (seconds for all folds), refit (True) and
+        random_state (0).
 
     Returns
     -------
     Search
-        The fitted search.
+        The fitted search: `best_params_`, `best_score_`, `cv_results_` and, with refit, `best_estimator_`.
+
+    Raises
+    ------
+    TimeoutError
+        Where no setting was scored within `time_limit`.
+    TypeError
+        Where X is a table in files, or a setting is no parameter of `Search`.
+    ValueError
+        Where method or select is another word, or cv no splits of these samples. Where every fit fails, the first error
+        is raised.
+
+    Notes
+    -----
+    One fit for each setting and split, and one to all samples; fewer where settings are given up, and where penalties
+    are scored together.
 
     Examples
     --------

@@ -216,7 +216,13 @@ def shortcut(pipeline: Any, *, exchangeable: bool = True) -> tuple[str | None, s
     protocol : {"leave-one-out", "folds"} or None
         None where inner folds refit the whole pipeline.
     reason : str
-        Why.
+        Why, in a sentence.
+
+    Notes
+    -----
+    Nothing is fitted. A step counts as looking at the target where it says so by an attribute `supervised`, and where
+    nothing is known of it: classes of other packages than this one and scikit-learn, and those of them that are not
+    known to leave the target alone.
 
     Examples
     --------

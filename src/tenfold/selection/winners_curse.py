@@ -18,12 +18,19 @@ class BestOf:
 
     Attributes
     ----------
-    best : the number of the candidate with the smallest mean loss.
-    loss : its mean loss, as picked.
-    corrected : the expected loss of what is picked so, on rows that had no part in the picking.
-    optimism : the difference, never negative.
-    interval : of the corrected loss.
-    method : how it was found.
+    best : int
+        The column of the candidate with the smallest mean loss, from 0; of a `Nested` its place among the candidates
+        that were tested on all samples, in their order.
+    loss : float
+        Its mean loss, as picked.
+    corrected : float
+        The expected loss of what is picked so, on samples that had no part in the picking.
+    optimism : float
+        ``corrected - loss``, never negative.
+    interval : Interval
+        Of the corrected loss.
+    method : str
+        How it was found.
     """
 
     best: int
@@ -49,18 +56,36 @@ def best_of(
     ----------
     losses : ndarray of shape (n_samples, n_candidates), Nested or callable
         Losses of samples out of fold, smaller is better. Of a `Nested` those of all candidates that were tested on all
-        samples, where the score is a mean over samples. A function gives the losses of all candidates,
-        (n_candidates,), for weights of the samples, (n_samples,): for figures that are no means, as an area under a
-        curve.
+        samples that its splits test, where the score is a mean over samples: mistakes for accuracy, squared errors for
+        R2. A function gives the losses of all candidates, (n_candidates,), for weights of the samples, (n_samples,):
+        for figures that are no means, as an area under a curve.
     sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples, of a `Nested` of those that its splits test. None for ones.
     n_samples : int, default=None
-        The number of samples, where `losses` is a function.
+        The number of samples, where `losses` is a function; else it is known.
     n_resamples : int, default=1000
+        How often samples are drawn.
     level : float, default=0.95
+        Probability with which the interval covers.
     random_state : int, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    BestOf
+        The candidate that is picked, its loss, and the loss that is to be expected of it.
+
+    Raises
+    ------
+    ValueError
+        Where losses are not finite, or not of two samples and one candidate at least; where a function comes without
+        `n_samples`; where no draw leaves samples to judge by; and of a `Nested` where the score is no mean over samples
+        or no candidate was tested on all of them.
 
     Notes
     -----
+    Each draw takes two means over the samples of all candidates, or two calls of the function.
+
     Samples are drawn with replacement; the candidate that is best on the drawn samples is judged by those that were
     not drawn (bootstrap bias corrected cross-validation: Tsamardinos, Greasidou and Borboudakis 2018). The optimism is
     the mean over draws of its loss there minus the loss there of the candidate that is best on all samples. The

@@ -18,9 +18,12 @@ class WrongCrossValidation:
 
     Attributes
     ----------
-    wrong : (times,) columns chosen by all rows, those to be tested included.
-    right : (times,) columns chosen by the training rows of each fold.
-    truth : what any rule has on new rows: the target has nothing to do with the columns.
+    wrong : ndarray of shape (times,)
+        Error of each data set, features chosen by all samples, those to be tested included.
+    right : ndarray of shape (times,)
+        Error of each data set, features chosen by the training samples of each fold.
+    truth : float
+        The error of any rule on new samples, 0.5: the target has nothing to do with the features.
     """
 
     wrong: Floats
@@ -59,6 +62,15 @@ def wrong_cross_validation(
     -------
     WrongCrossValidation
         The errors of both ways, and the true one.
+
+    Raises
+    ------
+    ValueError
+        Where there are fewer than two samples or folds.
+
+    Notes
+    -----
+    Each data set takes 2 k fits of the model, and k + 1 choices of features, of n `columns` operations each.
 
     Examples
     --------
