@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import KFold, TimeSeriesSplit, cross_validate
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, cross_validate
 
 from tenfold import Ridge
 from tenfold.selection import (
@@ -189,3 +189,24 @@ def test_whole_numbers_are_classes_where_there_are_few():
 def test_bad_input_is_a_sentence(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_groups_and_times_may_be_lists_or_series():
+    pd = pytest.importorskip("pandas")
+    groups = [k // 5 for k in range(40)]
+    expected = splits_for(range(40), np.arange(40.0), cv=GroupKFold(4), groups=np.array(groups))
+    for given_as in (groups, pd.Series(groups, index=range(100, 140))):
+        protocol = splits_for(range(40), np.arange(40.0), cv=GroupKFold(4), groups=given_as)
+        for one, other in zip(protocol.inner(0), expected.inner(0), strict=True):
+            np.testing.assert_array_equal(one[1], other[1])
+
+
+@pytest.mark.parametrize("cv", ["loo", "hold-out"])
+def test_time_is_not_ignored(cv):
+    with pytest.raises(ValueError, match="whatever their time"):
+        splits_for(range(40), np.arange(40.0), cv=cv, time=np.arange(40))
+
+
+def test_a_truth_value_is_no_number_of_folds():
+    with pytest.raises(ValueError, match="cv is"):
+        splits_for(range(40), np.arange(40.0), cv=True)

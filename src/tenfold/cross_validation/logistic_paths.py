@@ -1,9 +1,9 @@
 """Paths of logistic models along the strength of the penalty, for the folds of a cross-validation.
 
-Few coefficients: all models together (logistic_batched.py, and logistic_l1_path.py under an L1 penalty), and few rows of two classes
-under few penalties each fold apart, in one loop (logistic_per_fold.py). Many coefficients of several classes under an L2 penalty:
-all folds together, by strides (multinomial_path.py). Otherwise each fold by itself, several at once, each on its share of the
-threads; a model starts from the one before it.
+Few coefficients: all models together (logistic_batched.py, and logistic_l1_path.py under an L1 penalty), and few
+samples of two classes under few penalties each fold by itself, in one compiled loop (logistic_per_fold.py). Many
+coefficients of several classes under an L2 penalty: all folds together, from penalty to penalty (multinomial_path.py).
+Otherwise each fold by itself, several at once, each on its share of the threads, with warm starts.
 """
 
 from collections.abc import Sequence

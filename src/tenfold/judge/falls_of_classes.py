@@ -1,4 +1,4 @@
-"""How far the objective of a softmax problem can fall from a point, by its Newton step: the bound of newton_decrement_bound.py.
+"""How far the objective of a softmax problem can fall from a point, by its Newton step (newton_decrement_bound.py).
 
 Third derivatives along a direction d are at most the curvature times the largest difference between two classes of x.d.
 """

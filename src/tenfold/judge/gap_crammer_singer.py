@@ -1,8 +1,8 @@
 """Kind gap for the joint hinge loss of several classes (Crammer and Singer 2001), by shares p of the classes.
 
 Slopes u = p - e_y of every row, whose conjugates are minus the shares of wrong classes, bound how far the objective can
-fall, as in gap_fenchel.py; with strength / 2 ||W||^2 + tie / 2 |b|^2, v_k = (1/W) sum weight u_k x, s_k = (1/W) sum weight
-u_k,
+fall, as in gap_fenchel.py; with strength / 2 ||W||^2 + tie / 2 |b|^2, v_k = (1/W) sum weight u_k x and
+s_k = (1/W) sum weight u_k,
 
     gap(p) = (1/W) sum weight [loss(z) + conjugate(u) - u.z] + sum_k |strength w_k + v_k|^2 / (2 strength)
              + sum_k (tie b_k + s_k)^2 / (2 tie).

@@ -1,10 +1,10 @@
 """Kind gap: least squares with an L1 penalty, one on groups, or an elastic net, by one pass over the rows or from their
 moments.
 
-The objective is compared with the best of three lower bounds (lasso_dual_points.py). A dual value bounds every objective,
-whichever weights it comes from. Where those that are stored have rounded residuals away - in float32, without an
-intercept, columns far from zero cancel - bounds are taken at weights of the judge's own, too: those for which the
-columns in use are pulled with l1 in the direction of their stored weights.
+The objective is compared with the best of three lower bounds (lasso_dual_points.py). A dual value bounds every
+objective, whichever weights it comes from. Where those that are stored have rounded residuals away - in float32,
+without an intercept, columns far from zero cancel - bounds are taken at weights of the judge's own, too: those for
+which the columns in use are pulled with l1 in the direction of their stored weights.
 """
 
 from collections.abc import Callable, Generator, Sequence

@@ -1,8 +1,8 @@
 """Centres judged: how far the energy falls in one exact step of Lloyd, and how low it could be at all.
 
 E(c) = sum_i w_i min_k ||x_i - c_k||^2. From the returned centres one step is taken in float64, by a loop of the judge's
-own (kmeans_assignment.py): every row to its nearest centre, every centre to the mean of its rows. The number is E before minus
-E after. A clustering at rest is not the best one: for that, no k centres have an energy below
+own (kmeans_assignment.py): every row to its nearest centre, every centre to the mean of its rows. The number is E
+before minus E after. A clustering at rest is not the best one: for that, no k centres have an energy below
 
     trace S - (l_1 + ... + l_(k-1)),    S the scatter of the rows about their mean, l its largest values,
 

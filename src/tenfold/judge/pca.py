@@ -11,8 +11,8 @@ inertia     mu I - (S - V'RV) has a Cholesky factor, with mu just above the smal
             is below mu. An S that the plan formed is first compared with the rows, by products with random vectors; of
             few columns one is formed here.
 chance      Else what is left is multiplied by random vectors: a larger value shows, and then the components are
-            refused, or is excluded but for a chance that the note states; see largest_eigenvalue.py. Where neither was reached,
-            S is formed after all, or the components are refused as not proved.
+            refused, or is excluded but for a chance that the note states; see largest_eigenvalue.py. Where neither was
+            reached, S is formed after all, or the components are refused as not proved.
 
 Wide sparse rows, A = W^(1/2) (X - 1 m') with fewer rows than columns, are met by vectors with one entry a row: outside
 orthonormal components V, S has the values of A (I - V'V) A' = A A' - (A V')(A V')'.

@@ -90,7 +90,8 @@ def splits_of(
         if cv.n != n:
             raise ValueError(f"These splits are of {cv.n} rows, X has {n}.")
         return cv
-    if isinstance(cv, str) and cv not in ("auto", "loo", "hold-out"):
+    groups, time = (None if tie is None else np.asarray(tie) for tie in (groups, time))
+    if isinstance(cv, bool) or (isinstance(cv, str) and cv not in ("auto", "loo", "hold-out")):
         raise ValueError(f'cv is "auto", "loo", "hold-out", a number of folds, a splitter or pairs, got {cv!r}.')
     if classes is not None and not _can_stratify(np.asarray(classes)):
         classes = None  # what is wrong with it, the first fit will say
@@ -102,6 +103,8 @@ def splits_of(
     if number is not None:
         return k_fold(X, number, classes=classes, groups=groups, random_state=random_state)
     if isinstance(cv, str):
+        if time is not None:
+            raise ValueError(f'cv={cv!r} leaves out samples whatever their time: with time, take "auto" or folds.')
         if groups is not None and cv == "loo":
             raise ValueError("Leaving out rows one by one leaves the rest of their group behind: use folds.")
         return (
