@@ -9,14 +9,21 @@ on: that lowers the energy, too.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
 from tenfold.solvers.loop import Step
-from tenfold.stats.derivatives import Params
 from tenfold.stats.kmeans_assignment import Assigner, Farthest, farthest
+
+
+class Centres(NamedTuple):
+    """Centres (k, p), and the weights (k,) of the samples that went to each; zero before the first step."""
+
+    places: Floats
+    weight: Floats
 
 
 def steps(
@@ -29,7 +36,7 @@ def steps(
     `fall` times itself, or when no centre has moved.
     """
     centres = start
-    yield Step(Params(centres, np.zeros(len(centres))), np.inf, np.inf)
+    yield Step(Centres(centres, np.zeros(len(centres))), np.inf, np.inf)
     while True:
         weight, sums = assign(centres)
         if not np.isfinite(sums).all():
@@ -44,7 +51,7 @@ def steps(
         energy = max(0.0, scatter - float(np.sum(weight * np.sum(away**2, axis=1))))
         measure = max(_ratio(float(np.sum(moves)), shift), _ratio(float(np.sum(weight * moves)), fall * energy))
         centres = means
-        yield Step(Params(centres, weight), energy, measure)
+        yield Step(Centres(centres, weight), energy, measure)
 
 
 def _ratio(value: float, allowed: float) -> float:
@@ -53,16 +60,16 @@ def _ratio(value: float, allowed: float) -> float:
     return value / allowed if allowed > 0.0 else np.inf
 
 
-def means_again(assign: Assigner, params: Params, place: Floats) -> Floats:
+def means_again(assign: Assigner, last: Centres, place: Floats) -> Floats:
     """The centres of the last step from sums that depend on nothing but the assignment, so that rows of equal blocks
     give equal bits wherever they are; a centre that was relocated stays.
     """
-    if not params.intercept.any():  # no step was made
-        return np.asarray(params.coef)
+    if not last.weight.any():  # no step was made
+        return np.asarray(last.places)
     weight, sums = assign.again()
-    same = (weight > 0.0) & np.isclose(weight, params.intercept, rtol=1e-9, atol=0.0)
+    same = (weight > 0.0) & np.isclose(weight, last.weight, rtol=1e-9, atol=0.0)
     away = sums / np.where(same, weight, 1.0)[:, None]
-    return np.where(same[:, None], place + away, params.coef)
+    return np.where(same[:, None], place + away, last.places)
 
 
 def relocated(weight: Floats, sums: Floats, far: Farthest, place: Floats) -> tuple[Floats, Floats]:

@@ -27,8 +27,8 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.validation import rows_alone, validate_rows, validate_weights
 from tenfold.plans import kmeans as plan
+from tenfold.solvers.lloyd import Centres
 from tenfold.solvers.loop import Record, Watch
-from tenfold.stats.derivatives import Params
 from tenfold.stats.kmeans_assignment import distances_to, nearest
 
 PEER_REPORT_ONLY = {
@@ -207,14 +207,14 @@ def printed_steps(most: int, start: Floats, tolerance: float) -> Watch:
     """What prints the energy of each of up to `most` steps, and why a run ended."""
     steps, before = iter(range(most)), [start]
 
-    def watch(record: Record, params: Params) -> bool:
-        step, shift = next(steps), float(np.sum((params.coef - before[0]) ** 2))
+    def watch(record: Record, centres: Centres) -> bool:
+        step, shift = next(steps), float(np.sum((centres.places - before[0]) ** 2))
         print(f"Iteration {step}, inertia {record.objective}.")
         if record.measure == 0.0:
             print(f"Converged at iteration {step}: strict convergence.")
         elif record.measure <= 1.0:
             print(f"Converged at iteration {step}: center shift {shift} within tolerance {tolerance}.")
-        before[0] = params.coef
+        before[0] = centres.places
         return False
 
     return watch
