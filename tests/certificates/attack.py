@@ -767,7 +767,7 @@ def check(case: Case, certificate: Any, solution: Solution, best: list[Best]) ->
                 yield f"objective {certificate.objective!r} stated, {objective!r} is right", np.inf
         lower = certificate.lower_bound
         if lower is not None:
-            best[0].lower = max(best[0].lower, lower)
+            best[0].lower = max(best[0].lower, lower - certificate.floor)  # a bound is true up to its rounding
         if lower is not None and lower > float(best[0].value) + slack + 4e-16 * abs(lower):
             yield f"lower bound {lower!r}, but {float(best[0].value)!r} is reached", np.inf
         yield from _check_radius(case, certificate, solution, best[0])
