@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 import sklearn.discriminant_analysis
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import tenfold
@@ -166,3 +167,22 @@ def test_single_precision_in_and_out():
         assert getattr(model, method)(few).dtype == np.float32
     assert tenfold.PCA(2).fit(few).score_samples(few).dtype == np.float32
     assert tenfold.GaussianNB().fit(few, Y).predict_proba(few).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        tenfold.LinearDiscriminantAnalysis(solver="lsqr"),
+        tenfold.LinearDiscriminantAnalysis(solver="eigen"),
+        tenfold.QuadraticDiscriminantAnalysis(solver="eigen"),
+    ],
+    ids=str,
+)
+def test_parts_may_lack_classes(model):
+    """No part holds all classes: two of them first, then the third."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 30)
+    X = rng.standard_normal((90, 3)) + 2.0 * y[:, None]
+    parts = clone(model).partial_fit(X[:60], y[:60], classes=[0, 1, 2]).partial_fit(X[60:], y[60:])
+    np.testing.assert_allclose(parts.means_, clone(model).fit(X, y).means_, rtol=1e-12)
+    np.testing.assert_array_equal(parts.predict(X), clone(model).fit(X, y).predict(X))

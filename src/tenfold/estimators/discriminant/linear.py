@@ -22,6 +22,7 @@ from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import follow
 from tenfold.plans import discriminant as plan
 from tenfold.plans.by_class import TooFewRows
+from tenfold.plans.gaussian_classes import LinearSettings, fit_linear
 from tenfold.stats.derivatives import Params, times
 from tenfold.stats.moments import GroupedMoments
 from tenfold.stats.within_class_scatter import WithinMoments
@@ -180,11 +181,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._refuse_empty(pooled.count, pooled.weight)
         priors = self._set_priors(pooled.weight)
         components = count_components(self.n_components, len(priors), self.n_features_in_)
-        settings = plan.LinearSettings(
+        settings = LinearSettings(
             self.solver, self.shrinkage, components, float(self.tol), priors_in_float64(self.priors)
         )
         given = given_covariances(self.covariance_estimator, rows, len(priors))
-        found = plan.fit_linear(settings, sums, rows, priors, given, numpy_dtype(X.dtype))
+        found = fit_linear(settings, sums, rows, priors, given, numpy_dtype(X.dtype))
         for name in ("scalings_", "xbar_", "explained_variance_ratio_", "covariance_"):
             self.__dict__.pop(name, None)
         if found.covariance is not None:

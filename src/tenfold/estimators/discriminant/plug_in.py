@@ -11,6 +11,7 @@ from tenfold.estimators.discriminant.gaussian_discriminant import GaussianClasse
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.estimators.registration import Registration
 from tenfold.plans import discriminant as plan
+from tenfold.plans.gaussian_classes import fit_plug_in
 from tenfold.stats.moments import GroupedMoments
 
 
@@ -100,7 +101,7 @@ class GaussianPlugIn(GaussianClasses):
         weight = np.array([group.weight for group in sums.groups])
         self._refuse_empty(sum(group.count for group in sums.groups), weight)
         priors = self._set_priors(weight)
-        found, self.certificate_ = plan.fit_plug_in(
+        found, self.certificate_ = fit_plug_in(
             sums,
             rows,
             priors,

@@ -18,6 +18,7 @@ from tenfold.estimators.parameters import Constraints, array_like, boolean, choi
 from tenfold.estimators.registration import Registration
 from tenfold.plans import discriminant as plan
 from tenfold.plans.by_class import TooFewRows
+from tenfold.plans.gaussian_classes import Deficient, QuadraticSettings, fit_quadratic
 from tenfold.stats.moments import GroupedMoments
 
 
@@ -155,7 +156,7 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
         given = None
         if self.covariance_estimator is not None:
             given = estimated_covariances(self.covariance_estimator, rows, len(names))
-        settings = plan.QuadraticSettings(
+        settings = QuadraticSettings(
             self.reg_param if self.solver == "svd" else None,
             self.shrinkage,
             self.tol,
@@ -163,8 +164,8 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
             priors_in_float64(self.priors),
         )
         try:
-            found, self.certificate_ = plan.fit_quadratic(settings, sums, rows, priors, given)
-        except plan.Deficient as reason:
+            found, self.certificate_ = fit_quadratic(settings, sums, rows, priors, given)
+        except Deficient as reason:
             raise self._deficient(names[reason.number], sums.groups[reason.number].count) from None
         self.priors_, self.means_ = priors, found.mean
         self.scalings_, self.rotations_ = found.variances, found.axes
