@@ -113,6 +113,11 @@ def solve_each(factors: Sequence[Factor], g: Floats) -> Floats:
     return found
 
 
+def factor_each(hessians: Floats, shift: Floats) -> list[Factor]:
+    """`factor_linear` of each of several Hessians (m, q, q), those of few coefficients in one stack."""
+    return side_by_side([factor_linear(one, shift) for one in hessians])
+
+
 def factor(hessian: Floats | None, noise: Floats | float = 0.0) -> Factor:
     """Factor a Hessian (q, q); a curvature of at most `noise` is rounding, and its coordinate is left alone."""
     if hessian is None or not np.isfinite(hessian).all():

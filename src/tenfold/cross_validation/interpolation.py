@@ -14,15 +14,31 @@ def through(known: Floats, new: Floats, near: int) -> Floats:
     """The weights (new, known) of the polynomials through the `near` known places about each new one."""
     weights = np.zeros((len(new), len(known)))
     for rows, chosen in _nearest(known, new, near):
-        weights[rows[:, None], chosen] = _polynomials(known[chosen], new[rows])
+        weights[rows[:, None], chosen] = _polynomials(known[chosen], new[rows])[0]
     return weights
 
 
-def _polynomials(x: Floats, t: Floats) -> Floats:
-    """At each t (m,) the polynomials (m, k) that are one at one of the places x (m, k) and zero at the others."""
+def with_slopes(known: Floats, new: Floats, near: int) -> tuple[Floats, Floats]:
+    """The weights of values and of slopes (new, known) of the polynomials that have both at the `near` known places
+    about each new one.
+    """
+    values, slopes = np.zeros((2, len(new), len(known)))
+    for rows, chosen in _nearest(known, new, near):
+        basis, own = _polynomials(known[chosen], new[rows])
+        away = new[rows][:, None] - known[chosen]
+        values[rows[:, None], chosen] = (1.0 - 2.0 * own * away) * basis**2
+        slopes[rows[:, None], chosen] = away * basis**2
+    return values, slopes
+
+
+def _polynomials(x: Floats, t: Floats) -> tuple[Floats, Floats]:
+    """At each t (m,) the polynomials (m, k) that are one at one of the places x (m, k) and zero at the others, and
+    their slopes at their own place.
+    """
     same = np.eye(x.shape[1], dtype=bool)
     apart = np.where(same, 1.0, x[:, :, None] - x[:, None, :])
-    return np.prod(np.where(same, 1.0, (t[:, None, None] - x[:, None, :]) / apart), axis=2)
+    basis = np.prod(np.where(same, 1.0, (t[:, None, None] - x[:, None, :]) / apart), axis=2)
+    return basis, np.sum(np.where(same, 0.0, 1.0 / apart), axis=2)
 
 
 def _nearest(known: Floats, new: Floats, count: int) -> Iterator[tuple[Integers, Integers]]:

@@ -1,11 +1,16 @@
 """The models of all folds and penalties of a cross-validation at once.
 
-All rows are followed along the penalties on few Hessians; minimum and Hessian of each penalty are the start and the map
-of the models of its folds. Models go on in lockstep, a few passes over the rows with gradients for all together; one
-that differs much gets a Hessian of its own. Folds are weights: no row is copied.
+Of folds that are made of few cells of rows, all rows are followed along the penalties, with quadratic models of every
+fold on the way (logistic_homotopy.py): what a model differs from the minimum of its own is a little that changes slowly
+along the path, and once it is known at some penalties, known at all. Where folds go their own ways, each is followed
+by itself, on few Hessians of its own. In either case most models of a dense grid of penalties lie on smooth curves
+through some, one a fold, and a model goes unread only where a curve twice as coarse led to one that met the rule.
 
-Most models of a dense grid of penalties lie on smooth curves through some, one a fold, and a model goes unread only
-where a curve twice as coarse led to one that met the rule.
+Otherwise all rows are followed on few Hessians, and minimum and Hessian of each penalty are the start and the map of
+the models of its folds.
+
+Models go on in lockstep, a few passes over the rows with gradients for all together; one that differs much gets a
+Hessian of its own. Folds are weights: no row is copied.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,8 +19,9 @@ from typing import ClassVar
 import numpy as np
 
 from tenfold.arrays import Floats, Integers
-from tenfold.cross_validation.batched_objective import Models, Paths
+from tenfold.cross_validation.batched_objective import TINY, Models, Paths
 from tenfold.cross_validation.interpolation import between, spaced, through
+from tenfold.cross_validation.logistic_homotopy import Trail
 from tenfold.cross_validation.quadratic_models import Cells, Path, Setting, follow
 from tenfold.data import MemoryRows
 from tenfold.hessians import Factor, side_by_side, solve_each
@@ -29,8 +35,16 @@ COARSE, NEAR = 4.0, 6
 goes.
 """
 
-BEFORE = 3
-"""So many models before lead to the next one."""
+STEP, BEFORE = 2.0, 3
+"""A fold that goes its own way is followed by such steps of the logarithm, on from so many models before."""
+
+FIRST = 5.5
+"""Nodes of a trail that are so far apart come first."""
+
+FEW_ENTRIES, FEW_PLACES = 1 << 14, 32
+"""Fewer entries of the rows are read before one has asked for them: few models of them are not worth a trail, nor where
+Hessians are dear.
+"""
 
 VERY_FEW = 1 << 13
 """With so few entries of the rows a pass takes as long for one model as for all."""
@@ -61,6 +75,12 @@ def together(
     few = min(MOST_FOLDS, max(1, MOST_NUMBERS // (size * strengths.shape[1])))
     batches = [slice(first, first + few) for first in range(0, len(folds), few)]
     cells = [Cells.of(rows.shape[0], folds[some]) for some in batches]
+    dear = size > 8 * len(folds)
+    little = (rows.entries < FEW_ENTRIES or dear) and strengths.shape[1] <= FEW_PLACES
+    if len(cells) == 1 and cells[0].few(size) and not little:
+        setting = Setting.of(problem, shift, outputs, cells[0].parts(rows))
+        trail = Trail.of(setting, cells[0].share, strengths)
+        return _along_trail(Search(Models(setting, rows, cells[0], strengths, tol), max_iter), trail)
     setting = Setting.of(problem, shift, outputs, [[rows].copy])
     path = follow(setting, strengths.mean(axis=0))
     found = [
@@ -84,6 +104,70 @@ def _along_path(search: "Search", path: Path) -> Paths:
         search.on_curve(stage)
         search.settle(stage, maps_of)
     return search.found()
+
+
+def _along_trail(search: "Search", trail: Trail) -> Paths:
+    """The models of all folds: those at nodes of the trail, some of them first, then those beyond its end, one after
+    the other, and then those between.
+    """
+    walk = _Walk(search, trail)
+    known = spaced(search.at[trail.places], FIRST)
+    walk.work_on(trail.places[known])
+    while len(middle := between(known)):
+        walk.work_on(trail.places[middle])
+        known = np.sort(np.append(known, middle))
+    for a in (trail.end + spaced(search.at[trail.end :], STEP)[1:]).tolist():
+        walk.own[a] = search.step_to(a)
+    if len(stage := between(search.known)):
+        walk.work_on(stage, trail.doubts(search.models.measure))
+    while len(stage := between(search.known)):
+        walk.work_on(stage)  # what the nodes do not show was seen
+    found = search.found()
+    return found._replace(passes=found.passes + trail.passes)
+
+
+class _Walk:
+    """A search along a trail, and beyond its end along the folds' own Hessians (F, q, q) at some places."""
+
+    def __init__(self, search: "Search", trail: Trail) -> None:
+        self.search, self.trail = search, trail
+        self.minima, squares, self.factors = trail.models(np.arange(trail.end + 1))
+        self.squares = np.maximum(squares, TINY)
+        self.own: dict[int, Floats] = {trail.end: trail.hessian_at_end()}
+
+    def work_on(self, stage: Integers, doubts: Floats | None = None) -> None:
+        """The models at some places, from where curves lead; more than the neighbours say may be in doubt."""
+        search, end = self.search, self.trail.end
+        near, beyond = stage[stage <= end], stage[stage > end]
+        search.points[near] = self.minima[near]
+        if len(search.known):
+            search.inherit(stage)
+            if doubts is not None:
+                search.missed[near] = np.maximum(search.missed[near], self.trail.worse(doubts, near))
+            known = search.known[search.known <= end]
+            search.points[near] += self._lacking(known, near)
+            search.on_curve(beyond)
+        search.settle(stage, search.by_factors(self.factor))
+
+    def _lacking(self, known: Integers, new: Integers) -> Floats:
+        """What the minima of the quadratic models lack at new places: about as much as the square of the step to them
+        is large, by what they lack at known places on both sides. Small steps say little of large ones.
+        """
+        lacks = self.search.points[known] - self.minima[known]
+        ratio = self.squares[new][:, None] / self.squares[known]  # (new, known, F)
+        weights = through(self.search.at[known], self.search.at[new], 2)[:, :, None] * np.minimum(1.0, 1.0 / ratio)
+        weights /= np.maximum(weights.sum(axis=1, keepdims=True), TINY)
+        return np.einsum("ikf,kfq->ifq", weights * ratio, lacks)
+
+    def factor(self, a: int, f: int) -> Factor:
+        """The factor of the Hessian of a model: that on the trail, or between two that are the fold's own."""
+        if a <= self.trail.end:
+            return self.factors[a * self.search.points.shape[1] + f]
+        at, places = self.search.at, np.array(sorted(self.own))
+        k = int(np.searchsorted(places, a))
+        before, after = (int(places[j]) for j in (k - 1, k))
+        share = (at[a] - at[before]) / (at[after] - at[before])
+        return self.search.models.factor((1.0 - share) * self.own[before][f] + share * self.own[after][f], a, f)
 
 
 class Search:
@@ -128,6 +212,19 @@ class Search:
         return lambda place, fold: _Maps(
             self.models.some(place, fold), [factor_of(int(a), int(f)) for a, f in zip(place, fold, strict=True)]
         )
+
+    def step_to(self, place: int) -> Floats:
+        """Go on to a place beyond those that are known; the Hessians (F, q, q) of the folds there, without penalties,
+        are formed.
+        """
+        self.ahead(place)
+        F = self.points.shape[1]
+        which = (np.full(F, place), np.arange(F))
+        some = self.models.some(*which)
+        hessians = np.array([some.hessian(f, self.points[place, f]) for f in range(F)])
+        self.passes += F
+        self.reach(place, _Maps(some, [some.factor(hessians[f], place, f) for f in range(F)]))
+        return hessians
 
     def ahead(self, place: int) -> None:
         """Put the models of all folds where those before them lead: as many as would have led nearest to the last."""
