@@ -31,8 +31,8 @@ def read_ahead(source: Generator[T], most: int) -> Generator[T]:
             source.close()
 
     thread = threading.Thread(target=work, name="tenfold reader", daemon=True)
-    thread.start()
     try:
+        thread.start()
         while True:
             item, error = items.get()
             if isinstance(error, StopIteration):
@@ -45,7 +45,8 @@ def read_ahead(source: Generator[T], most: int) -> Generator[T]:
     finally:
         stopped.set()
         free.release()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
 
 
 def in_order(work: Callable[[T], U], items: Iterable[T], workers: int) -> Generator[U]:

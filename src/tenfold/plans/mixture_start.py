@@ -11,6 +11,7 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, NotFinite, Rows, sampling_step
+from tenfold.machine import interrupted
 from tenfold.plans import kmeans
 from tenfold.plans.mixture import GaussianSteps
 from tenfold.stats.class_totals import ClassColumns, as_one_class, class_columns
@@ -97,6 +98,8 @@ def start(
     if init == "k-means++":
         return given.over(_on_rows(model, kind, seeds(sample, random), seen))
     found = kmeans.of_rows(sample, seeds, components, starts=1, max_iter=STEPS, tol=1e-4, random=random)
+    if interrupted():  # there is no mixture yet to end with
+        raise KeyboardInterrupt
     label = kmeans.labelled(sample, weight, found.centres)[0]
     if kind == "full":
         return given.over(_of_groups(model, sample.grouped(label.astype(np.int32)), components, seen))
