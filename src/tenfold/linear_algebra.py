@@ -143,23 +143,6 @@ def _syevr(S: Floats, first: int, vectors: bool) -> tuple[Floats, Floats]:
     return w[:count], z
 
 
-def eigh_pencil(A: Floats, B: Floats) -> tuple[Floats, Floats]:
-    """Values of A v = l B v in ascending order, and vectors as columns with v'B v = 1; refuses a B that is not positive
-    definite (`LinAlgError`).
-    """
-    p = len(A)
-    if float(p) ** 3 < SHORT:
-        with one_blas_thread:
-            return la.eigh(A, B, check_finite=False)
-    L = cholesky(B)
-    if L is None:
-        raise la.LinAlgError("The second matrix is not positive definite.")
-    L = np.tril(L)
-    inside = solve_lower(L, solve_lower(L, np.ascontiguousarray(A)).T)
-    values, vectors = eigh(0.5 * (inside + inside.T))
-    return values, solve_lower(L, vectors, transposed=True)
-
-
 def cholesky(A: Floats) -> Floats | None:
     """L with L L' = A in its lower triangle, which alone is read; None where A is not positive definite. What stands
     above the diagonal of the result is not defined.
@@ -209,40 +192,3 @@ def svd(A: Floats) -> tuple[Floats, Floats, Floats]:
     )
     _check("dgesdd", info.value)
     return U, s, V
-
-
-def solve_shortest(A: Floats, B: Floats) -> Floats:
-    """The shortest solutions of least squares: A X = B; what is small beside the largest value of A counts as zero."""
-    m, n = A.shape
-    q = B.shape[1]
-    if float(m) * n * min(m, n) < SHORT:
-        with one_blas_thread:
-            found: Floats = la.lstsq(A, B, check_finite=False)[0]
-        return found
-    size, whole = lapack.dgelsd_lwork(m, n, q, np.finfo(np.float64).eps)[:2]
-    lwork = int(size)
-    F, work, iwork = _fortran(A), np.empty(lwork), np.empty(int(whole), dtype=np.intc)
-    X = np.zeros((max(m, n), q), order="F")
-    X[:m] = B
-    s, rank, info = np.empty(min(m, n)), ctypes.c_int(0), ctypes.c_int(0)
-    rows, columns, count, height = (ctypes.c_int(size) for size in (m, n, q, max(m, n)))
-    run_interruptibly(
-        lambda: _routine("dgelsd")(
-            rows,
-            columns,
-            count,
-            F,
-            rows,
-            X,
-            height,
-            s,
-            float(np.finfo(np.float64).eps),
-            rank,
-            work,
-            ctypes.c_int(lwork),
-            iwork,
-            info,
-        )
-    )
-    _check("dgelsd", info.value)
-    return np.asarray(X[:n])
