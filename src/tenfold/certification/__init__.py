@@ -144,7 +144,9 @@ def report_only(cls: type) -> dict[str, str]:
     reads them.
     """
     found = find_registration(cls)
-    return {} if found is None else {**found.report_only, **found.peer_report_only}
+    if found is None:
+        return {}
+    return {**found.report_only, **({} if registration_of(cls) is found else found.peer_report_only)}
 
 
 def samples_before(model: Any, X: Any) -> Any:

@@ -1,7 +1,7 @@
 """How coefficients become raw predictions: a linear map, forward, back, and its weighted Gram matrix."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -82,5 +82,4 @@ class DesignObjective(Objective):
         return at
 
     def bound_curvature(self) -> Floats:
-        smoothness: Any = self.loss.smoothness
-        return self.design.gram(smoothness * self.share[:, 0])
+        return self.design.gram(self.loss.smoothness * self.share[:, 0])
