@@ -1,6 +1,6 @@
 #include "bindings.hpp"
 
-#include "tenfold/kernels.hpp"
+#include "tenfold/isa_kernels.hpp"
 
 namespace tenfold {
 namespace {

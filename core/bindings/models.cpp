@@ -1,7 +1,7 @@
 #include "bindings.hpp"
 #include "sparse.hpp"
 
-#include "tenfold/cholesky_stack.hpp"
+#include "tenfold/batched_cholesky.hpp"
 #include "tenfold/models.hpp"
 #include "tenfold/signs.hpp"
 

@@ -1,8 +1,8 @@
 #include "bindings.hpp"
 
-#include "tenfold/kernels.hpp"
+#include "tenfold/isa_kernels.hpp"
 #include "tenfold/poll.hpp"
-#include "tenfold/pool.hpp"
+#include "tenfold/thread_pool.hpp"
 
 #include <nanobind/stl/vector.h>
 

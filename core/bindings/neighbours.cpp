@@ -7,7 +7,7 @@
 #include "tenfold/near_sparse.hpp"
 #include "tenfold/near_tree.hpp"
 #include "tenfold/poll.hpp"
-#include "tenfold/row_of.hpp"
+#include "tenfold/row_access.hpp"
 #include "tenfold/windows.hpp"
 
 namespace tenfold {

@@ -1,8 +1,8 @@
 #include "bindings.hpp"
 #include "sparse.hpp"
 
-#include "tenfold/order.hpp"
 #include "tenfold/perceptron.hpp"
+#include "tenfold/permutation.hpp"
 #include "tenfold/poll.hpp"
 
 namespace tenfold {

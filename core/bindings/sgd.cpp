@@ -1,8 +1,8 @@
 #include "bindings.hpp"
 #include "sparse.hpp"
 
-#include "tenfold/pool.hpp"
 #include "tenfold/sgd.hpp"
+#include "tenfold/thread_pool.hpp"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 #include "bindings.hpp"
 #include "sparse.hpp"
 
-#include "tenfold/rough.hpp"
-#include "tenfold/softmax_margins.hpp"
+#include "tenfold/softmax_at_margins.hpp"
+#include "tenfold/softmax_float32.hpp"
 
 namespace tenfold {
 namespace {

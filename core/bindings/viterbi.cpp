@@ -2,7 +2,7 @@
 #include "sparse.hpp"
 
 #include "tenfold/poll.hpp"
-#include "tenfold/pool.hpp"
+#include "tenfold/thread_pool.hpp"
 #include "tenfold/viterbi.hpp"
 
 namespace tenfold {

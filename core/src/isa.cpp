@@ -1,4 +1,4 @@
-#include "tenfold/kernels.hpp"
+#include "tenfold/isa_kernels.hpp"
 
 #include <array>
 #include <atomic>

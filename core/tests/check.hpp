@@ -1,7 +1,7 @@
 // The little that the C++ tests need: a check that counts failures, random numbers, the instruction sets of this CPU.
 #pragma once
 
-#include "tenfold/kernels.hpp"
+#include "tenfold/isa_kernels.hpp"
 
 #include <cmath>
 #include <cstdio>

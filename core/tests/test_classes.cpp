@@ -1,14 +1,14 @@
 // Sums of columns by classes and distances from classes, with every instruction set, against plain loops.
 #include "matrix.hpp"
 
-#include "tenfold/class_columns.hpp"
-#include "tenfold/class_products.hpp"
-#include "tenfold/class_tables.hpp"
-#include "tenfold/decide.hpp"
-#include "tenfold/largest.hpp"
-#include "tenfold/quadratics.hpp"
-#include "tenfold/within_forms.hpp"
-#include "tenfold/within_moments.hpp"
+#include "tenfold/argmax.hpp"
+#include "tenfold/argmax_float32.hpp"
+#include "tenfold/class_scatter_products.hpp"
+#include "tenfold/class_sums.hpp"
+#include "tenfold/contingency.hpp"
+#include "tenfold/mahalanobis.hpp"
+#include "tenfold/within_quadratic_forms.hpp"
+#include "tenfold/within_scatter.hpp"
 
 #include <limits>
 

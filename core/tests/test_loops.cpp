@@ -2,12 +2,12 @@
 // of threads.
 #include "matrix.hpp"
 
-#include "tenfold/derivatives.hpp"
-#include "tenfold/inner.hpp"
-#include "tenfold/loo.hpp"
-#include "tenfold/loss_margins.hpp"
+#include "tenfold/loss_at_margins.hpp"
+#include "tenfold/loss_derivatives.hpp"
+#include "tenfold/matvec.hpp"
 #include "tenfold/moments.hpp"
-#include "tenfold/times.hpp"
+#include "tenfold/ridge_loo.hpp"
+#include "tenfold/row_gram.hpp"
 
 #include <bit>
 

@@ -2,8 +2,8 @@
 #include "check.hpp"
 #include "matrix.hpp"
 
-#include "tenfold/order.hpp"
 #include "tenfold/perceptron.hpp"
+#include "tenfold/permutation.hpp"
 
 #include <numeric>
 

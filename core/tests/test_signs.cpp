@@ -2,7 +2,7 @@
 // instruction set and the threads; margins of the few columns that have a coefficient.
 #include "check.hpp"
 
-#include "tenfold/derivatives.hpp"
+#include "tenfold/loss_derivatives.hpp"
 #include "tenfold/signs.hpp"
 
 using namespace tenfold;

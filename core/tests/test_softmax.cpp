@@ -3,8 +3,8 @@
 #include "check.hpp"
 #include "matrix.hpp"
 
-#include "tenfold/rough.hpp"
-#include "tenfold/softmax_margins.hpp"
+#include "tenfold/softmax_at_margins.hpp"
+#include "tenfold/softmax_float32.hpp"
 
 using namespace tenfold;
 using namespace tenfold::test;

@@ -6,9 +6,9 @@
 // Flops: 2 n p k in single and 5 n p in double precision; bytes: X once.
 #pragma once
 
-#include "tenfold/class_columns.hpp"
+#include "tenfold/class_sums.hpp"
 #include "tenfold/nearest.hpp"
-#include "tenfold/row_of.hpp"
+#include "tenfold/row_access.hpp"
 
 namespace tenfold {
 

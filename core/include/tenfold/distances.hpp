@@ -1,7 +1,7 @@
 // Distances of a row to a query, in float64, as near_direct asks for them. Names and meanings are scikit-learn's.
 #pragma once
 
-#include "tenfold/kernels.hpp"
+#include "tenfold/isa_kernels.hpp"
 #include "tenfold/types.hpp"
 
 #include <bit>

@@ -9,8 +9,8 @@
 // a fold of n rows with q coefficients takes 4 n q flops, and n q^2 more with H.
 #pragma once
 
-#include "tenfold/cholesky_stack.hpp"
-#include "tenfold/derivatives.hpp"
+#include "tenfold/batched_cholesky.hpp"
+#include "tenfold/loss_derivatives.hpp"
 
 #include <cmath>
 #include <limits>

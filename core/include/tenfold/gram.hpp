@@ -2,14 +2,14 @@
 //   a_i = [ (x_i - shift) * unit | 1 | (y_i - shift) * unit ]      (columns of X, the constant, columns of y).
 // Products of two different columns of y are not formed where they fill whole blocks: nobody asks for them.
 //
-// The matrix is kept by blocks of panel x panel entries, upper triangle (core/src/kernels/gram.hpp). Rows come in tiles
+// The matrix is kept by blocks of panel x panel entries, upper triangle (core/src/isa/gram.hpp). Rows come in tiles
 // of gram_rows; a tile is packed first and multiplied then. Two kinds of tile share everything else: panels
 // (gram_panels.hpp) for dense rows and for sparse rows that are not very sparse, lists (gram_lists.hpp) for the others.
 #pragma once
 
-#include "tenfold/buffer.hpp"
-#include "tenfold/products.hpp"
-#include "tenfold/slots.hpp"
+#include "tenfold/aligned_buffer.hpp"
+#include "tenfold/deterministic_partition.hpp"
+#include "tenfold/tile_products.hpp"
 
 #include <algorithm>
 #include <vector>

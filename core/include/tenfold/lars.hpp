@@ -13,7 +13,7 @@
 // Flops: 2 k p + 3 k^2 a step, k active columns; memory: the rows of all columns that ever joined.
 #pragma once
 
-#include "tenfold/cholesky.hpp"
+#include "tenfold/cholesky_update.hpp"
 #include "tenfold/poll.hpp"
 
 #include <algorithm>

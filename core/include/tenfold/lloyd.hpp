@@ -18,7 +18,7 @@
 #pragma once
 
 #include "tenfold/assign.hpp"
-#include "tenfold/rounded.hpp"
+#include "tenfold/directed_rounding.hpp"
 
 namespace tenfold {
 

@@ -11,9 +11,9 @@
 // Flops: 4 n p M K and n M K exponentials, for n the rows that a model has a share of; bytes: X once.
 #pragma once
 
-#include "tenfold/products.hpp"
-#include "tenfold/right_factor.hpp"
-#include "tenfold/selection.hpp"
+#include "tenfold/packed_rhs.hpp"
+#include "tenfold/row_groups.hpp"
+#include "tenfold/tile_products.hpp"
 
 #include <span>
 #include <type_traits>

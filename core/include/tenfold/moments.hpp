@@ -14,8 +14,8 @@
 // Flops: n (p + t + 1)^2; bytes: X once.
 #pragma once
 
-#include "tenfold/exponents.hpp"
-#include "tenfold/fold.hpp"
+#include "tenfold/column_scaling.hpp"
+#include "tenfold/raw_moments.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "tenfold/neighbours.hpp"
-#include "tenfold/pool.hpp"
+#include "tenfold/thread_pool.hpp"
 
 namespace tenfold {
 

@@ -14,10 +14,10 @@
 // Flops: 2 rows queries d in float32; memory: the rows once in float32.
 #pragma once
 
-#include "tenfold/kernels.hpp"
+#include "tenfold/directed_rounding.hpp"
+#include "tenfold/isa_kernels.hpp"
 #include "tenfold/neighbours.hpp"
-#include "tenfold/pool.hpp"
-#include "tenfold/rounded.hpp"
+#include "tenfold/thread_pool.hpp"
 
 #include <bit>
 

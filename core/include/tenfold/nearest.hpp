@@ -2,7 +2,7 @@
 //
 // The number of a row's centre is  argmin_k sum_j (x_j - c_kj)^2  in double precision, the first of equals. Scores
 // s_k = x.c_k - ||c_k||^2 / 2  of rows and centres about a common place, in units of the largest centre, are summed in
-// single precision first (kernels/nearest.hpp). With u = 2^-24, rows and centres rounded to it and p + 1 sums, no score
+// single precision first (isa/nearest.hpp). With u = 2^-24, rows and centres rounded to it and p + 1 sums, no score
 // is further from the true one than
 //   (p + 4) u C (||x|| + C / 2),   C the longest centre,
 // so that a best score that leads the second by more than twice that is the best one; where it does not, or where
@@ -11,9 +11,9 @@
 // Flops: 2 n p k in single precision; bytes: X once. Nothing of size n k is kept.
 #pragma once
 
-#include "tenfold/buffer.hpp"
-#include "tenfold/kernels.hpp"
-#include "tenfold/products.hpp"
+#include "tenfold/aligned_buffer.hpp"
+#include "tenfold/isa_kernels.hpp"
+#include "tenfold/tile_products.hpp"
 #include "tenfold/types.hpp"
 
 #include <algorithm>

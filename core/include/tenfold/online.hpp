@@ -8,7 +8,7 @@
 #pragma once
 
 #include "tenfold/nearest.hpp"
-#include "tenfold/row_of.hpp"
+#include "tenfold/row_access.hpp"
 
 namespace tenfold {
 

@@ -16,9 +16,9 @@
 // 1958; Freund and Schapire 1999; Collins 2002.
 #pragma once
 
-#include "tenfold/buffer.hpp"
-#include "tenfold/row_of.hpp"
-#include "tenfold/turns.hpp"
+#include "tenfold/aligned_buffer.hpp"
+#include "tenfold/ordered_prefetch.hpp"
+#include "tenfold/row_access.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -18,8 +18,8 @@
 #pragma once
 
 #include "tenfold/poll.hpp"
+#include "tenfold/row_groups.hpp"
 #include "tenfold/seed_panels.hpp"
-#include "tenfold/selection.hpp"
 
 #include <atomic>
 #include <bit>

@@ -8,9 +8,9 @@
 // positive. A row whose computed gain is below minus that does not come nearer.
 #pragma once
 
+#include "tenfold/directed_rounding.hpp"
 #include "tenfold/nearest.hpp"
-#include "tenfold/pool.hpp"
-#include "tenfold/rounded.hpp"
+#include "tenfold/thread_pool.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 //
 // The steps t = 1, 2, ... go down on  mean_i s_i loss(y_i, w.x_i + b) + alpha ((1 - l1) / 2 ||w||^2 + l1 ||w||_1):
 //   w <- max(0, 1 - (1 - l1) eta alpha) w - eta mean(s_i loss'_i x_i)      b <- b - decay eta mean(s_i loss'_i)
-// with the mean over the rows of one step, then the L1 part by cumulative truncation (see kernels/delta.hpp). s_i is
+// with the mean over the rows of one step, then the L1 part by cumulative truncation (see isa/row_ops.hpp). s_i is
 // the weight of the row times that of its class; decay < 1 slows the intercept of sparse rows, whose columns are seen
 // more rarely. The step size eta is
 //   constant, adaptive   eta0 (adaptive: the caller makes `eta` smaller)
@@ -22,11 +22,11 @@
 // fetched ahead, and a value of the loss beside its slope is free.
 #pragma once
 
-#include "tenfold/buffer.hpp"
-#include "tenfold/delta_losses.hpp"
-#include "tenfold/order.hpp"
-#include "tenfold/row_of.hpp"
-#include "tenfold/turns.hpp"
+#include "tenfold/aligned_buffer.hpp"
+#include "tenfold/ordered_prefetch.hpp"
+#include "tenfold/permutation.hpp"
+#include "tenfold/row_access.hpp"
+#include "tenfold/sgd_losses.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -9,8 +9,8 @@
 // is a new last row. Flops: a^3 / 3 for a weights at first, then a^2 for one that joins.
 #pragma once
 
-#include "tenfold/kernels.hpp"
-#include "tenfold/pool.hpp"
+#include "tenfold/isa_kernels.hpp"
+#include "tenfold/thread_pool.hpp"
 #include "tenfold/types.hpp"
 
 #include <algorithm>

@@ -7,9 +7,9 @@
 // A tile of rows goes from memory to cache once. Flops: 4 n p K and n K exponentials; bytes: X once.
 #pragma once
 
-#include "tenfold/buffer.hpp"
-#include "tenfold/products.hpp"
-#include "tenfold/selection.hpp"
+#include "tenfold/aligned_buffer.hpp"
+#include "tenfold/row_groups.hpp"
+#include "tenfold/tile_products.hpp"
 
 #include <span>
 #include <vector>

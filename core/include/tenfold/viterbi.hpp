@@ -10,7 +10,7 @@
 // Emissions are columns x tags, so that a feature meets all tags side by side.
 #pragma once
 
-#include "tenfold/kernels.hpp"
+#include "tenfold/isa_kernels.hpp"
 #include "tenfold/types.hpp"
 
 #include <algorithm>

@@ -9,10 +9,10 @@
 // Distances: rows x queries; exponentials or powers: as many for each bandwidth. Sums are in the order of the rows.
 #pragma once
 
-#include "tenfold/buffer.hpp"
-#include "tenfold/kernels.hpp"
+#include "tenfold/aligned_buffer.hpp"
+#include "tenfold/isa_kernels.hpp"
 #include "tenfold/neighbours.hpp"
-#include "tenfold/pool.hpp"
+#include "tenfold/thread_pool.hpp"
 
 #include <numbers>
 

@@ -1,6 +1,6 @@
 """Block coordinate descent on the dual of the joint hinge loss of several classes.
 
-The formulas of the compiled loop are in core/include/tenfold/joint_ascent.hpp; what it shares with other ascents is in
+The formulas of the compiled loop are in core/include/tenfold/crammer_singer_cd.hpp; what it shares with other ascents is in
 `ascent`.
 """
 

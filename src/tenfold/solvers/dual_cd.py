@@ -1,6 +1,6 @@
 """Coordinate descent on the dual of linear support vector machines: for many columns, sparse rows above all.
 
-The compiled loop, whose formulas are in core/include/tenfold/dual_ascent.hpp, moves b_i = -C_i u_i, u_i the slope of
+The compiled loop, whose formulas are in core/include/tenfold/dual_cd.hpp, moves b_i = -C_i u_i, u_i the slope of
 the loss; the weights w = sum_i b_i x_i belong to every b. What it shares with other ascents is in `ascent`.
 """
 

@@ -1,4 +1,4 @@
-"""The best subset of columns of every size, by the compiled search of `core/include/tenfold/subsets.hpp`."""
+"""The best subset of columns of every size, by the compiled search of `core/include/tenfold/leaps_and_bounds.hpp`."""
 
 from dataclasses import dataclass
 

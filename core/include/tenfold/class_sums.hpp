@@ -1,0 +1,191 @@
+// Sums of the columns, class by class: what naive Bayes needs to know about the data.
+//
+// Given X (n x p), weights (or none) and the class of each row, returns for every class c
+//   weight_c = sum w,   sums_c = sum w f(x),   and on demand   squares_c = sum w (x - shift_c)^2,
+// where f(x) is x, x - shift_c, or 1 where x exceeds a threshold. Rows of weight zero are left out altogether.
+// Flops: n p (4 with squares); bytes: X once. Rows go to slots with sums of their own, fewer where these are large, and
+// where there is but one the classes go to threads.
+#pragma once
+
+#include "tenfold/aligned_buffer.hpp"
+#include "tenfold/deterministic_partition.hpp"
+#include "tenfold/row_groups.hpp"
+#include "tenfold/tile_products.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+namespace tenfold {
+
+// What is summed of each value.
+struct Values {};
+struct Above {
+  double threshold;
+};
+struct About {
+  const double *shift; // (classes, columns)
+};
+
+struct ClassColumns {
+  std::vector<double> weight;  // (classes)
+  std::vector<double> sums;    // (classes, columns)
+  std::vector<double> squares; // (classes, columns), or empty
+  // The least value that was added; with a threshold infinity, or NaN where a value is not finite.
+  double low = std::numeric_limits<double>::infinity();
+};
+
+template <class T>
+double add_row(const Dense<T> &x, Index row, Index, double w, Values, double low, double *sums, double *) {
+  const T *values = x.data + row * x.columns;
+  kernels().dense<T>().add_scaled(w, values, x.columns, sums);
+  return kernels().dense<T>().lowest(values, x.columns, low);
+}
+template <class T>
+double add_row(const Dense<T> &x, Index row, Index, double w, Above above, double low, double *sums, double *) {
+  return low + kernels().dense<T>().add_above(w, x.data + row * x.columns, above.threshold, x.columns, sums);
+}
+template <class T>
+double add_row(const Dense<T> &x, Index row, Index c, double w, About about, double low, double *sums,
+               double *squares) {
+  kernels().dense<T>().add_squares(w, x.data + row * x.columns, about.shift + c * x.columns, x.columns, sums, squares);
+  return low;
+}
+template <class T, class I>
+double add_row(const Sparse<T, I> &x, Index row, Index, double w, Values, double low, double *sums, double *) {
+  const auto *indptr = x.indptr.data();
+  bool good = true;
+  for (std::int64_t k = indptr[row]; k < indptr[row + 1]; ++k) {
+    const auto j = static_cast<Index>(x.indices.data()[k]);
+    const double value = static_cast<double>(x.data.data()[k]);
+    low = value < low ? value : low;
+    if (j >= 0 && j < x.columns)
+      sums[j] += w * value;
+    else
+      good = false;
+  }
+  require_columns(good);
+  return low;
+}
+template <class T, class I>
+double add_row(const Sparse<T, I> &x, Index row, Index, double w, Above above, double low, double *sums, double *) {
+  const auto *indptr = x.indptr.data();
+  bool good = true;
+  for (std::int64_t k = indptr[row]; k < indptr[row + 1]; ++k) {
+    const auto j = static_cast<Index>(x.indices.data()[k]);
+    const double value = static_cast<double>(x.data.data()[k]);
+    low += 0.0 * value;
+    if (j >= 0 && j < x.columns)
+      sums[j] += value > above.threshold ? w : 0.0;
+    else
+      good = false;
+  }
+  require_columns(good);
+  return low;
+}
+
+// So many slots that merging their sums costs a small part of the loop.
+inline Index most_class_slots(double entries, Index size) {
+  return static_cast<Index>(std::clamp(entries / (4.0 * static_cast<double>(std::max<Index>(1, size))), 1.0, 16.0));
+}
+
+template <class T> double stored(const Dense<T> &x) {
+  return static_cast<double>(x.rows) * static_cast<double>(x.columns);
+}
+template <class T, class I> double stored(const Sparse<T, I> &x) { return static_cast<double>(x.data.size()); }
+
+template <class Rows, class What>
+ClassColumns class_columns(const Rows &x, std::span<const double> weight, std::span<const std::int32_t> group,
+                           Index classes, What what, int threads) {
+  constexpr bool squared = std::is_same_v<What, About>;
+  check_weights(weight);
+  for (const std::int32_t c : group)
+    if (c < 0 || c >= classes)
+      throw std::invalid_argument("class numbers must be at least 0 and below the number of classes");
+  const Index p = x.columns, size = classes * p;
+  const Index stride = ((squared ? 2 : 1) * size + classes + lanes - 1) / lanes * lanes;
+  const Index slots = slot_count(x.rows, row_work(x), most_class_slots(stored(x), stride));
+  // Where sums are too large for slots the classes are shared out: the rows of each are still added in their order.
+  const Index parts = slots == 1 ? slot_count(x.rows, row_work(x), classes) : 1;
+  Buffer sums(slots * stride);
+  std::vector<double> low(static_cast<std::size_t>(slots * parts));
+  parallel(slots * parts, threads, [&](Index item, int) {
+    const Index slot = item / parts, part = item % parts;
+    const Range range = slot_range(x.rows, slots, slot);
+    double *first = sums.data() + slot * stride, *second = first + size, *weights = first + (squared ? 2 : 1) * size;
+    double least = std::numeric_limits<double>::infinity();
+    for (Index i = range.begin; i < range.end; ++i) {
+      const double w = weight.empty() ? 1.0 : weight.data()[i];
+      const Index c = group.data()[i];
+      if (w == 0.0 || c % parts != part)
+        continue;
+      weights[c] += w;
+      least = add_row(x, i, c, w, what, least, first + c * p, second + c * p);
+    }
+    low[static_cast<std::size_t>(item)] = least;
+  });
+  merge_slots(sums.data(), slots, stride, stride, threads);
+  ClassColumns out;
+  const double *all = sums.data();
+  out.sums.assign(all, all + size);
+  if (squared)
+    out.squares.assign(all + size, all + 2 * size);
+  const double *weights = all + (squared ? 2 : 1) * size;
+  out.weight.assign(weights, weights + classes);
+  for (const double least : low)
+    out.low = least < out.low || std::isnan(least) ? least : out.low;
+  return out;
+}
+
+// Means of the first rows of every class as first row + mean difference, so that a constant column gets its very value:
+// places about which squares lose few digits.
+template <class T>
+std::vector<double> first_means(const Dense<T> &x, std::span<const double> weight, std::span<const std::int32_t> group,
+                                Index classes) {
+  constexpr Index enough = 64;
+  const Index p = x.columns;
+  std::vector<double> means(static_cast<std::size_t>(classes * p));
+  std::vector<Index> first(static_cast<std::size_t>(classes), -1), count(static_cast<std::size_t>(classes));
+  Index waiting = classes;
+  for (Index i = 0; i < x.rows && waiting > 0; ++i) {
+    const Index c = group.data()[i];
+    if (c < 0 || c >= classes || count[static_cast<std::size_t>(c)] == enough ||
+        (!weight.empty() && weight.data()[i] == 0.0))
+      continue;
+    if (first[static_cast<std::size_t>(c)] < 0)
+      first[static_cast<std::size_t>(c)] = i;
+    const T *here = x.data + i * p, *there = x.data + first[static_cast<std::size_t>(c)] * p;
+    double *mean = means.data() + c * p;
+    for (Index j = 0; j < p; ++j)
+      mean[j] += static_cast<double>(here[j]) - static_cast<double>(there[j]);
+    waiting -= ++count[static_cast<std::size_t>(c)] == enough;
+  }
+  for (Index c = 0; c < classes; ++c)
+    if (first[static_cast<std::size_t>(c)] >= 0)
+      for (Index j = 0; j < p; ++j) {
+        const double base = static_cast<double>(x.data[first[static_cast<std::size_t>(c)] * p + j]);
+        const double mean =
+            base + means[static_cast<std::size_t>(c * p + j)] / static_cast<double>(count[static_cast<std::size_t>(c)]);
+        means[static_cast<std::size_t>(c * p + j)] = std::isfinite(mean) ? mean : base;
+      }
+  return means;
+}
+
+// z_ik = sum_j (scale_kj (x_ij - centre_kj))^2: squared distances of the rows from the classes. One pass over X.
+template <class T>
+void scaled_distances(const Dense<T> &x, std::span<const double> centre, std::span<const double> scale, Index classes,
+                      int threads, std::span<double> z) {
+  const Index tile = tile_rows(x);
+  const Index slots = slot_count(x.rows, 2.0 * row_work(x) * static_cast<double>(classes), 64);
+  parallel(slots, threads, [&](Index slot, int) {
+    const Range range = slot_range(x.rows, slots, slot);
+    for (Index i = range.begin; i < range.end; i += tile)
+      kernels().dense<T>().scaled_distances(x.data + i * x.columns, std::min(tile, range.end - i), x.columns,
+                                            centre.data(), scale.data(), classes, z.data() + i * classes);
+  });
+}
+
+} // namespace tenfold

@@ -1,0 +1,237 @@
+// The loops that are compiled once for every instruction set and chosen at run time. Every entry is a plain function on
+// raw pointers; the files in core/src/isa say what each computes.
+#pragma once
+
+#include "tenfold/types.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace tenfold {
+
+template <class T> struct DenseKernels {
+  // core/src/isa/pack.hpp
+  void (*pack)(const T *x, Index width, const Index *rows, Index count, Index columns, const double *unit,
+               const double *centre, const double *root, double *panels, Index stride);
+  void (*pack_about)(const T *x, Index width, const Index *rows, Index count, Index columns, const double *centres,
+                     Index step, const std::int32_t *of, const double *root, double *panels, Index stride);
+  // core/src/isa/matvec.hpp
+  void (*margins)(const T *x, Index count, Index columns, const double *coef, Index targets, const double *shift,
+                  const double *intercept, double *z, Index row_step, Index target_step);
+  // core/src/isa/matvec_t.hpp
+  void (*gradient)(const T *x, Index count, Index columns, const double *u, Index targets, Index row_step,
+                   Index target_step, const double *shift, double *g);
+  void (*column_sums)(const T *x, Index count, Index columns, const double *u, const double *v, const double *shift,
+                      double *s);
+  // core/src/isa/loo.hpp
+  void (*centred_row)(const T *x, const double *centre, Index columns, double *out);
+  // core/src/isa/axpy.hpp
+  void (*add_scaled)(double a, const T *x, Index count, double *y);
+  // core/src/isa/elementwise.hpp
+  void (*exp)(const T *x, T *y, Index count);
+  void (*log1p)(const T *x, T *y, Index count);
+  void (*sigmoid)(const T *x, T *y, Index count);
+  void (*softplus)(const T *x, T *y, Index count);
+  // core/src/isa/row_ops.hpp
+  double (*dot)(const T *x, const double *v, Index columns);
+  double (*squares)(const T *x, Index columns);
+  void (*add)(const T *x, Index columns, double c, double *v, double *sums);
+  // core/src/isa/classes.hpp
+  double (*add_above)(double w, const T *x, double threshold, Index columns, double *sums);
+  void (*add_squares)(double w, const T *x, const double *shift, Index columns, double *sums, double *squares);
+  double (*lowest)(const T *x, Index count, double low);
+  void (*scaled_distances)(const T *x, Index count, Index columns, const double *centre, const double *scale,
+                           Index classes, double *z);
+  // core/src/isa/mixture.hpp
+  void (*to_columns)(const T *x, Index rows, Index columns, Index step, double *out);
+  // core/src/isa/distances.hpp
+  double (*city_block)(const T *x, const double *q, Index columns);
+  double (*chessboard)(const T *x, const double *q, Index columns);
+  // core/src/isa/nearest.hpp
+  float (*to_singles)(const T *x, Index columns, const double *shift, double unit, float *out);
+  double (*square_distance)(const T *x, const double *c, Index columns);
+  void (*add_about)(double w, const T *x, const double *shift, Index columns, double *sums);
+  // core/src/isa/decide.hpp
+  void (*scaled_row)(const T *x, Index columns, const double *place, const double *unit, float *out);
+  // core/src/isa/gemm_unpacked.hpp
+  void (*slab_times)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *v,
+                     Index v_step, Index vectors, double *z, Index z_step);
+  void (*slab_times_t)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *u,
+                       Index u_step, Index vectors, double *g, Index g_step);
+};
+
+template <class T, class I> struct SparseKernels {
+  // core/src/isa/sparse.hpp
+  bool (*margins)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                  const double *coef, Index targets, const double *intercept, double *z, Index row_step,
+                  Index target_step);
+  bool (*gradient)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                   const double *u, Index targets, Index row_step, Index target_step, double *g);
+  bool (*both_ways)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns, Index step,
+                    const double *coef, const double *weight, const double *level, const double *along, double *g,
+                    double *totals);
+  bool (*column_sums)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                      const double *weight, const double *other, double *sums, double *extremes);
+  // core/src/isa/nearest.hpp
+  bool (*nearest)(const T *data, const I *indices, Index count, Index columns, double unit, const float *centres,
+                  Index stride, const float *half, Index panel_count, float *best, float *second, std::int32_t *number);
+};
+
+// Value and slope are sums over the tile; u = weight * slope of each row, curvature = weight * curvature of each row.
+// `count` is rounded up to `lanes` inside: y, z and weight are padded by the caller (weight with zeros).
+using LossKernel = void (*)(const double *y, const double *z, const double *weight, double parameter, Index count,
+                            double *value, double *slope, double *u, double *curvature);
+
+// The losses of one row under many models, side by side.
+using ModelLoss = void (*)(double y, const double *z, const double *intercept, const double *share, double weight,
+                           Index models, Index classes, double *value, double *factor, double *slope, double *u);
+
+enum class Loss {
+  square,
+  logistic,
+  hinge,
+  squared_hinge,
+  epsilon_insensitive,
+  squared_epsilon_insensitive,
+  huber,
+  quantile,
+  poisson,
+  gamma,
+  tweedie,
+  log_deviance,
+  identity_deviance,
+  student,
+  tanh,
+  modified_huber
+};
+constexpr int loss_count = 16;
+
+// Panels of rows, entry (i, j) at rows[(i / near_rows) * columns * near_rows + j * near_rows + i % near_rows], with
+// three numbers for each of them, and new centres, entry (c, j) at candidates[j * count + c].
+struct Gains {
+  const float *rows, *start, *size, *weight;
+  Index columns;
+  const float *candidates, *half;
+  Index count;
+  float slack, reach;
+};
+
+struct Kernels {
+  const char *name;
+  Index panel; // columns of one packed panel
+  // core/src/isa/gram.hpp
+  void (*gram)(const double *panels, Index stride, Index count, Index i0, Index i1, Index j0, Index j1, double *blocks,
+               const char *const *next, Index lines);
+  // core/src/isa/loss.hpp
+  const LossKernel *losses; // in the order of enum Loss
+  // core/src/isa/softmax.hpp
+  void (*softmax)(const double *y, const double *z, Index step, Index classes, const double *weight, Index count,
+                  double *value, double *slope, double *u);
+  // core/src/isa/batched_losses.hpp
+  ModelLoss model_logistic, model_softmax;
+  // core/src/isa/gemm_panel.hpp
+  void (*product)(const double *a, Index a_step, Index count, Index inner, const double *b, Index stride, Index panels,
+                  bool upper, double *out, Index out_step);
+  void (*panel_times)(const double *x, Index x_stride, Index count, Index x_panels, const double *b, Index stride,
+                      Index panels, double *out, Index out_step);
+  // core/src/isa/panel_cross.hpp
+  void (*panel_cross)(const double *x, Index stride, Index x_panels, const double *u, Index u_stride, Index u_panels,
+                      Index count, double *blocks);
+  // core/src/isa/loo.hpp
+  void (*squares)(const double *z, Index count, double *out);
+  void (*leverage)(double *spread, Index candidates, double weight, double base, double *largest);
+  bool (*loo)(const double *fit, const double *scale, Index candidates, double centred, double weight, double *sums,
+              double *errors);
+  // core/src/isa/row_ops.hpp
+  void (*truncate)(double *v, double *q, double *average, Index columns, double scale, double due, double lag,
+                   double *sums);
+  // core/src/isa/classes.hpp
+  void (*add_rows)(const double *panels, Index stride, Index panel_count, Index count, const std::int32_t *of,
+                   const double *weight, double *sums, double *squares, Index step);
+  // core/src/isa/viterbi.hpp
+  void (*best_moves)(const double *score, const double *move, Index tags, double *best, double *back);
+  // core/src/isa/mixture.hpp
+  void (*whitened_lengths)(const double *x, Index step, Index count, Index columns, const double *centre,
+                           const double *factor, double *scratch, double *q);
+  void (*whitened)(const double *x, Index step, Index count, Index columns, const double *centre, const double *factor,
+                   double *scratch, double *y);
+  void (*scaled_lengths)(const double *x, Index step, Index count, Index columns, const double *centre,
+                         const double *scale, double *q);
+  double (*responsibilities)(double *q, Index step, Index count, Index components, const double *offset,
+                             const double *weight, double *log_density);
+  double (*column_moments)(const double *x, Index step, Index count, Index columns, const double *centre,
+                           const double *r, double *sums, double *squares);
+  double (*outer_sums)(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
+                       double *in_lanes, double *tile, double *sums, double *outer);
+  // core/src/isa/quadratic_features.hpp
+  Index forms_together; // of one call of `feature_forms` at most
+  void (*quadratic_features)(const double *x, Index step, Index count, Index columns, const double *centre,
+                             const double *scale, double *out);
+  void (*feature_forms)(const double *features, Index step, Index count, Index size, const double *coef,
+                        Index components, double *q, Index q_step);
+  void (*feature_sums)(const double *features, Index step, Index count, Index size, const double *r, Index r_step,
+                       Index components, double *in_lanes);
+  // core/src/isa/knn_filter.hpp
+  Index near_rows, near_queries; // of one panel and one group
+  bool (*near)(const float *rows, const float *numbers, const float *queries, const float *thresholds, Index inner,
+               std::uint32_t *marks);
+  // core/src/isa/nearest.hpp
+  Index singles; // centres of one panel
+  void (*nearest)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
+                  Index panel_count, float *best, float *second, std::int32_t *number);
+  // core/src/isa/kmeanspp_gains.hpp
+  void (*gains)(const Gains &in, const Index *list, Index panels, float *totals, std::uint32_t *marks);
+  // core/src/isa/hamerly_bounds.hpp
+  void (*drift)(float *bounds, Index stride, Index groups, Index count, float keep, const float *fall, float *least);
+  // core/src/isa/sgemm_tile.hpp
+  void (*single_sums)(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b,
+                      Index b_step, Index groups, float *out, Index out_step);
+  void (*single_softmax)(const float *y, float *z, Index step, Index classes, const float *b, const float *weight,
+                         Index count, double *value, double *slope, float *u);
+  void (*turn)(const float *from, Index step, Index rows, Index columns, float *out, Index out_step);
+  // core/src/isa/decide.hpp
+  void (*row_squares)(const float *rows, Index step, Index columns, Index count, float *squares, float *norms);
+  void (*leaders)(const float *z, Index step, Index classes, const float *b, Index count, float *best, float *second,
+                  std::int32_t *number);
+  DenseKernels<float> f32;
+  DenseKernels<double> f64;
+  SparseKernels<float, std::int32_t> f32_i32;
+  SparseKernels<float, std::int64_t> f32_i64;
+  SparseKernels<double, std::int32_t> f64_i32;
+  SparseKernels<double, std::int64_t> f64_i64;
+
+  template <class T> const DenseKernels<T> &dense() const {
+    if constexpr (std::is_same_v<T, float>)
+      return f32;
+    else
+      return f64;
+  }
+  template <class T, class I> const SparseKernels<T, I> &sparse() const {
+    if constexpr (std::is_same_v<T, float> && std::is_same_v<I, std::int32_t>)
+      return f32_i32;
+    else if constexpr (std::is_same_v<T, float>)
+      return f32_i64;
+    else if constexpr (std::is_same_v<I, std::int32_t>)
+      return f64_i32;
+    else
+      return f64_i64;
+  }
+};
+
+constexpr Index contest_rows = 64; // rows of one call of `nearest` at most
+
+constexpr Index lanes = 8; // of the widest instruction set: what tile buffers are padded to
+
+// The kernels in use: those of the best instruction set of this CPU, unless select_kernels has chosen others.
+const Kernels &kernels();
+
+// The names of all instruction sets that this build and this CPU have, best first: "x86-64-v4", "x86-64-v3",
+// "x86-64-v2", or "aarch64".
+std::vector<std::string_view> available_kernels();
+
+// Chooses kernels by name; false when they are not available. For tests: it must not be called while loops run.
+bool select_kernels(std::string_view name);
+
+} // namespace tenfold
