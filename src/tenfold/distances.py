@@ -21,7 +21,7 @@ from scipy import sparse
 from tenfold.arrays import Array, Floats, is_foreign, is_sparse, like, namespace
 from tenfold.data import MemoryRows, Rows
 from tenfold.machine import one_blas_thread
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.moments import Moments
 
 MINKOWSKI = {"euclidean": 2.0, "l2": 2.0, "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf}
@@ -84,7 +84,7 @@ class Whitened:
         if is_foreign(X):
             return namespace(X).matmul(_in_double(X) - like(self.centre, X), like(self.factor, X))
         coef = np.ascontiguousarray(self.factor.T)
-        return times(np.ascontiguousarray(X, dtype=np.float64), Params(coef, np.zeros(len(coef))), self.centre)
+        return forward(np.ascontiguousarray(X, dtype=np.float64), Params(coef, np.zeros(len(coef))), self.centre)
 
 
 @dataclass(frozen=True)

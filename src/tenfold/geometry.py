@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from tenfold.arrays import Array, Floats, contiguous, is_sparse
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 __all__ = ["Margins", "margins", "signs_of"]
 
@@ -83,7 +83,7 @@ class Margins:
 
     def distances(self, X: Any) -> Floats:
         """Signed distances (n,) of samples X (n, p) from the hyperplane, positive on the side of w."""
-        z = times(_rows(X), Params(self.coef[None, :], np.array([self.intercept])))[:, 0]
+        z = forward(_rows(X), Params(self.coef[None, :], np.array([self.intercept])))[:, 0]
         return z / float(np.sqrt(np.sum(np.square(self.coef))))
 
     def projections(self, X: Any) -> Floats:
@@ -133,7 +133,7 @@ def margins(X: Any, y: Any, coef: Any, intercept: float | None = None) -> Margin
     if not (np.isfinite(w).all() and w.any()):
         raise ValueError("coef must be finite, and not all zero: it has no hyperplane.")
     b = 0.0 if intercept is None else float(np.ravel(np.asarray(intercept, dtype=np.float64))[0])
-    functional = sign * times(X, Params(w[None, :], np.array([b])))[:, 0]
+    functional = sign * forward(X, Params(w[None, :], np.array([b])))[:, 0]
     one = 0.0 if intercept is None else 1.0
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if is_sparse(X) else np.einsum("ij,ij->i", X, X)
     lengths = np.sqrt(squares + one)

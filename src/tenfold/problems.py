@@ -29,12 +29,12 @@ class Glm:
     loss: Loss
     penalty: Penalty
     intercept: bool
-    tie: float = 0.0
+    intercept_penalty: float = 0.0
 
     @property
     def balances(self) -> bool:
         """Whether slopes sum to zero at an optimum: an intercept is free."""
-        return self.intercept and self.tie == 0.0
+        return self.intercept and self.intercept_penalty == 0.0
 
 
 @dataclass(frozen=True)
@@ -243,14 +243,14 @@ def _pull_back(problem: Glm, params: Params, shift: Floats | None) -> tuple[Floa
     measured from `shift` it moves: it is that of the rows as they are.
     """
     ends = np.append(np.zeros(params.coef.shape[1]) if shift is None else -shift, 1.0)
-    return problem.tie * (params.intercept + along(params.coef, ends[:-1])), ends
+    return problem.intercept_penalty * (params.intercept + along(params.coef, ends[:-1])), ends
 
 
 def _value(problem: Glm, params: Params, sums: Derivatives, shift: Floats | None) -> Floats:
     strength = np.asarray(problem.penalty.strength, dtype=np.float64).reshape(-1)
     penalty = 0.5 * strength * np.einsum("tp,tp->t", params.coef, params.coef)
-    if problem.tie > 0.0:
-        penalty = penalty + 0.5 * _pull_back(problem, params, shift)[0] ** 2 / problem.tie
+    if problem.intercept_penalty > 0.0:
+        penalty = penalty + 0.5 * _pull_back(problem, params, shift)[0] ** 2 / problem.intercept_penalty
     return sums.value / sums.weight + (penalty.sum() if problem.loss.joint else penalty)
 
 
@@ -273,11 +273,11 @@ def _evaluation(problem: Glm, params: Params, sums: Derivatives, shift: Floats |
             if not problem.intercept:
                 hessian[first + p, :] = hessian[:, first + p] = 0.0
                 hessian[first + p, first + p] = 1.0
-    if problem.tie > 0.0:
+    if problem.intercept_penalty > 0.0:
         pull, ends = _pull_back(problem, params, shift)
         gradient += np.outer(pull, ends)
         with np.errstate(over="ignore"):  # what is not finite is found by whoever factors it
-            hessian = None if hessian is None else hessian + problem.tie * np.outer(ends, ends)
+            hessian = None if hessian is None else hessian + problem.intercept_penalty * np.outer(ends, ends)
     return Evaluation(value, gradient.reshape(-1, outputs * (p + 1)), hessian)
 
 

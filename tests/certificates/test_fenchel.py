@@ -71,7 +71,7 @@ def optimum(problem, y):
     A = np.column_stack([X, np.full(N, float(problem.intercept))])
     share = WEIGHT / WEIGHT.sum()
     point = np.zeros(P + 1)
-    ahead, momentum, steepness = point, 1.0, 1.0
+    ahead, momentum, self_concordance = point, 1.0, 1.0
 
     def loss_at(point):
         return share @ problem.loss.value(y, A @ point)
@@ -79,14 +79,14 @@ def optimum(problem, y):
     for count in range(3_000):
         slope = A.T @ (share * problem.loss.slope(y, A @ ahead))
         value = loss_at(ahead)
-        steepness *= 0.7
+        self_concordance *= 0.7
         while True:
-            new = ahead - slope / steepness
-            new[:P] = problem.penalty.prox(new[None, :P], 1.0 / steepness)[0]
+            new = ahead - slope / self_concordance
+            new[:P] = problem.penalty.prox(new[None, :P], 1.0 / self_concordance)[0]
             move = new - ahead
-            if loss_at(new) <= value + slope @ move + 0.5 * steepness * move @ move + 1e-15:
+            if loss_at(new) <= value + slope @ move + 0.5 * self_concordance * move @ move + 1e-15:
                 break
-            steepness *= 2.0
+            self_concordance *= 2.0
         if (ahead - new) @ (new - point) > 0:
             momentum = 1.0
         later = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))

@@ -45,7 +45,7 @@ def halves(whole, cut):
 @given(shapes, st.sampled_from([None, 0.25]), st.sampled_from([np.float32, np.float64]))
 def test_sums_of_the_loop_and_of_arrays(shape, threshold, dtype):
     rows = block(*shape, dtype)
-    ours, plain = class_sums(shape[2], threshold)(rows), class_sums_in_arrays(shape[2], threshold, rows).settle()
+    ours, plain = class_sums(shape[2], threshold)(rows), class_sums_in_arrays(shape[2], threshold, rows).result()
     np.testing.assert_allclose(ours.weight, plain.weight)
     np.testing.assert_allclose(ours.sums, plain.sums, rtol=1e-12, atol=1e-12)
     stored = sparse.csr_array(rows.X)
@@ -56,7 +56,7 @@ def test_sums_of_the_loop_and_of_arrays(shape, threshold, dtype):
 @given(shapes, st.sampled_from([0.0, 1e8]))
 def test_columns_of_the_loop_and_of_arrays(shape, offset):
     rows = block(*shape, offset=offset)
-    ours, plain = class_columns(shape[2])(rows), class_columns_in_arrays(shape[2], rows).settle()
+    ours, plain = class_columns(shape[2])(rows), class_columns_in_arrays(shape[2], rows).result()
     known = ours.weight > 0.0
     np.testing.assert_allclose(ours.weight, plain.weight)
     np.testing.assert_allclose(ours.mean[known], plain.mean[known], rtol=1e-14, atol=1e-14)
@@ -115,7 +115,7 @@ def test_what_is_summed_within_classes(shape, dtype, offset):
     np.testing.assert_allclose(ours.scatter, plain.scatter, rtol=1e-10, atol=1e-10)
     vectors = np.random.default_rng(2).standard_normal((5, shape[1]))
     seen = within_forms(ours.mean, vectors)(rows)
-    again = within_forms_in_arrays(ours.mean, vectors, rows).settle()
+    again = within_forms_in_arrays(ours.mean, vectors, rows).result()
     for name in ("weight", "sums", "squares", "forms"):
         np.testing.assert_allclose(getattr(seen, name), getattr(again, name), rtol=1e-9, atol=1e-7, err_msg=name)
     np.testing.assert_allclose(seen.forms, vectors @ ours.scatter @ vectors.T, rtol=1e-9, atol=1e-7)

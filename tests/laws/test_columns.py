@@ -97,7 +97,7 @@ def test_extreme_columns(unit, kind):
 
 @given(drawn(weights=False))
 def test_another_namespace(data):
-    found = Columns.lift(Block(strict.asarray(data.X), strict.asarray(data.y))).settle()
+    found = Columns.lift(Block(strict.asarray(data.X), strict.asarray(data.y))).result()
     assert type(found.mean) is np.ndarray
     assert_columns(found, data)
 

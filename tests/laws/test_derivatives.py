@@ -13,12 +13,12 @@ from tenfold.data import Block
 from tenfold.losses import Logistic, Square
 from tenfold.stats.derivatives import (
     Params,
-    back_times,
+    adjoint,
     derivatives,
     derivatives_in_arrays,
+    forward,
     losses_along,
     losses_at,
-    times,
 )
 
 COUNTS = ("poisson", "gamma", "tweedie", "log deviance", "identity deviance")
@@ -80,7 +80,7 @@ def block_of(data):
 def test_compiled_lift_is_the_lift_in_arrays(drawing):
     data, loss, params, order, shift = drawing
     compiled = derivatives(loss, params, order, shift)(block_of(data))
-    plain = derivatives_in_arrays(loss, params, order, shift, block_of(data)).settle()
+    plain = derivatives_in_arrays(loss, params, order, shift, block_of(data)).result()
     assert (compiled.gradient is None) == (plain.gradient is None) == (order == 0)
     assert (compiled.hessian is None) == (plain.hessian is None) == (order < 2)
     assert np.all(np.abs(joined(compiled) - joined(plain)) <= 1e-13 * sizes(*drawing))
@@ -123,7 +123,7 @@ def test_another_namespace(drawing):
     data, loss, params, order, shift = drawing
     weight = None if data.weight is None else strict.asarray(data.weight)
     lift = derivatives(loss, params, order, shift)
-    found = lift(Block(strict.asarray(data.X), strict.asarray(data.y), weight)).settle()
+    found = lift(Block(strict.asarray(data.X), strict.asarray(data.y), weight)).result()
     assert type(found.value) is np.ndarray
     assert np.all(np.abs(joined(found) - joined(lift(block_of(data)))) <= 1e-13 * sizes(*drawing))
 
@@ -144,7 +144,7 @@ def test_weights_are_repeats(drawing, source):
 @given(evaluated(offsets=(0.0,)))
 def test_slopes_gradients_and_curvatures_by_differences(drawing):
     data, loss, params, _, shift = drawing
-    assume(loss.steepness < np.inf)  # without bends
+    assume(loss.self_concordance < np.inf)  # without bends
     data = data._replace(X=data.X.astype(np.float64), y=data.y[:, :1].copy())
     params = Params(params.coef[:1].copy(), params.intercept[:1].copy())
     found = derivatives(loss, params, 2, shift)(block_of(data))
@@ -178,12 +178,12 @@ def test_many_tiles(loss, n, p, dtype, order):
         params = Params(params.coef, params.intercept + 10.0)
     block = Block(X, y, weight)
     compiled = joined(derivatives(loss, params, order, shift)(block))
-    plain = joined(derivatives_in_arrays(loss, params, order, shift, block).settle())
+    plain = joined(derivatives_in_arrays(loss, params, order, shift, block).result())
     np.testing.assert_allclose(compiled, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
     if dtype == np.float64:
         X = np.where(np.abs(X) < 0.7, 0.0, X)
         thin = joined(derivatives(loss, params, order, shift)(Block(sparse.csr_array(X), y, weight)))
-        plain = joined(derivatives_in_arrays(loss, params, order, shift, Block(X, y, weight)).settle())
+        plain = joined(derivatives_in_arrays(loss, params, order, shift, Block(X, y, weight)).result())
         np.testing.assert_allclose(thin, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
 
 
@@ -199,7 +199,7 @@ def test_coefficients_that_are_mostly_zero(used, targets, order, dtype):
     params = Params(coef, rng.standard_normal(targets))
     for away in (None, shift):
         compiled = joined(derivatives(Square(), params, order, away)(Block(X, y, weight)))
-        plain = joined(derivatives_in_arrays(Square(), params, order, away, Block(X, y, weight)).settle())
+        plain = joined(derivatives_in_arrays(Square(), params, order, away, Block(X, y, weight)).result())
         np.testing.assert_allclose(compiled, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
 
 
@@ -216,7 +216,7 @@ def test_extreme_margins_neither_overflow_nor_lose_their_sign(sign):
 
 @given(evaluated())
 def test_products_with_the_rows(drawing):
-    """times and back_times are adjoint, whatever the storage."""
+    """forward and adjoint are adjoint, whatever the storage."""
     data, _, params, _, shift = drawing
     X = data.X.astype(np.float64)
     u = np.random.default_rng(1).standard_normal((len(X), params.coef.shape[0]))
@@ -225,11 +225,9 @@ def test_products_with_the_rows(drawing):
     size = 1e-13 * (1.0 + np.abs(X).max(initial=1.0)) * (1.0 + np.abs(params.coef).sum()) * (len(X) + 1)
     for storage in (data.X, sparse.csr_array(data.X), strict.asarray(data.X)):
         # sparse rows are shifted after the product, at the size of both parts
-        np.testing.assert_allclose(np.asarray(times(storage, params, shift)), z, rtol=0, atol=10 * size)
+        np.testing.assert_allclose(np.asarray(forward(storage, params, shift)), z, rtol=0, atol=10 * size)
         other = strict.asarray(u) if storage is not data.X and not sparse.issparse(storage) else u
-        np.testing.assert_allclose(
-            back_times(storage, other, shift), back, rtol=0, atol=10 * size * (1 + np.abs(u).sum())
-        )
+        np.testing.assert_allclose(adjoint(storage, other, shift), back, rtol=0, atol=10 * size * (1 + np.abs(u).sum()))
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{type(loss).__name__} {loss.parameter}")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tenfold.losses import Logistic
 
 CONVEX = [loss for loss in LOSSES if loss.convex]
-SMOOTH = [loss for loss in LOSSES if not loss.kinked]
+SMOOTH = [loss for loss in LOSSES if not loss.nonsmooth]
 PLAIN = [loss for loss in CONVEX if loss.name in ("square", "logistic")]
 
 
@@ -75,7 +75,7 @@ def test_curvature_is_the_difference_of_slopes(loss, number, z):
     assume(between_bends(loss, y, z, h))
     difference = (loss.slope(y, z + h) - loss.slope(y, z - h)) / (2 * h)
     assert abs(loss.curvature(y, z) - difference) <= 1e-9 * max(1.0, abs(float(difference)))
-    assert 0.0 <= loss.curvature(y, z) <= loss.smoothness
+    assert 0.0 <= loss.curvature(y, z) <= loss.lipschitz
 
 
 @over([loss for loss in LOSSES if not loss.convex and loss.name not in COUNTS])
@@ -85,7 +85,7 @@ def test_curvature_of_a_loss_that_is_not_convex_is_of_a_parabola_above(loss, num
     step = other - z
     above = loss.value(y, z) + loss.slope(y, z) * step + 0.5 * loss.curvature(y, z) * step**2
     assert loss.value(y, other) <= above + 1e-12 * (1.0 + abs(above))
-    assert 0.0 < loss.curvature(y, z) <= loss.smoothness
+    assert 0.0 < loss.curvature(y, z) <= loss.lipschitz
 
 
 @over([loss for loss in LOSSES if loss.link is not None])
@@ -111,12 +111,12 @@ def test_along_a_recession_a_loss_never_grows(loss, number, d):
         assert values[-1] > values[0]
 
 
-@over([loss for loss in CONVEX if 0.0 < loss.steepness < np.inf])
+@over([loss for loss in CONVEX if 0.0 < loss.self_concordance < np.inf])
 @given(number=st.floats(-5.0, 5.0), z=st.floats(-30.0, 30.0))
 def test_steepness_bounds_the_third_derivative(loss, number, z):
     y, z, h = target(loss, number).astype(np.longdouble), np.asarray(z, np.longdouble), np.longdouble(1e-4)
     third = (loss.curvature(y, z + h) - loss.curvature(y, z - h)) / (2 * h)
-    assert abs(third) <= loss.steepness * loss.curvature(y, z) * (1.0 + 1e-6) + 1e-12
+    assert abs(third) <= loss.self_concordance * loss.curvature(y, z) * (1.0 + 1e-6) + 1e-12
 
 
 @over(PLAIN)

@@ -52,7 +52,7 @@ def test_the_loop_and_arrays(kind, shape, weighted, dtype):
     n, p, k, seed = shape
     rng = np.random.default_rng(seed)
     at, rows = mixture(kind, k, p, rng), block(n, p, rng, weighted, dtype)
-    check_close(mixture_sums(at)(rows), mixture_sums_in_arrays(at, rows).settle())
+    check_close(mixture_sums(at)(rows), mixture_sums_in_arrays(at, rows).result())
     density, r = posterior(rows.X, at)
     expected = posterior_in_arrays(rows.X.astype(np.float64), at)
     np.testing.assert_allclose(density, expected[0], rtol=1e-11, atol=1e-11)
@@ -72,7 +72,7 @@ def test_many_components_by_features(shape, k, weighted, offset):
     rows = Block(rows.X * units + offset, rows.y, rows.weight)
     forms = forms_of(at)
     assert forms is not None
-    found, expected = mixture_sums(at)(rows), mixture_sums_in_arrays(at, rows).settle()
+    found, expected = mixture_sums(at)(rows), mixture_sums_in_arrays(at, rows).result()
     np.testing.assert_allclose(found.value, expected.value, rtol=1e-9)
     np.testing.assert_allclose(found.count, expected.count, rtol=1e-9, atol=1e-9)
     size = 1.0 + np.max(np.abs(expected.squares / (units[:, None] * units)))
@@ -91,7 +91,7 @@ def test_narrow_components_are_taken_one_after_the_other():
     assert forms_of(mixture("diag", 8, 3, rng)) is None
     rows = Block(1e4 * at.means[rng.integers(0, 8, 500)] + rng.standard_normal((500, 3)), np.zeros((500, 0)), None)
     far = Mixture("full", at.weights, 1e4 * at.means, at.covariances)
-    check_close(mixture_sums(far)(rows), mixture_sums_in_arrays(far, rows).settle())
+    check_close(mixture_sums(far)(rows), mixture_sums_in_arrays(far, rows).result())
 
 
 @given(kinds, shapes, st.booleans(), st.sampled_from([0.0, 0.3]), st.integers(0, 90))
@@ -118,7 +118,7 @@ def test_bits_do_not_depend_on_threads(kind, isa):
     try:
         found = [_core.mixture_sums(rows.X, rows.weight, *parts, threads) for threads in (1, 2, 5)]
         shares = [_core.mixture_posterior(rows.X, *parts, True, threads) for threads in (1, 3)]
-        again = mixture_sums_in_arrays(at, rows).settle()
+        again = mixture_sums_in_arrays(at, rows).result()
     finally:
         _core.set_isa(best)
     for other in found[1:]:

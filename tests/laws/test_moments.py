@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rows_of_numbers import Truth, assert_moments, assert_same_moments, drawn, truth
 from scipy import sparse
 
-from tenfold.data import Block, settled
+from tenfold.data import Block, resolve
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one, moments_in_arrays
 
 
@@ -104,7 +104,7 @@ def test_all_but_one_is_recomputing(data, folds):
 def test_compiled_lift_is_the_lift_in_arrays(data):
     block = Block(data.X, data.y, data.weight, data.group)
     compiled = GroupedMoments.lifter(3)(block).groups
-    for g, (a, b) in enumerate(zip(compiled, map(settled, moments_in_arrays(block, 3)), strict=True)):
+    for g, (a, b) in enumerate(zip(compiled, map(resolve, moments_in_arrays(block, 3)), strict=True)):
         assert_same_moments(a, b, truth(data, data.group == g))
 
 
@@ -112,11 +112,11 @@ def test_compiled_lift_is_the_lift_in_arrays(data):
 def test_another_namespace(data):
     """Arrays of a strict implementation of the Array API take the lift in arrays, and give NumPy results."""
     X, y = strict.asarray(data.X), strict.asarray(data.y)
-    found = Moments.lift(Block(X, y)).settle()
+    found = Moments.lift(Block(X, y)).result()
     assert type(found.XX) is np.ndarray
     assert_moments(found, truth(data))
     weight = np.arange(len(data.X)) % 3 / 2.0
-    weighted = Moments.lift(Block(X, y, strict.asarray(weight))).settle()
+    weighted = Moments.lift(Block(X, y, strict.asarray(weight))).result()
     assert_moments(weighted, truth(data._replace(weight=weight)))
 
 
@@ -166,7 +166,7 @@ def test_many_tiles(n, p, t, dtype, offset):
     weight = np.where(rng.random(n) < 0.1, 0.0, rng.uniform(0.5, 2.0, n))
     group = rng.integers(0, 3, n).astype(np.int32)
     compiled = GroupedMoments.lifter(3)(Block(X, y, weight, group)).groups
-    plain = map(settled, moments_in_arrays(Block(X, y, weight, group), 3))
+    plain = map(resolve, moments_in_arrays(Block(X, y, weight, group), 3))
     for a, b in zip(compiled, plain, strict=True):
         assert a.count == b.count
         np.testing.assert_allclose(a.mean, b.mean, rtol=1e-13, atol=1e-13)

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from tenfold import _core
 from tenfold.estimators.validation import rows_alone
-from tenfold.stats.scatter import scattered
+from tenfold.stats.scatter import scatter_about
 from tenfold.stats.transposed import ByColumns
 
 
@@ -30,7 +30,7 @@ def test_products_on_either_side(weighted, about_mean, count):
     np.testing.assert_allclose(found.back(u), u @ A, atol=1e-12)
     np.testing.assert_allclose(found.scores(v), v @ A.T, atol=1e-12)
     place = np.zeros(190) if mean is None else mean
-    both = rows_alone(X, w if weighted else None).fold(scattered(place, v))
+    both = rows_alone(X, w if weighted else None).fold(scatter_about(place, v))
     np.testing.assert_allclose(both.products, v @ A.T @ A, atol=1e-11)
     np.testing.assert_allclose(both.sums, w @ (X.toarray() - place), atol=1e-11)
     assert both.weight == pytest.approx(w.sum())

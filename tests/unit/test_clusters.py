@@ -131,7 +131,7 @@ def test_bounds_change_nothing_but_the_work(k, storage):
 def test_the_lift_in_the_array_api_is_the_compiled_one():
     X, weight = blobs(), RNG.integers(0, 3, 600).astype(np.float64)
     centres, place = X[:7].copy(), X.mean(axis=0)
-    slow = assigned_in_arrays(centres, place, Block(X, np.zeros((600, 0)), weight)).settle()
+    slow = assigned_in_arrays(centres, place, Block(X, np.zeros((600, 0)), weight)).result()
     fast = _core.assign(X, weight, centres, place, 2)
     np.testing.assert_array_equal(slow.weight, fast[0])
     np.testing.assert_allclose(slow.sums, fast[1], atol=1e-10)

@@ -225,8 +225,8 @@ def test_what_they_are():
     assert (rows.shape, rows.targets, rows.entries) == ((60, 4), 3, 240)
     assert rows.dtype == np.float32
     assert rows.y.dtype == np.float64
-    assert rows.foreign
-    assert rows.scattered
+    assert rows.on_device
+    assert rows.distributed
     assert not rows.sparse
 
 

@@ -43,7 +43,7 @@ def test_a_cell_of_the_matrix(loss, penalty):
     model = model_of(loss, penalty)
     known = way(LOSSES[loss](), penalty_of(penalty, 0.05, 0.5, GROUPS, 6))
     if known.refused:
-        assert (LOSSES[loss]().kinked, penalty) == (True, "group")
+        assert (LOSSES[loss]().nonsmooth, penalty) == (True, "group")
         with pytest.raises(ValueError, match=r"The nearest that do: loss='huber'"):
             model.fit(X, y)
         return

@@ -126,7 +126,7 @@ def test_sparse_rows_and_parts_of_stages_change_nothing(monkeypatch):
 
 def test_too_many_coefficients_or_cells_go_alone():
     X, number = problem(n=400, p=130)
-    wide = logistic_l1_path.kinked(
+    wide = logistic_l1_path.nonsmooth(
         rows_of(X, number, 2),
         [np.arange(200), np.arange(200, 400)],
         *np.ones((2, 2, 1)),

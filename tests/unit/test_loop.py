@@ -114,19 +114,19 @@ def test_no_step_at_all_is_an_error():
 def test_a_watch_sees_every_step_after_the_start_and_may_stop():
     seen = []
 
-    def watch(record, params):
+    def callback(record, params):
         assert isinstance(record, Record)
         seen.append((record.objective, params.coef[0, 0]))
         return len(seen) == 2
 
-    solution = run(falling(), max_iter=50, watch=watch)
+    solution = run(falling(), max_iter=50, callback=callback)
     assert solution.status is Status.STOPPED
     assert seen == [(9.0, 1.0), (8.0, 2.0)]
     assert position(solution) == 2.0
 
 
 def test_a_watch_that_says_no_changes_nothing():
-    watched = run(falling(), max_iter=50, watch=lambda record, params: False)
+    watched = run(falling(), max_iter=50, callback=lambda record, params: False)
     assert (watched.status, watched.iterations) == (Status.CONVERGED, 3)
 
 

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from tenfold import machine
 from tenfold.machine import SMALL, at_once, available_memory, one_blas_thread, require_memory, threads
-from tenfold.stats.derivatives import Params, back_times, times
+from tenfold.stats.derivatives import Params, adjoint, forward
 
 
 def scipy_threads():
@@ -159,12 +159,12 @@ else:
 def test_work_is_counted_where_it_is_asked_for():
     X = np.ones((50, 4))
     params = Params(np.zeros((3, 4)), np.zeros(3))
-    times(X, params)
+    forward(X, params)
     with machine.counting_work() as outer:
-        times(X, params)
+        forward(X, params)
         with machine.counting_work() as inner:
-            times(sparse.csr_array(np.eye(50)[:, :4]), params)
-            back_times(X, np.ones((50, 2)))
+            forward(sparse.csr_array(np.eye(50)[:, :4]), params)
+            adjoint(X, np.ones((50, 2)))
     assert outer.products == 50 * 4 * 3
     assert inner.products == 4 * 3 + 50 * 4 * 2
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tenfold.data import Block, MemoryRows, Pending, at_once, block_length, blocks, memory
+from tenfold.data import Block, Deferred, MemoryRows, at_once, block_length, blocks, memory
 from tenfold.data.blocks import BLOCK_BYTES, SPARSE_ROWS
 from tenfold.stats.derivatives import Total
 
@@ -219,7 +219,7 @@ def test_a_device_is_told_of_several_folds_before_it_is_asked(monkeypatch):
     def lift(block):
         order.append("told")
         total = strict.reshape(strict.sum(block.X), (1,))
-        return Pending.of((total,), lambda _, part: order.append("asked") or Total(part))
+        return Deferred.of((total,), lambda _, part: order.append("asked") or Total(part))
 
     X, rows = on_device()
     both, part = at_once((rows, lift), (rows.thin(3), lift))

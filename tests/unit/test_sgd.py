@@ -237,14 +237,14 @@ def test_rows_kept_apart_end_a_fit():
     seen = []
     held = Held(X[200:], y[200:])
 
-    def watch(record, params):
+    def callback(record, params):
         seen.append(params)
         return False
 
     rule = Rule("squared_error", penalised=True, alpha=0.01, schedule="constant", eta0=0.01)
     skip = np.zeros(300, dtype=np.uint8)
     skip[200:] = 1
-    fitted = learned(X, y, rule, 500, patience=Patience(1e-3, 3), held=held, skip=skip, watch=watch)
+    fitted = learned(X, y, rule, 500, patience=Patience(1e-3, 3), held=held, skip=skip, callback=callback)
     assert fitted.status is Status.CONVERGED
     assert len(seen) == fitted.iterations
     only = learned(X[:200], y[:200], rule, fitted.iterations)
@@ -273,7 +273,7 @@ def test_a_time_limit_and_a_watch_end_a_fit():
     X, y = data()
     rule = Rule("hinge", eta0=0.01)
     assert learned(X, y, rule, 10**6, time_limit=0.05).status is Status.TIME_LIMIT
-    stopped = learned(X, y, rule, 100, watch=lambda record, params: True)
+    stopped = learned(X, y, rule, 100, callback=lambda record, params: True)
     assert stopped.status is Status.STOPPED
     assert stopped.iterations == 1
 
@@ -282,13 +282,13 @@ def test_an_interrupt_keeps_the_last_epoch():
     X, y = data()
     count = []
 
-    def watch(record, params):
+    def callback(record, params):
         count.append(params)
         if len(count) == 3:
             raise KeyboardInterrupt
         return False
 
-    fitted = learned(X, y, Rule("log_loss", eta0=0.1), 100, watch=watch)
+    fitted = learned(X, y, Rule("log_loss", eta0=0.1), 100, callback=callback)
     assert fitted.status is Status.INTERRUPTED
     np.testing.assert_array_equal(fitted.params.coef, learned(X, y, Rule("log_loss", eta0=0.1), 3).params.coef)
 

@@ -218,7 +218,7 @@ class Far(MemoryRows):
     """Rows in memory that count their passes, and say that they are on several machines."""
 
     __slots__ = ("passes",)
-    scattered = True
+    distributed = True
 
     def __init__(self, X, y):
         super().__init__(X, y)

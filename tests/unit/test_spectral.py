@@ -10,7 +10,7 @@ from tenfold import PCA, TruncatedSVD, principal_angles
 from tenfold.estimators.validation import rows_alone
 from tenfold.judge.pca import PROBABLE, spectral
 from tenfold.plans import pca as plan
-from tenfold.stats.scatter import scattered
+from tenfold.stats.scatter import scatter_about
 
 
 def rows_of(n=300, p=40, rank=40, seed=0):
@@ -234,7 +234,7 @@ def test_products_about_any_place_become_those_about_the_mean(kind, weighted):
         rows = rows_alone(strict.asarray(X), None if w is None else strict.asarray(w))
     else:
         rows = rows_alone(sparse.csr_array(X) if kind == "sparse" else X, w)
-    found = rows.fold(scattered(X[0], v))
+    found = rows.fold(scatter_about(X[0], v))
     step, products = found.about_mean(v)
     weight = np.ones(60) if w is None else w
     mean = np.average(X, axis=0, weights=weight)

@@ -129,13 +129,13 @@ def test_an_interruption_halts_the_fits_of_other_classes():
     rows, total = rows_of(X, task)
     machine = machine_of(fits.model, total)
 
-    def watch(record, params):
+    def callback(record, params):
         fits.halt()
         return fits.heed(record, params)
 
-    fits.watch = watch
+    fits.callback = callback
     assert fits(rows, machine).certificate.status == Status.INTERRUPTED.value
-    fits.watch = fits.heed
+    fits.callback = fits.heed
     later = fits(rows, machine)
     assert (later.certificate.status, later.iterations) == (Status.MAX_ITER.value, 0)
 
@@ -201,7 +201,9 @@ def test_the_joint_bound_is_below_every_objective():
 
     def objective(problem, params):
         loss = JointHinge().value(y, rows.map(predictions(params)))
-        return loss.mean() + 0.05 * np.sum(params.coef**2) + 0.5 * problem.tie * np.sum(params.intercept**2)
+        return (
+            loss.mean() + 0.05 * np.sum(params.coef**2) + 0.5 * problem.intercept_penalty * np.sum(params.intercept**2)
+        )
 
     for tie in (0.0, 0.1):
         problem = Glm(JointHinge(), L2(0.1), True, tie)

@@ -29,7 +29,7 @@ from tenfold.plans.loss_penalty_table import rescaled_penalty
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset
 from tenfold.plans.piecewise_linear import judge_at_kinks
 from tenfold.problems import Glm, ScaledHuber
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 
 class Judged(NamedTuple):
@@ -85,7 +85,7 @@ def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     if not loss.convex:
         start = Params(np.zeros((1, data.rows.shape[1])), first_constant(problem, data.rows)[0])
         return rescaled(stationarity(problem, data.rows, fitted, start, **how), data.factor)
-    judge = judge_at_kinks if loss.kinked else gap
+    judge = judge_at_kinks if loss.nonsmooth else gap
     return rescaled(judge(problem, data.rows, fitted, **how), data.factor)
 
 
@@ -111,8 +111,8 @@ def _marks_outliers(model: Any, X: Any, y: Any, offset: Any) -> bool:
     def errors(block: Block) -> Array:
         """How far the error of each sample is beyond the edge, and its rounding."""
         xp = namespace(block.y)
-        size = xp.abs(block.y) + times(abs(block.X), sizes)
-        return xp.concat([xp.abs(block.y - times(block.X, fitted)), size], axis=1)
+        size = xp.abs(block.y) + forward(abs(block.X), sizes)
+        return xp.concat([xp.abs(block.y - forward(block.X, fitted)), size], axis=1)
 
     beyond, size = np.asarray(on_host(as_rows(X, y, None).map(errors)), dtype=np.float64).T
     beyond, marked = beyond - float(model.scale_) * float(model.epsilon), np.asarray(on_host(model.outliers_))
@@ -138,7 +138,7 @@ def any_loss(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
         target = targets(numbered(model.classes_, y, X), int(model.classes_.shape[0]))
         data = Judged(kept_rows(X, target, validate_weights(sample_weight, X)), 0.0)
     penalty = rescaled_penalty(penalty, 1.0 / data.factor)
-    if loss.kinked and isinstance(penalty, L2):
+    if loss.nonsmooth and isinstance(penalty, L2):
         penalty = ElasticNet(0.0, float(np.max(penalty.strength)))
     return _judged(model, data, loss, penalty)
 

@@ -9,7 +9,7 @@ from tenfold.arrays import Array, Floats, numpy_dtype, on_host, unit_roundoff, w
 from tenfold.certification.models import status
 from tenfold.certification.outputs import Labels, Output
 from tenfold.estimators.mixture.gaussian import GaussianMixture
-from tenfold.estimators.validation import refuse_not_finite, rows_alone, validate_rows, validate_weights
+from tenfold.estimators.validation import require_finite, rows_alone, validate_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.mixtures import Said, em_step
 from tenfold.plans.mixture_start import look
@@ -28,7 +28,7 @@ def gaussian(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     if X.shape[1] != model.n_features_in_:
         raise ValueError(f"X has {X.shape[1]} features, and the model {model.n_features_in_}.")
     rows = rows_alone(X, validate_weights(sample_weight, X))
-    seen = refuse_not_finite(_AnyRows(), X, lambda: look(rows))
+    seen = require_finite(_AnyRows(), X, lambda: look(rows))
     kind = model.covariance_type
     ours = isinstance(model, GaussianMixture)
     problem = model._problem(seen, X.shape[1]) if ours else Gaussians(kind, float(model.reg_covar))

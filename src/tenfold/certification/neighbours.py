@@ -22,13 +22,13 @@ from tenfold.estimators.neighbours.density import bandwidth_by_rule
 from tenfold.estimators.neighbours.distance_metric_objects import is_metric
 from tenfold.estimators.neighbours.kde_model import Windowed
 from tenfold.estimators.neighbours.metrics import name_metric
-from tenfold.estimators.neighbours.neighbors_model import Searched
+from tenfold.estimators.neighbours.neighbors_model import NeighborsBase
 from tenfold.estimators.neighbours.parzen import largest_targets, windows_about
 from tenfold.estimators.neighbours.remote_queries import THERE
 from tenfold.estimators.registration import source_of
 from tenfold.estimators.validation import (
     as_rows,
-    refuse_not_finite,
+    require_finite,
     rows_alone,
     total_weight,
     validate,
@@ -172,7 +172,7 @@ class _Windows:
 
     def asked(self, model: Any) -> Array:
         """The samples at which a density or a mean is computed again."""
-        return refuse_not_finite(model, self.samples, lambda: sampled(self.rows, self.weight, self.count)[1])
+        return require_finite(model, self.samples, lambda: sampled(self.rows, self.weight, self.count)[1])
 
 
 def _windows(model: Any, X: Any, y: Any, sample_weight: Any, *, told: bool) -> _Windows:
@@ -269,9 +269,11 @@ def check_index(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     if model.n_samples_fit_ != model._fit_X.shape[0]:
         return f"n_samples_fit_ is {model.n_samples_fit_}, and {model._fit_X.shape[0]} samples are kept."
     metric, metric_params = _metric_of(model)
-    if not (_alike(model.effective_metric_, metric) or (is_metric(model.metric) and not isinstance(model, Searched))):
+    if not (
+        _alike(model.effective_metric_, metric) or (is_metric(model.metric) and not isinstance(model, NeighborsBase))
+    ):
         return f"effective_metric_ is {model.effective_metric_!r}, and the parameters say {metric!r}."
-    if isinstance(model, Searched) or not is_metric(model.metric):
+    if isinstance(model, NeighborsBase) or not is_metric(model.metric):
         own = model.effective_metric_params_ or {}
         if own.keys() != metric_params.keys() or not all(_alike(own[name], metric_params[name]) for name in own):
             return f"effective_metric_params_ are {own!r}, and the parameters say {metric_params!r}."

@@ -6,7 +6,7 @@ from scipy.stats import rankdata
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.losses.classification import Softmax
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 SCORES = ("accuracy", "neg_log_loss")
 """What is known here, by scikit-learn's names."""
@@ -30,7 +30,7 @@ def scores(name: str, X: Array, chosen: Integers, number: Integers, weight: Floa
     sums, total = np.zeros(count), 0.0
     for first in range(0, len(chosen), most):
         part = slice(first, first + most)
-        z = times(X[chosen[part]], every).reshape(-1, count, K)
+        z = forward(X[chosen[part]], every).reshape(-1, count, K)
         w = np.ones(len(z)) if weight is None else weight[part]
         sums += np.einsum("m,ma->a", w, of_rows(z, number[part]))
         total += float(np.sum(w))

@@ -130,7 +130,7 @@ def _error_of(block: Block, test: Integers, weight: Floats, path: Path) -> Float
 
 def score_of_rows(rows: Rows, test: Integers, fold: Fold) -> Floats:
     """The score of every penalty on the test rows, by reading them."""
-    if rows.foreign and not rows.scattered:
+    if rows.on_device and not rows.distributed:
         A, t, p = fold.coef.shape
         part = subset(rows, test)
         z = on_host(part.map(predictions(Params(fold.coef.reshape(A * t, p), fold.intercept.ravel()))))

@@ -74,7 +74,7 @@ class Trail(NamedTuple):
             places = spaced(at, DENSE)
         for place in places.tolist():
             penalty = strengths[:, place].mean() * setting.penalised
-            node, factor, d, count = node.settled(penalty, CLOSE)
+            node, factor, d, count = node.resolve(penalty, CLOSE)
             passes += count
             move = -factor.solve(penalty * (node.x + d))
             turn = np.einsum("cpq,q->cp", node.cells.hessian, move)

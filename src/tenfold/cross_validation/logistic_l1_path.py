@@ -53,7 +53,7 @@ MOST_NUMBERS = 1 << 22
 """Hessians of so many numbers are worked on at once."""
 
 
-def kinked(
+def nonsmooth(
     rows: MemoryRows,
     folds: Sequence[Integers],
     l1: Floats,
@@ -169,9 +169,9 @@ def _march(models: Models, l1: Floats) -> _Nodes:
     folds: list[_Here] = []
     for place in places.tolist():
         if apart:
-            settled = [_settled(one, l1[f, place], l2[f, place]) for f, one in enumerate(folds)]
-            folds = [one for one, _ in settled]
-            passes += sum(count for _, count in settled)
+            resolve = [_settled(one, l1[f, place], l2[f, place]) for f, one in enumerate(folds)]
+            folds = [one for one, _ in resolve]
+            passes += sum(count for _, count in resolve)
         else:
             here, spread, count = _shared(here, share, l1[:, place], l2[:, place])
             folds = [here.of_fold(one) for one in share.T]

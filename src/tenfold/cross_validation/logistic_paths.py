@@ -15,7 +15,7 @@ import numpy as np
 from tenfold.arrays import Floats, Integers, contiguous
 from tenfold.cross_validation.batched_objective import Paths
 from tenfold.cross_validation.logistic_batched import together
-from tenfold.cross_validation.logistic_l1_path import kinked
+from tenfold.cross_validation.logistic_l1_path import nonsmooth
 from tenfold.cross_validation.logistic_per_fold import apart, is_cheap
 from tenfold.cross_validation.multinomial_path import by_strides
 from tenfold.data import MemoryRows
@@ -54,7 +54,7 @@ def paths(
             found = together(rows, folds, strengths, intercept, **common)
         if l1_ratio > 0.0:
             penalties = (l1_ratio * strengths, (1.0 - l1_ratio) * strengths)
-            found = kinked(rows, folds, *penalties, intercept, **common)
+            found = nonsmooth(rows, folds, *penalties, intercept, **common)
     elif l1_ratio == 0.0 and _blockwise(rows, folds, weakest, outputs):
         found = by_strides(rows, folds, strengths, intercept, **common)
     if found is None:

@@ -26,7 +26,7 @@ def is_cheap(rows: MemoryRows, places: int) -> bool:
     """Whether folds go by themselves along so many penalties."""
     n, p = rows.shape
     cheap = n * ((p + 1) ** 2 + OF_A_LOSS) <= FEW_PRODUCTS
-    return cheap and places <= FEW_PLACES and not (rows.sparse or rows.foreign)
+    return cheap and places <= FEW_PLACES and not (rows.sparse or rows.on_device)
 
 
 def apart(

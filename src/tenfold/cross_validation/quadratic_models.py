@@ -173,7 +173,7 @@ class Node:
                 return there, count + 1
         return self, CUTS
 
-    def settled(self, penalty: Floats, enough: float) -> tuple["Node", Factor, Floats, int]:
+    def resolve(self, penalty: Floats, enough: float) -> tuple["Node", Factor, Floats, int]:
         """The first node on the way to the minimum whose model's is no farther than `enough`, the factor and the step
         there, and the passes it took.
         """
@@ -201,7 +201,7 @@ def follow(setting: Setting, strengths: Floats) -> Path:
     node = Node(setting, np.zeros(len(setting.penalised)))
     points, factors, passes = [], [], 1
     for strength in strengths:
-        node, factor, d, count = node.settled(strength * setting.penalised, DRIFT)
+        node, factor, d, count = node.resolve(strength * setting.penalised, DRIFT)
         points.append(node.x + d)
         factors.append(factor)
         passes += count

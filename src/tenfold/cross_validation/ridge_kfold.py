@@ -18,7 +18,7 @@ from tenfold.data import Block, MemoryRows, NotFinite, Rows, weights_of
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.solvers import dual_ridge
 from tenfold.stats.combined import Several
-from tenfold.stats.derivatives import Params, Total, times
+from tenfold.stats.derivatives import Params, Total, forward
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 
 
@@ -215,7 +215,7 @@ def score_from_rows(name: str, rows: Rows, fold: Fold, *, weighted: bool, severa
 def _predicted(params: Params, block: Block) -> tuple[Floats, Floats, Floats]:
     """Predictions (m, A, t), targets (m, 1, t) and weights (m,), zero outside group 1."""
     assert block.group is not None
-    z = times(block.X, params).reshape(block.X.shape[0], -1, block.y.shape[1])
+    z = forward(block.X, params).reshape(block.X.shape[0], -1, block.y.shape[1])
     return z, block.y[:, None, :], np.where(block.group == 1, weights_of(block), 0.0)
 
 

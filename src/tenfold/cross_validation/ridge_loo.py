@@ -14,7 +14,7 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Array, Floats, is_foreign, is_numpy, is_sparse, likes, namespace, on_host, ones
 from tenfold.cross_validation.ridge_spectrum import Tall, Wide, intercepts, inverse
-from tenfold.data import Block, Lifted, Pending, Rows, is_near
+from tenfold.data import Block, Deferred, Lifted, Rows, is_near
 from tenfold.machine import one_blas_thread, require_memory, threads
 
 
@@ -56,7 +56,7 @@ def leave_one_out(
     if keep:
         size = 8 * n * t * len(alphas)
         what = f"The {n} x {t} x {len(alphas)} leave-one-out residuals"
-        if rows.scattered:
+        if rows.distributed:
             raise ValueError(
                 f"{what}, {size:,} bytes, stay where the rows are. Use the default scoring, which needs their sums of "
                 "squares alone, and store_cv_results=False; or pass X.compute()."
@@ -125,7 +125,7 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> Lifted[Leave
             kept.append(on_host(e))
     if is_sparse(block.X) or keep:
         return LeaveOneOut(on_host(squares), np.concatenate([np.zeros((0, t, candidates)), *kept]) if keep else None)
-    return Pending.of((squares,), lambda _, found: LeaveOneOut(found), key=True)
+    return Deferred.of((squares,), lambda _, found: LeaveOneOut(found), key=True)
 
 
 def _sum_of_squares(e: Array, weight: Array | None) -> Array:

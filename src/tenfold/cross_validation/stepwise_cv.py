@@ -88,7 +88,7 @@ def _errors_from_moments(fold: Fold) -> Floats | None:
 
 
 def _errors_on_rows(rows: Rows, split: Split, fold: Fold) -> Floats:
-    if rows.foreign and not rows.scattered:
+    if rows.on_device and not rows.distributed:
         A, _, p = fold.coef.shape
         part = subset(rows, split.test)
         z = on_host(part.map(predictions(Params(fold.coef.reshape(A, p), fold.intercept.ravel()))))

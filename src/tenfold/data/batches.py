@@ -35,7 +35,7 @@ class BatchRows(InOrder):
         return self.X.sparse
 
     @property
-    def foreign(self) -> bool:
+    def on_device(self) -> bool:
         return False
 
     @property

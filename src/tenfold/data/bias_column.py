@@ -46,12 +46,12 @@ class WithConstant:
         return self.rows.sparse
 
     @property
-    def foreign(self) -> bool:
-        return self.rows.foreign
+    def on_device(self) -> bool:
+        return self.rows.on_device
 
     @property
-    def scattered(self) -> bool:
-        return self.rows.scattered
+    def distributed(self) -> bool:
+        return self.rows.distributed
 
     @property
     def entries(self) -> int:

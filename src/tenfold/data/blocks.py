@@ -58,7 +58,7 @@ class Numbers(NamedTuple, Generic[S]):
 
 
 @dataclass(frozen=True, slots=True)
-class Pending(Generic[S]):
+class Deferred(Generic[S]):
     """Statistics of blocks whose numbers a device may still be computing. It is asked for them once, at the end of a
     pass, for every question is a wait. `done` is the statistic of the blocks before those that are `waiting`.
     """
@@ -69,7 +69,7 @@ class Pending(Generic[S]):
     @classmethod
     def of(
         cls, parts: Sequence[Array], finish: Callable[..., S], *, key: Any = None, source: Any = None
-    ) -> "Pending[S]":
+    ) -> "Deferred[S]":
         """The statistic finish(sources, *parts), with the parts as NumPy arrays in float64.
 
         Where blocks with the same `key` follow each other, their parts are added up, and each has its `source` among
@@ -78,9 +78,9 @@ class Pending(Generic[S]):
         shapes = [tuple(part.shape) for part in parts]
         return cls((Numbers(flat(parts), partial(_finished, finish, shapes), key, (source,)),))
 
-    def merge(self, other: "Pending[S]") -> "Pending[S]":
+    def merge(self, other: "Deferred[S]") -> "Deferred[S]":
         if other.done is not None:
-            return Pending((), self.settle().merge(other.settle()))
+            return Deferred((), self.result().merge(other.result()))
         waiting = list(self.waiting)
         for after in other.waiting:
             before = waiting[-1] if waiting else None
@@ -90,11 +90,11 @@ class Pending(Generic[S]):
                 waiting[-1] = before._replace(numbers=sums, sources=before.sources + after.sources)
             else:
                 waiting.append(after)
-        both = Pending(tuple(waiting), self.done)
+        both = Deferred(tuple(waiting), self.done)
         size = sum(entry.numbers.shape[0] for entry in waiting)
-        return Pending((), both.settle()) if len(waiting) > 1 and size > WAITING else both
+        return Deferred((), both.result()) if len(waiting) > 1 and size > WAITING else both
 
-    def settle(self) -> S:
+    def result(self) -> S:
         """The statistic of all blocks, merged in their order."""
         total = self.done
         if self.waiting:
@@ -112,14 +112,14 @@ def _finished(finish: Callable[..., S], shapes: list[tuple[int, ...]], sources: 
     return finish(sources, *apart(numbers, shapes))
 
 
-Lifted: TypeAlias = S | Pending[S]
+Lifted: TypeAlias = S | Deferred[S]
 """What a lift gives: the statistic of a block, or the promise of one."""
 
 
-def settled(found: Any) -> Any:
+def resolve(found: Any) -> Any:
     """A statistic without pending parts."""
-    settle = getattr(found, "settle", None)
-    return found if settle is None else settle()
+    result = getattr(found, "result", None)
+    return found if result is None else result()
 
 
 class Rows(Protocol):
@@ -137,12 +137,12 @@ class Rows(Protocol):
     @property
     def sparse(self) -> bool: ...
     @property
-    def foreign(self) -> bool:
+    def on_device(self) -> bool:
         """Whether the rows are on another device or machine: numbers for each of them should stay there."""
         ...
 
     @property
-    def scattered(self) -> bool:
+    def distributed(self) -> bool:
         """Whether the rows are on several machines, and never together: `whole` is refused."""
         ...
 
@@ -211,7 +211,7 @@ class InOrder(Parts):
     __slots__ = ()
 
     @property
-    def scattered(self) -> bool:
+    def distributed(self) -> bool:
         return False
 
     def blocks(self) -> Generator[Block]:
@@ -220,7 +220,7 @@ class InOrder(Parts):
 
     def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
         """See `Rows`."""
-        return settled(self.begun(lift))
+        return resolve(self.begun(lift))
 
     def begun(self, lift: Callable[[Block], Lifted[S]]) -> Any:
         """A fold of which a device is told, and not asked yet."""
@@ -257,7 +257,7 @@ class InOrder(Parts):
 def at_once(*asked: tuple[Rows, Callable[[Block], Any]]) -> list[Any]:
     """Several folds: a device is told of all of them before it is asked for the first."""
     begun = [rows.begun(lift) if isinstance(rows, InOrder) else rows.fold(lift) for rows, lift in asked]
-    return [settled(found) for found in begun]
+    return [resolve(found) for found in begun]
 
 
 def sampling_step(n: int, wanted: int) -> int:

@@ -69,11 +69,11 @@ class DaskRows(Parts):
         return False
 
     @property
-    def foreign(self) -> bool:
+    def on_device(self) -> bool:
         return True
 
     @property
-    def scattered(self) -> bool:
+    def distributed(self) -> bool:
         return True
 
     @property

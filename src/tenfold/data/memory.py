@@ -46,7 +46,7 @@ class MemoryRows(InOrder):
         return is_sparse(self.X)
 
     @property
-    def foreign(self) -> bool:
+    def on_device(self) -> bool:
         return not (self.sparse or is_numpy(self.X))
 
     @property
@@ -55,7 +55,7 @@ class MemoryRows(InOrder):
 
     def blocks(self) -> Generator[Block]:
         n, p = self.shape
-        length = block_length(p, self.sparse, self.foreign)
+        length = block_length(p, self.sparse, self.on_device)
         for k, start in enumerate(range(0, max(n, 1), length)):
             stop = min(n, start + length)
             X = self.X if stop - start == n else some_rows(self.X, slice(start, stop))
@@ -65,7 +65,7 @@ class MemoryRows(InOrder):
                 contiguous(rows_of(self.y, start, stop)),
                 rows_of(self.weight, start, stop),
                 rows_of(self.group, start, stop),
-                partial(self._head, k) if self.foreign and n else None,
+                partial(self._head, k) if self.on_device and n else None,
             )
 
     def _head(self, block: int) -> Head:
@@ -75,7 +75,7 @@ class MemoryRows(InOrder):
     def _heads(self) -> list[Head]:
         """The head of every block, read once for all passes."""
         n, p = self.shape
-        length = block_length(p, self.sparse, self.foreign)
+        length = block_length(p, self.sparse, self.on_device)
         cuts = [(start, min(n, start + length)) for start in range(0, n, length)]
         if self.thinned is not None and all(head is self.thinned._heads[0] for head in self.thinned._heads):
             return self.thinned._heads[:1] * len(cuts)  # they agree, and that of a sample is known
@@ -85,7 +85,7 @@ class MemoryRows(InOrder):
         """A point amid the rows, with the very value of a constant column, and the mean squares of the columns about
         it, as the heads of blocks on a device know them; None elsewhere, and where rows have weights.
         """
-        if not self.foreign or self.weight is not None:
+        if not self.on_device or self.weight is not None:
             return None
         mean, _, square, constant = (np.array(part)[:, : self.shape[1]] for part in zip(*self._heads, strict=True))
         centre = np.where((constant == constant[0]).all(axis=0), constant[0], mean.mean(axis=0))
@@ -96,7 +96,7 @@ class MemoryRows(InOrder):
         if step == 1:
             return self
         X, y, weight, group = (every(part, step) for part in (self.X, self.y, self.weight, self.group))
-        return MemoryRows(gathered(X), y, weight, group, self) if self.foreign else MemoryRows(X, y, weight, group)
+        return MemoryRows(gathered(X), y, weight, group, self) if self.on_device else MemoryRows(X, y, weight, group)
 
     def whole(self) -> Block:
         return Block(self.X, self.y, self.weight, self.group)

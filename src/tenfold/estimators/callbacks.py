@@ -49,7 +49,7 @@ def watcher(
 
     before: list[Params] = []
 
-    def watch(record: Record, params: Params) -> bool:
+    def report(record: Record, params: Params) -> bool:
         # a step is told when it has been taken; what was there before it, too
         then = partial(attributes, before.pop()) if before else None
         task = context.subcontext(task_name="iteration")
@@ -58,4 +58,4 @@ def watcher(
         now = partial(attributes, params)
         return bool(task.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=now))
 
-    return watch
+    return report

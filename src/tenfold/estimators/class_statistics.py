@@ -21,9 +21,9 @@ from tenfold.estimators.classes import (
 from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.estimators.predictors import Predictor, Scored
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     validate,
     validate_more,
     validate_weights,
@@ -61,7 +61,7 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
     def _refuse_parts(self) -> None:
         """Raise where the settings need all rows at once."""
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit by one pass over the data, and judge by another.
 
@@ -84,11 +84,11 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
         weight = validate_weights(sample_weight, X)
         self.classes_, number = encoded(y, X)
         rows = rows_of_classes(X, number, weight)
-        self._sums = refuse_not_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
+        self._sums = require_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
         self._estimate(self._sums, rows, X)
         return self
 
-    @all_or_nothing
+    @restore_on_error
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Fit to these samples and all that came before; gives what `fit` on all of them at once gives.
 
@@ -121,7 +121,7 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
                 f"The target label(s) {unknown.tolist()} in y do not exist in the initial classes {self.classes_}"
             )
         rows = rows_of_classes(X, numbered(self.classes_, y, X), weight)
-        new = refuse_not_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
+        new = require_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
         self._sums = new if first else self._merge(self._sums, new)
         with suppress(TooFewRows):  # so far: more may come
             self._estimate(self._sums, rows if first else None, X)

@@ -154,7 +154,7 @@ def rowwise(f: Callable[..., Array], *values: Array) -> Array:
     return dask.rowwise(f, *values)
 
 
-def refuse_not_finite(estimator: Any, X: Array) -> None:
+def require_finite(estimator: Any, X: Array) -> None:
     """Raise where X holds a value that is not finite, and say where."""
     place = dask.place_of(X, _not_finite)
     if place is not None:

@@ -19,11 +19,11 @@ from tenfold.estimators.validation import (
     finiteness,
     is_plain,
     own_target,
-    refuse_not_finite,
+    require_finite,
     rowwise,
     validate_weights,
 )
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 FEW = 4096
 """Predictions from fewer entries are not worth the call of a compiled loop."""
@@ -143,7 +143,7 @@ class Predictor:
             return f(block.X)
 
         rows = BatchRows(table, np.zeros((table.shape[0], 0)))
-        return refuse_not_finite(self, table, lambda: rows.map(predictions))
+        return require_finite(self, table, lambda: rows.map(predictions))
 
 
 def _followed(f: Callable[[Array], Array], then: Callable[[Array], Array] | None) -> Callable[[Array], Array]:
@@ -202,7 +202,7 @@ def _linear(coef: Array, intercept: Array, few: bool, X: Array) -> Array:
         np.ascontiguousarray(coef, dtype=np.float64),
         np.ascontiguousarray(np.broadcast_to(intercept, coef.shape[:1]), dtype=np.float64),
     )
-    z = times(X, params)
+    z = forward(X, params)
     z = namespace(z).astype(z, dtype, copy=False)
     return z[:, 0] if flat else z
 

@@ -24,7 +24,7 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
-from tenfold.estimators.validation import all_or_nothing, validate_weights
+from tenfold.estimators.validation import restore_on_error, validate_weights
 from tenfold.plans.structured_perceptron import TagFit, fit
 from tenfold.solvers.loop import Status
 from tenfold.stats.viterbi import TagWeights, best_tags
@@ -145,7 +145,7 @@ class StructuredPerceptron(BaseEstimator):
         self.random_state = random_state
         self.time_limit = time_limit
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StructuredPerceptron":
         """Fit to sequences X, their tags y, and optional `sample_weight` of the sequences."""
         check_parameters(self, self._constraints)

@@ -34,7 +34,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 Result = TypeVar("Result")
 
 
-def all_or_nothing(method: Method) -> Method:
+def restore_on_error(method: Method) -> Method:
     """A `fit` that raises leaves the estimator as it was: unfitted, or with its earlier fit."""
 
     @wraps(method)
@@ -307,7 +307,7 @@ def rowwise(f: Callable[..., Array], *values: Array) -> Array:
     return clusters().rowwise(f, *values) if is_dask(values[0]) else f(*values)
 
 
-def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result:
+def require_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result:
     """Do `work`; if it met a value that is not finite, raise scikit-learn's own error for it, or what `work` says."""
     try:
         return work()
@@ -317,7 +317,7 @@ def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Res
             if place is not None:
                 raise ValueError(f"Input X contains NaN or infinity: {place}.") from None
         elif is_dask(X):
-            clusters().refuse_not_finite(estimator, X)
+            clusters().require_finite(estimator, X)
         elif is_foreign(X):
             if not bool(namespace(X).all(namespace(X).isfinite(X))):
                 raise ValueError("Input X contains NaN or infinity.") from None

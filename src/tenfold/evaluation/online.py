@@ -250,7 +250,7 @@ def evaluate_online(
     is_classes = bool(is_classifier(model))
     measure, called = _measure(loss, is_classes)
     batches, known = _batches(X, y, int(batch_size), classes, is_classes)
-    watch = _alarm(alarm)
+    callback = _alarm(alarm)
     fresh = clone(model)
     learner, ready = copy.deepcopy(model), _fitted(model)
     losses: list[Floats] = []
@@ -262,7 +262,7 @@ def evaluate_online(
             lost = np.asarray(measure(told, learner.predict(rows)), dtype=np.float64)
             losses.append(lost)
             for offset, one in enumerate(lost):
-                if watch is not None and watch.update(float(one)):
+                if callback is not None and callback.update(float(one)):
                     alarms.append(seen + offset)
                     sounded = True
         elif not losses:

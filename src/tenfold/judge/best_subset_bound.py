@@ -2,8 +2,9 @@
 
 The rows are folded into a triangular factor, not into products: least squares on the returned columns by QR must leave
 the sum of squares that the returned weights leave. Then the judge looks for any other columns, as many, that leave
-less: by trying all of them where there are few, else by a search on inverses (`core/include/tenfold/best_subset_verify.hpp`),
-which is a proof when it is complete. The number is the larger difference, as a share of the target's sum of squares.
+less: by trying all of them where there are few, else by a search on inverses, which is a proof when it is complete
+(`core/include/tenfold/best_subset_verify.hpp`). The number is the larger difference, as a share of the target's sum of
+squares.
 """
 
 from itertools import combinations

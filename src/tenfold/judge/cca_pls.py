@@ -28,7 +28,7 @@ from tenfold.linear_algebra import cholesky
 from tenfold.machine import one_blas_thread
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.cross_moments import JointScatter, both_moments, degrees_of_freedom, joint_products
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 PROBES = 4
 EPS = np.finfo(np.float64).eps
@@ -200,7 +200,7 @@ def _along(axes: Floats, place: Floats, block: Block) -> Array:
     p = block.X.shape[1]
     none = np.zeros(len(axes))
     x, y = (
-        times(part, Params(np.ascontiguousarray(axes[:, cut]), none), place[cut])
+        forward(part, Params(np.ascontiguousarray(axes[:, cut]), none), place[cut])
         for part, cut in ((block.X, np.s_[:p]), (block.y, np.s_[p:]))
     )
     return x + y

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Array, Floats, contiguous, is_sparse
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class Certificate:
                 "decided needs a strongly convex problem (a positive penalty), for which the certificate has a radius."
             )
         X = contiguous(np.asarray(X, dtype=np.float64)) if not is_sparse(X) else X.tocsr()
-        z = times(X, Params(self._coef, self._intercept))
+        z = forward(X, Params(self._coef, self._intercept))
         sure = np.abs(z) > (self.radius * distances(X, self._centre) + self._drift)[:, None]
         return sure[:, 0] if sure.shape[1] == 1 else sure
 

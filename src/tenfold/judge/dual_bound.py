@@ -22,7 +22,7 @@ from tenfold.arrays import Array, Floats, contiguous, is_sparse, like, namespace
 from tenfold.data import Block, weights_of
 from tenfold.penalties import Groups
 from tenfold.problems import Glm
-from tenfold.stats.derivatives import back_times
+from tenfold.stats.derivatives import adjoint
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -75,14 +75,14 @@ def bound_gap(
     """
     if point is None or not all(np.isfinite(part).all() for part in point):
         return np.inf
-    penalty, tie = problem.penalty, problem.tie
+    penalty, intercept_penalty = problem.penalty, problem.intercept_penalty
     missed, s = 0.0, point.tilt
     if problem.balances:
         if not meets_zero(s, point.size):
             return np.inf
         missed = abs(s * b)
-    elif tie > 0.0 and aim is not None and meets_zero(s - aim.tilt, point.size):
-        missed, s = abs(s - aim.tilt) * max(abs(b), abs(aim.tilt) / tie), aim.tilt
+    elif intercept_penalty > 0.0 and aim is not None and meets_zero(s - aim.tilt, point.size):
+        missed, s = abs(s - aim.tilt) * max(abs(b), abs(aim.tilt) / intercept_penalty), aim.tilt
     v = _snap(point.pull, _nearest(penalty, point.pull) if aim is None else aim.pull, sizes)
     reach, strength = np.abs(coef[0]), float(np.max(penalty.strength))
     if aim is not None and strength > 0.0:  # aimed at other weights, which may be longer
@@ -92,7 +92,7 @@ def bound_gap(
     value, product = float(penalty.value(coef)[0]), float(np.sum(coef * v))
 
     def at(share: float) -> float:
-        tied = (tie * b + share * s) ** 2 / (2.0 * tie) if tie > 0.0 else 0.0
+        tied = (intercept_penalty * b + share * s) ** 2 / (2.0 * intercept_penalty) if intercept_penalty > 0.0 else 0.0
         penalised = max(value + float(penalty.conjugate(-share * v)[0]) + share * product, 0.0)
         return (1.0 - share) * point.loss + share * max(point.term, 0.0) + penalised + tied
 
@@ -126,7 +126,7 @@ def sum_sizes(block: Block, u: Array, centre: Floats | None) -> Floats:
     X, xp = block.X, namespace(u)
     size = contiguous(xp.abs(u) * weights_of(block)[:, None])
     if is_sparse(X):
-        return back_times(abs(X), size)[0]
+        return adjoint(abs(X), size)[0]
     total = np.zeros(X.shape[1])
     for start in range(0, X.shape[0], TILE):
         part = slice(start, min(start + TILE, X.shape[0]))

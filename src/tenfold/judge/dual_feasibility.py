@@ -15,7 +15,7 @@ from tenfold.arrays import Floats, contiguous, namespace
 from tenfold.data import BatchRows, Block, MemoryRows, weights_of
 from tenfold.judge.dual_bound import Slopes
 from tenfold.judge.objective_points import Data, Point, local, point_alone
-from tenfold.stats.derivatives import AtMargins, Derivatives, Params, Total, back_times, derivatives, losses_at, times
+from tenfold.stats.derivatives import AtMargins, Derivatives, Params, Total, adjoint, derivatives, forward, losses_at
 
 TRIES = 40
 """So often the second intercept is moved further away."""
@@ -80,7 +80,7 @@ def _mean_curvature(data: Data, params: Params) -> float:
 
     def lift(block: Block) -> Total:
         weight = weights_of(block)
-        c = loss.curvature(block.y, times(block.X, at, data.centre))[:, 0]
+        c = loss.curvature(block.y, forward(block.X, at, data.centre))[:, 0]
         xp = namespace(c)
         return Total(np.array([float(xp.sum(weight * c)), float(xp.sum(weight))]))
 
@@ -90,7 +90,7 @@ def _mean_curvature(data: Data, params: Params) -> float:
 
 def _or_largest(data: Data, mean: float) -> float:
     loss = data.problem.loss
-    largest = loss.smoothness if np.isfinite(loss.smoothness) else 1.0
+    largest = loss.lipschitz if np.isfinite(loss.lipschitz) else 1.0
     return mean if mean > 1e-8 * largest else largest
 
 
@@ -114,7 +114,7 @@ class Kept(NamedTuple):
         if not (isinstance(rows, (MemoryRows, BatchRows)) and rows.sparse and getattr(penalty, "l1", 0.0) > 0.0):
             return None
         at = local(data, params)
-        read = rows.map(lambda block: np.column_stack([times(block.X, at, data.centre), block.y, weights_of(block)]))
+        read = rows.map(lambda block: np.column_stack([forward(block.X, at, data.centre), block.y, weights_of(block)]))
         z, y, weight = (contiguous(read[:, k : k + 1]) for k in range(3))
         here = losses_at(data.problem.loss, y, z, weight)
         return cls(data, params, z, y, weight, float(np.sum(weight)), here)
@@ -150,6 +150,6 @@ class Kept(NamedTuple):
         def add(before: tuple[int, Floats], block: Block) -> tuple[int, Floats]:
             start, pull = before
             end = start + block.y.shape[0]
-            return end, pull + back_times(block.X, u[start:end], centre)[0]
+            return end, pull + adjoint(block.X, u[start:end], centre)[0]
 
         return self.data.rows.scan(add, (0, np.zeros(self.data.rows.shape[1])))[1] / self.total

@@ -30,7 +30,7 @@ from tenfold.losses.loss import PiecewiseLinear
 from tenfold.machine import interrupted, one_blas_thread
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
-from tenfold.stats.derivatives import Params, Total, back_times, predictions
+from tenfold.stats.derivatives import Params, Total, adjoint, predictions
 
 KINKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 """Rows whose slope changes within the first of these, by the spread of the margins, are on a kink; those of a fit that
@@ -55,7 +55,7 @@ def at_kinks(
     """Slopes (n,) of a kinked loss at the parameters, which were stored in `dtype`; None where the rows are not at
     hand.
     """
-    if rows.foreign or rows.scattered:
+    if rows.on_device or rows.distributed:
         return None
     loss, penalty = problem.loss, problem.penalty
     assert isinstance(penalty, ElasticNet)
@@ -77,9 +77,9 @@ def at_kinks(
 
     def missing(u: Floats) -> Floats:
         """What the slopes lack to balance the penalty."""
-        pull = rows.retarget((share * u)[:, None]).fold(lambda block: Total(back_times(block.X, block.y))).sum[0]
+        pull = rows.retarget((share * u)[:, None]).fold(lambda block: Total(adjoint(block.X, block.y))).sum[0]
         wanted = -(penalty.l1 * np.sign(w) + penalty.l2 * w)[used] - pull[used]
-        tilt = -problem.tie * float(params.intercept[0]) - float(np.sum(share * u))
+        tilt = -problem.intercept_penalty * float(params.intercept[0]) - float(np.sum(share * u))
         return np.append(wanted, tilt) if problem.intercept else wanted
 
     u = np.array(u, dtype=np.float64)
@@ -128,7 +128,7 @@ def candidates(
     vertex = at_vertex(problem, rows, params)
     if vertex is not None:
         yield vertex
-    elif not (rows.foreign or rows.scattered):
+    elif not (rows.on_device or rows.distributed):
         for width in KINKS[1:]:
             yield at_kinks(problem, rows, params, dtype, width)
 
@@ -137,7 +137,7 @@ def at_vertex(problem: Glm, rows: Rows, params: Params) -> Floats | None:
     """Slopes (n,) of the dual point of the least gap, by linear programming; None where the rows are not at hand, or
     the program is not solved in `PIVOTS` steps.
     """
-    if rows.foreign or rows.scattered or rows.shape[1] > VERTEX_COLUMNS:
+    if rows.on_device or rows.distributed or rows.shape[1] > VERTEX_COLUMNS:
         return None
     y, weight = rows.map(targets_of)[:, 0], rows.map(weights_of)
     share = weight / weight.sum()
@@ -167,7 +167,7 @@ def at_vertex(problem: Glm, rows: Rows, params: Params) -> Floats | None:
 
 def _pull(rows: Rows, u: Floats, centre: Floats, intercept: bool) -> Floats:
     """sum_i u_i [x_i - centre, 1]."""
-    found = rows.retarget(u[:, None]).fold(lambda block: Total(back_times(block.X, block.y, centre))).sum[0]
+    found = rows.retarget(u[:, None]).fold(lambda block: Total(adjoint(block.X, block.y, centre))).sum[0]
     return np.append(found, np.sum(u)) if intercept else found
 
 
@@ -192,7 +192,7 @@ class _Program(NamedTuple):
             at = -(penalty.l1 * np.sign(w) + penalty.l2 * w)
             reach, price = np.where(w == 0.0, penalty.l1, 0.0), np.zeros(len(w))
         if problem.intercept:
-            at = np.append(at, -problem.tie * float(params.intercept[0]))
+            at = np.append(at, -problem.intercept_penalty * float(params.intercept[0]))
             reach, price = np.append(reach, 0.0), np.append(price, 0.0)
         unit = np.sqrt(np.sum(columns * columns, axis=0))
         return cls(columns, fixed, at, reach, price, np.where(unit > 0.0, unit, 1.0))

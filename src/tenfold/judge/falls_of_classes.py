@@ -10,11 +10,11 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, Integers, is_sparse, like, namespace
-from tenfold.data import Block, settled
+from tenfold.data import Block, resolve
 from tenfold.judge.newton_decrement_bound import TILE, price
 from tenfold.judge.points_of_classes import Data, Point, read
 from tenfold.machine import one_blas_thread
-from tenfold.stats.derivatives import Params, Total, back_times
+from tenfold.stats.derivatives import Params, Total, adjoint
 from tenfold.stats.min_max import Extremes, of_columns
 
 EPS = float(np.finfo(np.float64).eps)
@@ -70,7 +70,7 @@ def _nowhere(data: Data, features: Integers) -> bool:
 
 def _absolute_sums(block: Block) -> Total:
     """sum |x| of each feature."""
-    return Total(back_times(abs(block.X), np.ones((block.X.shape[0], 1)))[0])
+    return Total(adjoint(abs(block.X), np.ones((block.X.shape[0], 1)))[0])
 
 
 def _gradient(data: Data, point: Point) -> Floats:
@@ -113,7 +113,7 @@ def _leverages(intercept: bool, centre: Floats, halves: Floats, block: Block) ->
             X = xp.concat([X - like(centre, X), xp.ones_like(X[:, :1])], axis=1)
         squares = [xp.sum(xp.matmul(X, like(half, X)) ** 2, axis=1) for half in halves]
         weight = None if block.weight is None else block.weight[part]
-        found = found.merge(settled(Extremes.of(xp.stack(squares, axis=1), weight)))
+        found = found.merge(resolve(Extremes.of(xp.stack(squares, axis=1), weight)))
     return found
 
 

@@ -26,7 +26,7 @@ from tenfold.judge.objective_points import centred, sampled, stored_roundoff
 from tenfold.losses.classification import JointHinge
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
-from tenfold.stats.derivatives import Params, Total, back_times, predictions
+from tenfold.stats.derivatives import Params, Total, adjoint, predictions
 
 MOST, ROUNDS, RAKING = 2048, 12, 200
 """With more ties than this, or a system of more entries than its square, no shares are looked for; so often those
@@ -61,7 +61,7 @@ class _Data(NamedTuple):
     def pulls(self, u: Floats) -> tuple[Floats, Floats]:
         """v (K, p), of rows from the centre where slopes balance, else of the rows as they are; and s (K,)."""
         u = self.share[:, None] * u
-        v = self.rows.retarget(u).fold(lambda block: Total(back_times(block.X, block.y, self.centre))).sum
+        v = self.rows.retarget(u).fold(lambda block: Total(adjoint(block.X, block.y, self.centre))).sum
         s = u.sum(axis=0)
         return (v if self.problem.balances else v + np.outer(s, self.centre)), s
 
@@ -84,7 +84,7 @@ def joint_gap(
     data = _Data(problem, rows, centre, params, y, weight / weight.sum(), z)
     b = params.intercept if problem.intercept else np.zeros_like(params.intercept)
     value = float(data.share @ LOSS.value(y, z)[:, 0]) + 0.5 * data.strength * float(np.sum(params.coef**2))
-    value += 0.5 * problem.tie * float(np.sum(b * b))
+    value += 0.5 * problem.intercept_penalty * float(np.sum(b * b))
     size = float(np.max(np.abs(params.coef) @ np.sqrt(squares), initial=0.0))
     offset = float(np.max(np.abs(params.coef) @ np.abs(centre) + np.abs(b)))
     floor = 8.0 * EPS * max(value, 1.0) + 2.0 * (EPS * size + EXTENDED_EPS * offset)
@@ -136,7 +136,9 @@ def _gap(data: _Data, p: Floats) -> float:
         # zero but for rounding, which the floor covers; what is more is not feasible
         return gap if float(np.max(np.abs(s))) <= 1e-12 else np.inf
     if problem.intercept:
-        gap += float(np.sum((problem.tie * data.params.intercept + s) ** 2)) / (2.0 * problem.tie)
+        gap += float(np.sum((problem.intercept_penalty * data.params.intercept + s) ** 2)) / (
+            2.0 * problem.intercept_penalty
+        )
     return gap
 
 
@@ -194,7 +196,11 @@ def _refined(data: _Data, p: Floats, tied: Any) -> Floats:
     if problem.intercept:
         X[kink, -1] = 1.0
         # the sum of slopes must be zero where the intercept is free
-        unit[-1] = np.sqrt(data.strength / problem.tie) if problem.tie > 0.0 else 1e3 * float(np.max(np.abs(X)))
+        unit[-1] = (
+            np.sqrt(data.strength / problem.intercept_penalty)
+            if problem.intercept_penalty > 0.0
+            else 1e3 * float(np.max(np.abs(X)))
+        )
     X *= data.share[:, None] * unit
     before = np.inf
     for _ in range(ROUNDS):
@@ -208,7 +214,7 @@ def _refined(data: _Data, p: Floats, tied: Any) -> Floats:
         v, s = data.pulls(p - data.own)
         missing = -data.strength * data.params.coef - v
         if problem.intercept:
-            missing = np.column_stack([missing, -problem.tie * data.params.intercept - s])
+            missing = np.column_stack([missing, -problem.intercept_penalty * data.params.intercept - s])
         moved = nearest_moves(columns.reshape(rows.size, -1), np.ravel(missing * unit))
         p = p.copy()
         p[rows, classes] += moved

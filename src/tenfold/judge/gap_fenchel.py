@@ -40,7 +40,7 @@ from tenfold.judge.objective_points import (
     point_of,
     prepare,
     read,
-    refuse_not_finite,
+    require_finite,
     stored_roundoff,
     sum_rounding,
     valued,
@@ -49,7 +49,7 @@ from tenfold.judge.truncated_newton import Truncated
 from tenfold.losses.loss import Loss
 from tenfold.losses.regression import Square
 from tenfold.penalties import L2, ElasticNet
-from tenfold.stats.derivatives import Derivatives, Params, Total, back_times, derivatives, predictions, times
+from tenfold.stats.derivatives import Derivatives, Params, Total, adjoint, derivatives, forward, predictions
 
 SEARCH_COLUMNS, SEARCH_STEPS = 4096, 16
 """With at most so many columns the judge of a smooth problem takes at most so many Newton steps of its own."""
@@ -78,11 +78,11 @@ def fenchel_gap(
     `dual` (n,), slopes of the loss at the optimum as the solver sees them, is an untrusted hint, for losses with kinks
     above all: there the parameters do not tell the slopes of rows that sit on one.
     """
-    refused = refuse_not_finite("gap", params, tol)
+    refused = require_finite("gap", params, tol)
     if refused is not None:
         return refused
     data = prepare(problem, rows)
-    pointed = problem.loss.kinked or dual is not None
+    pointed = problem.loss.nonsmooth or dual is not None
     at = centred(params, data.centre) if problem.intercept else params
     kept = None if pointed else Kept.of(data, at)
     sums = None if pointed or kept else sums_at(data, at)
@@ -125,7 +125,7 @@ def _bounded(certificate: Certificate, data: Data, params: Params) -> Certificat
     radius = float(np.sqrt(2.0 * (certificate.value + certificate.floor) / strength))
     if problem.balances:
         return replace(certificate, radius=radius)
-    drift = radius * float(np.sqrt(strength / problem.tie)) if problem.intercept else 0.0
+    drift = radius * float(np.sqrt(strength / problem.intercept_penalty)) if problem.intercept else 0.0
     coef, b = (np.asarray(part, dtype=np.float64) for part in params)
     return replace(certificate, radius=radius, _coef=coef, _intercept=b, _centre=np.zeros(coef.shape[1]), _drift=drift)
 
@@ -166,7 +166,7 @@ def _searched(data: Data, here: Point, value: float, allowed: float, steps: int)
     for _ in range(steps):
         if point is None or point.hessian is None:
             break
-        fall = newton_bound if np.isfinite(data.problem.loss.steepness) else tilted_bound
+        fall = newton_bound if np.isfinite(data.problem.loss.self_concordance) else tilted_bound
         bound = min(_by_slopes(data, point, sums_at(data, point.params)), fall(data, point))
         value = min(value, here.value - lower_bound(point.value, bound))
         if value <= allowed or bound <= 0.005 * value:
@@ -227,11 +227,11 @@ def _by_projection(data: Data, here: Point) -> float:
     at, c, loss = local(data, here.params), data.centre, data.problem.loss
 
     def freedom(block: Block) -> Array:
-        curvature = loss.curvature(block.y, times(block.X, at, c))
+        curvature = loss.curvature(block.y, forward(block.X, at, c))
         xp = namespace(curvature)
         return xp.where(xp.isfinite(curvature), curvature, xp.zeros_like(curvature))
 
-    return _projected(data, here, _Free(lambda block: loss.slope(block.y, times(block.X, at, c)), freedom))
+    return _projected(data, here, _Free(lambda block: loss.slope(block.y, forward(block.X, at, c)), freedom))
 
 
 def _projected(data: Data, here: Point, free: _Free) -> float:
@@ -241,7 +241,7 @@ def _projected(data: Data, here: Point, free: _Free) -> float:
     c, loss, at = data.centre, data.problem.loss, local(data, here.params)
 
     def near(block: Block) -> Array:
-        return free.slopes(block) - free.freedom(block) * times(block.X, fit, c)
+        return free.slopes(block) - free.freedom(block) * forward(block.X, fit, c)
 
     largest = -data.rows.fold(lambda block: _Least(-_size_of(near(block)))).least
 
@@ -300,7 +300,7 @@ def _fit_by_columns(data: Data, here: Point, free: _Free) -> Params | None:
     for _ in range(2):
 
         def left(block: Block, fit: Params = fit) -> Array:
-            return free.slopes(block) - free.freedom(block) * times(block.X, fit, c)
+            return free.slopes(block) - free.freedom(block) * forward(block.X, fit, c)
 
         total = data.rows.fold(lambda block: _pull_of(block, left(block), c)).sum
         g = total if data.problem.intercept else total[:-1] + total[-1] * c
@@ -325,7 +325,7 @@ def _fit_by_columns(data: Data, here: Point, free: _Free) -> Params | None:
 def _pull_of(block: Block, u: Array, centre: Floats | None) -> Total:
     """sum weight u [x - centre, 1]."""
     u = contiguous(u * weights_of(block)[:, None])
-    return Total(np.append(back_times(block.X, u, centre)[0], float(namespace(u).sum(u))))
+    return Total(np.append(adjoint(block.X, u, centre)[0], float(namespace(u).sum(u))))
 
 
 def _at(data: Data, here: Point, slopes: Callable[[Block], Array], at: Params) -> float:
@@ -339,7 +339,7 @@ def _at(data: Data, here: Point, slopes: Callable[[Block], Array], at: Params) -
         return loss.clip(block.y, slopes(block))
 
     def lift(block: Block) -> Total:
-        u, z = inside(block), times(block.X, at, c)
+        u, z = inside(block), forward(block.X, at, c)
         xp = namespace(u)
         weight, value = weights_of(block)[:, None], loss.value(block.y, z)
         terms = xp.where(weight > 0.0, value + loss.conjugate(block.y, u) - u * z, xp.zeros_like(z))
@@ -359,7 +359,7 @@ def _at(data: Data, here: Point, slopes: Callable[[Block], Array], at: Params) -
 def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> float:
     """The gap at a dual vector, given or made from averages of slopes about the margins: the rows are at hand."""
     rows, problem, at = data.rows, data.problem, local(data, here.params)
-    if rows.scattered:
+    if rows.distributed:
         return np.inf
     y = on_host(rows.map(targets_of))[:, 0]
     weight = on_host(rows.map(weights_of))
@@ -367,9 +367,9 @@ def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> 
     if dual is not None:
         u = loss.clip(y, np.asarray(dual))
         best = _by_vector(data, here, u, y, weight)
-        if best > allowed and loss.kinked and not _free(data):
+        if best > allowed and loss.nonsmooth and not _free(data):
             best = min(best, _without_penalty(data, here, u, y, weight))
-    if best <= allowed or not loss.kinked:
+    if best <= allowed or not loss.nonsmooth:
         return best
     z = on_host(rows.map(predictions(at, data.centre)))[:, 0]
     spread = float(np.sqrt(np.average((z - np.average(z, weights=weight)) ** 2, weights=weight))) or 1.0
@@ -410,9 +410,9 @@ def _without_penalty(data: Data, here: Point, u: Floats, y: Floats, weight: Floa
     problem = data.problem
     if data.rows.shape[1] > SEARCH_COLUMNS:
         return np.inf
-    free = data._replace(problem=replace(problem, penalty=L2(0.0), tie=0.0))
-    b = outer_intercept(data, here.params) if problem.tie > 0.0 else 0.0
-    own = float(problem.penalty.value(here.params.coef)[0]) + 0.5 * problem.tie * b * b
+    free = data._replace(problem=replace(problem, penalty=L2(0.0), intercept_penalty=0.0))
+    b = outer_intercept(data, here.params) if problem.intercept_penalty > 0.0 else 0.0
+    own = float(problem.penalty.value(here.params.coef)[0]) + 0.5 * problem.intercept_penalty * b * b
     return own + _by_vector(free, here, u, y, weight)
 
 
@@ -461,10 +461,10 @@ def _sizes(data: Data, here: Point) -> tuple[float, float]:
     loss, at = data.problem.loss, local(data, here.params)
 
     def lift(block: Block) -> Total:
-        weight, z = weights_of(block), times(block.X, at, data.centre)
+        weight, z = weights_of(block), forward(block.X, at, data.centre)
         xp = namespace(z)
         slope, curvature = xp.abs(loss.slope(block.y, z)), loss.curvature(block.y, z)[:, 0]
-        if loss.kinked:  # the slopes beside a kink that rounding may hide
+        if loss.nonsmooth:  # the slopes beside a kink that rounding may hide
             near = 64.0 * EPS * (xp.abs(z) + xp.abs(block.y))
             for beside in (z - near, z + near):
                 other = xp.abs(loss.slope(block.y, beside))
@@ -485,7 +485,7 @@ def _mean_cancelling(data: Data, here: Point) -> float:
 
     def lift(block: Block) -> Total:
         weight = weights_of(block)[:, None]
-        terms = loss.rounded(block.y, times(block.X, at, data.centre))
+        terms = loss.rounded(block.y, forward(block.X, at, data.centre))
         xp = namespace(terms)
         return Total(np.array([float(on_host(xp.sum(part))) for part in (weight, weight * terms)]))
 
@@ -506,6 +506,6 @@ def _floor(data: Data, here: Point, outer: Floats, dtype: Any, sizes: tuple[floa
     computed = sum_rounding(data.rows.shape[0]) * max(here.value, data.scale) + slope * (
         EPS * (about + b) + EXTENDED_EPS * offset
     )
-    stored = 0.5 * curvature * rounded * rounded + (slope * rounded if data.problem.loss.kinked else 0.0)
+    stored = 0.5 * curvature * rounded * rounded + (slope * rounded if data.problem.loss.nonsmooth else 0.0)
     floor = computed + stored + EPS * _mean_cancelling(data, here)
     return floor if np.isfinite(floor) else 8.0 * EPS

@@ -34,12 +34,12 @@ from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.judge.dual_bound import Aim, Slopes, bound_gap, sum_sizes
 from tenfold.judge.dual_point_search import candidates
 from tenfold.judge.newton_decrement_bound import factored
-from tenfold.judge.objective_points import centred, refuse_not_finite, stored_roundoff, sum_rounding
+from tenfold.judge.objective_points import centred, require_finite, stored_roundoff, sum_rounding
 from tenfold.losses.regression import Laplace, Square
 from tenfold.penalties import L2, ElasticNet
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats.column_moments import Columns
-from tenfold.stats.derivatives import Params, Total, back_times, derivatives, times
+from tenfold.stats.derivatives import Params, Total, adjoint, derivatives, forward
 from tenfold.stats.huber_scale import Scaled, scaled
 from tenfold.stats.intercept_only import mean_over_targets
 from tenfold.stats.min_max import Extremes, of_columns
@@ -66,7 +66,7 @@ def scaled_gap(
 ) -> Certificate:
     """Judge Huber's regression with its scale `sigma`."""
     tol = RULES["gap"].tol if tol is None else tol
-    refused = refuse_not_finite("gap", params, tol)
+    refused = require_finite("gap", params, tol)
     if refused is not None:
         return refused
     if not 0.0 < sigma < np.inf:
@@ -207,11 +207,11 @@ def _at(
     """P - D at the largest share of slopes u that keeps |u| <= 2 epsilon and mean(u^2) <= 4."""
 
     def lift(block: Block) -> Total:
-        u, r, weight = slopes(block), block.y[:, :1] - times(block.X, at, centre), weights_of(block)[:, None]
+        u, r, weight = slopes(block), block.y[:, :1] - forward(block.X, at, centre), weights_of(block)[:, None]
         xp = namespace(u)
         parts = (weight, weight * u, weight * xp.abs(u), weight * u * u, weight * u * r)
         sums = [float(on_host(xp.sum(part))) for part in parts]
-        return Total(np.append(back_times(block.X, u * weight, centre)[0], sums))
+        return Total(np.append(adjoint(block.X, u * weight, centre)[0], sums))
 
     total = rows.fold(lift).sum
     pull, (weight, tilt, size, squares, products) = total[:-5], total[-5:]
@@ -257,10 +257,10 @@ def _moved(at: Params, sigma: float, epsilon: float, fit: Params, centre: Floats
     """The slopes u of a block (m, 1), less (x - centre).w + b of `fit`."""
 
     def slopes(block: Block) -> Array:
-        a = (block.y - times(block.X, at, centre)) / sigma
+        a = (block.y - forward(block.X, at, centre)) / sigma
         xp = namespace(a)
         edge = xp.where(a > 0, epsilon * xp.ones_like(a), -epsilon * xp.ones_like(a))
-        return 2.0 * xp.where(xp.abs(a) < epsilon, a, edge) - times(block.X, fit, centre)
+        return 2.0 * xp.where(xp.abs(a) < epsilon, a, edge) - forward(block.X, fit, centre)
 
     return slopes
 
@@ -270,6 +270,6 @@ def _pull(slopes: Callable[[Block], Array], centre: Floats) -> Callable[[Block],
 
     def lift(block: Block) -> Total:
         u = slopes(block) * weights_of(block)[:, None]
-        return Total(np.append(back_times(block.X, u, centre)[0], float(on_host(namespace(u).sum(u)))))
+        return Total(np.append(adjoint(block.X, u, centre)[0], float(on_host(namespace(u).sum(u)))))
 
     return lift

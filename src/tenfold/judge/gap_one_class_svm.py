@@ -22,8 +22,8 @@ from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_bound import ROUNDING
 from tenfold.judge.dual_point_search import picked
-from tenfold.judge.objective_points import refuse_not_finite
-from tenfold.stats.derivatives import Params, Total, back_times, predictions
+from tenfold.judge.objective_points import require_finite
+from tenfold.stats.derivatives import Params, Total, adjoint, predictions
 
 WIDTHS = (0.0, *(10.0**-k for k in range(6)))
 """Of the strip, by the spread of the margins."""
@@ -45,7 +45,7 @@ def one_class_gap(
     nu: float, rows: Rows, params: Params, *, intercept: bool, count: int, status: str, dtype: Any = np.float64
 ) -> Certificate:
     """Judge w and b on rows of which `count` are counted, weights of zero left out."""
-    refused = refuse_not_finite("gap", params)
+    refused = require_finite("gap", params)
     if refused is not None:
         return refused
     weight = np.asarray(rows.map(weights_of), dtype=np.float64)
@@ -112,7 +112,7 @@ def _shares(nu: float, z: Floats, share: Floats, b: float, width: float, interce
 
 def _border_shares(nu: float, rows: Rows, params: Params, z: Floats, share: Floats, reach: float) -> Iterator[Floats]:
     """Feasible a that pull at w as its penalty does, as far as shares of rows on the border can."""
-    if rows.shape[1] > MOST_COLUMNS or rows.scattered or rows.foreign:
+    if rows.shape[1] > MOST_COLUMNS or rows.distributed or rows.on_device:
         return
     away = z + float(params.intercept[0]) - 1.0
     for width in BORDERS:
@@ -155,4 +155,4 @@ def _bound(nu: float, rows: Rows, a: Floats, b: float, intercept: bool, reach: f
 
 def _pulls(block: Block) -> Total:
     """sum a x, and sum a |x|."""
-    return Total(np.stack([back_times(X, block.y)[0] for X in (block.X, abs(block.X))]))
+    return Total(np.stack([adjoint(X, block.y)[0] for X in (block.X, abs(block.X))]))

@@ -28,7 +28,7 @@ from tenfold.judge.objective_points import (
     prepare,
     read,
     reading,
-    refuse_not_finite,
+    require_finite,
     stored_roundoff,
     sum_rounding,
 )
@@ -36,7 +36,7 @@ from tenfold.judge.truncated_newton import Truncated
 from tenfold.losses.loss import Loss
 from tenfold.penalties import L2
 from tenfold.problems import Glm
-from tenfold.stats.derivatives import Params, Total, curvatures, times
+from tenfold.stats.derivatives import Params, Total, curvatures, forward
 from tenfold.stats.min_max import of_recession
 
 SEARCH_COLUMNS = 4096
@@ -91,10 +91,10 @@ def gap(
     `search` of them, find a better bound. Two untrusted hints: `direction`, parameters that are said to separate the
     classes; `dual` (n,), slopes at the optimum, for losses with kinks.
     """
-    plain = isinstance(problem.penalty, L2) and not problem.penalty.positive and problem.tie == 0.0
-    if not (plain and np.isfinite(problem.loss.steepness)):
+    plain = isinstance(problem.penalty, L2) and not problem.penalty.positive and problem.intercept_penalty == 0.0
+    if not (plain and np.isfinite(problem.loss.self_concordance)):
         return fenchel_gap(problem, rows, params, dual=dual, tol=tol, status=status, dtype=dtype, search=search)
-    refused = refuse_not_finite("gap", params, tol)
+    refused = require_finite("gap", params, tol)
     if refused is not None:
         return refused
     data = prepare(problem, rows)
@@ -148,11 +148,11 @@ def _bends(data: Data, here: Point) -> Floats:
     """Means over the sample: of the slopes' size, of the curvature, and of the terms that cancel in a loss."""
     loss = data.problem.loss
     if loss.signs:
-        return np.array([1.0, loss.smoothness, 0.0])
+        return np.array([1.0, loss.lipschitz, 0.0])
     params, centre = local(data, here.params), data.centre
 
     def lift(block: Block) -> Total:
-        z, weight = times(block.X, params, centre), weights_of(block)[:, None]
+        z, weight = forward(block.X, params, centre), weights_of(block)[:, None]
         xp = namespace(z)
         with np.errstate(over="ignore", invalid="ignore"):
             parts = [xp.abs(loss.slope(block.y, z)), loss.curvature(block.y, z)]
@@ -173,7 +173,7 @@ def _first_proof(data: Data, here: Point, tilt: _Tilt, floor: float) -> _Proof:
         # few rows: the intercept is moved to its best place, where the slopes balance by themselves
         block = data.sample.whole()
         share = (weights_of(block) / here.weight)[:, None]
-        z = times(block.X, here.params, data.centre)
+        z = forward(block.X, here.params, data.centre)
         moved = best_intercept(data.problem.loss, block.y, z, share, float(here.gradient[-1]), tilt.h)
         here, tilt = _tilted(data, Params(here.params.coef, here.params.intercept + moved))
         bound = _dual_gap(data, here, tilt)
@@ -235,7 +235,7 @@ def _dual_gap(data: Data, point: Point, tilt: _Tilt) -> float:
     offset = 0.0 if data.problem.intercept else float(np.sum(data.centre**2))
     rounding = data.slope * EPS * float(np.sqrt(np.sum(data.squares) + offset))
     distance = length(g + moved * tilt.q) + rounding
-    return distance * distance / (2.0 * data.strength) + tilt.h * price(abs(moved), data.problem.loss.steepness)
+    return distance * distance / (2.0 * data.strength) + tilt.h * price(abs(moved), data.problem.loss.self_concordance)
 
 
 def _drift(data: Data, here: Point, proof: _Proof) -> tuple[Floats, float]:
@@ -256,7 +256,7 @@ def _drift(data: Data, here: Point, proof: _Proof) -> tuple[Floats, float]:
     excess = max(here.value - point.value, 0.0) + distance * distance / (2.0 * data.strength)
     excess += 8.0 * EPS * max(here.value, data.scale)
     e = min(0.5, float(np.sqrt(2.0 * excess / h)))
-    far = (excess + h * price(e + tilted, data.problem.loss.steepness)) / (e * h)
+    far = (excess + h * price(e + tilted, data.problem.loss.self_concordance)) / (e * h)
     if point is not here:
         between = centred(Params(here.params.coef - point.params.coef, here.params.intercept), step).intercept
         far += abs(float(between[0] - point.params.intercept[0]))

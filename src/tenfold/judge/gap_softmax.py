@@ -28,13 +28,13 @@ from tenfold.judge.falls_of_classes import fall, inverted, newton_step
 from tenfold.judge.gap_fenchel import LOOSE
 from tenfold.judge.gap_smooth import EPS, EXTENDED_EPS, SEARCH_STEPS, SEPARATED
 from tenfold.judge.newton_decrement_bound import price
-from tenfold.judge.objective_points import centred, length, lower_bound, refuse_not_finite, sampled, stored_roundoff
+from tenfold.judge.objective_points import centred, length, lower_bound, require_finite, sampled, stored_roundoff
 from tenfold.judge.points_of_classes import Data, Point, local, read
 from tenfold.losses.classification import Softmax
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
-from tenfold.stats.derivatives import Params, Total, back_times, times
+from tenfold.stats.derivatives import Params, Total, adjoint, forward
 from tenfold.stats.softmax import of_right_margins, softmax
 
 SEARCH_SIZE = 1024
@@ -56,7 +56,7 @@ def gap_of_classes(
     search: int = SEARCH_STEPS,
 ) -> Certificate:
     """Judge a softmax problem: the objective minus a lower bound on every objective; arguments as for `gap`."""
-    refused = refuse_not_finite("gap", params, tol)
+    refused = require_finite("gap", params, tol)
     if refused is not None:
         return refused
     centre, sample, squares = sampled(rows)
@@ -72,7 +72,7 @@ def gap_of_classes(
     start = _drop_absent(data, here)
     lower, point = _first_bound(data, start, certificate.allowed)
     size = params.coef.size + len(params.intercept)
-    if search and here.value - lower > certificate.allowed and size <= SEARCH_SIZE and not data.kinked:
+    if search and here.value - lower > certificate.allowed and size <= SEARCH_SIZE and not data.nonsmooth:
         lower, point = _search(data, start, lower, point, certificate.allowed, search)
     value = here.value - lower
     value = max(value, floor) if np.isfinite(value) else np.inf
@@ -180,7 +180,7 @@ def _distance(data: Data, point: Point, gradient: Floats) -> float:
     """
     offset = 0.0 if data.intercept else float(np.sum(data.centre**2))
     rounding = EPS * float(np.sqrt(len(gradient) * (np.sum(data.squares) + offset)))
-    if not data.kinked:
+    if not data.nonsmooth:
         root = np.sqrt(data.strength)
         return (length(gradient / root) + rounding / float(np.min(root))) ** 2 / 2.0
     w, penalty = point.params.coef, data.penalty
@@ -240,7 +240,7 @@ def _curvatures(params: Params, centre: Floats) -> Callable[[Block], Total]:
     """The lift of sum weight C (K, K)."""
 
     def lift(block: Block) -> Total:
-        q = Softmax().probabilities(times(block.X, params, centre))
+        q = Softmax().probabilities(forward(block.X, params, centre))
         xp, each = namespace(q), weights_of(block)[:, None] * q
         outer = np.einsum("nk,nl->kl", each, q) if is_numpy(q) else on_host(xp.matmul(each.T, q))
         return Total(np.diag(on_host(xp.sum(each, axis=0))) - outer)
@@ -250,10 +250,10 @@ def _curvatures(params: Params, centre: Floats) -> Callable[[Block], Total]:
 
 def _moved(params: Params, centre: Floats, s: Floats, block: Block) -> Total:
     """The lift of sum weight (C s) (x - centre)' (K, p)."""
-    q = Softmax().probabilities(times(block.X, params, centre))
+    q = Softmax().probabilities(forward(block.X, params, centre))
     xp, along = namespace(q), like(s, q)
     t = along - xp.sum(q * along, axis=1, keepdims=True)
-    return Total(back_times(block.X, weights_of(block)[:, None] * q * t, centre))
+    return Total(adjoint(block.X, weights_of(block)[:, None] * q * t, centre))
 
 
 def _best_intercepts(data: Data, here: Point) -> Point:

@@ -32,7 +32,7 @@ from scipy.special import gammaincinv
 
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
-from tenfold.stats.derivatives import Params, back_times, times
+from tenfold.stats.derivatives import Params, adjoint, forward
 
 PROBES, STEPS = 8, 40
 CHANCE = 1e-9
@@ -76,7 +76,7 @@ def proof(size: int, bound: Callable[[], float], rounding: float, random: Any, b
         limit = bound()
         images, first = images[: len(G)], images[len(G) :]
         C = _inner(G, images)
-        R = images - back_times(G, C)
+        R = images - adjoint(G, C)
         with one_blas_thread:
             top = float(la.eigvalsh(0.5 * (C + C.T), check_finite=False)[-1])
             square = float(la.eigvalsh(_inner(R, R), check_finite=False)[-1])
@@ -95,7 +95,7 @@ def proof(size: int, bound: Callable[[], float], rounding: float, random: Any, b
 
 def _outside(G: Floats, v: Floats) -> Floats:
     """What orthonormal vectors leave of others."""
-    return v - back_times(G, _inner(G, v))
+    return v - adjoint(G, _inner(G, v))
 
 
 def _lanczos(start: Floats, image: Floats, project: Apply, limit: float, rounding: float) -> Proof:
@@ -161,7 +161,7 @@ class _Pivots:
 
 def _inner(A: Floats, B: Floats) -> Floats:
     """A B', by our threads and no others."""
-    return np.ascontiguousarray(times(np.ascontiguousarray(A), Params(np.ascontiguousarray(B), np.zeros(len(B)))))
+    return np.ascontiguousarray(forward(np.ascontiguousarray(A), Params(np.ascontiguousarray(B), np.zeros(len(B)))))
 
 
 def _orthonormal(vectors: Floats) -> Floats:

@@ -19,7 +19,7 @@ from scipy.linalg import lapack
 from tenfold.arrays import Array, Floats, Integers, is_sparse, unit_roundoff
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.machine import one_blas_thread
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 UNIT = unit_roundoff(np.float64)
 
@@ -67,7 +67,7 @@ def bracket(X: Array, sign: Floats, direction: Floats, rows: Integers, shares: F
     size = float(np.sqrt(np.sum(np.square(direction))))
     lower, b = 0.0, 0.0
     if size > 0.0:
-        z = times(X, Params(np.ascontiguousarray(direction[None, :]), np.zeros(1)))[:, 0]
+        z = forward(X, Params(np.ascontiguousarray(direction[None, :]), np.zeros(1)))[:, 0]
         slack = 4.0 * (p + 4) * UNIT * largest * float(np.abs(direction).sum())
         above, below = float(z[sign > 0].min()), float(z[sign < 0].max())
         found = (above - below) / 2.0 if intercept else min(above, -below)

@@ -15,7 +15,7 @@ from tenfold.arrays import Array, Floats, Integers, is_sparse, unit_roundoff
 from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.problems import Separation, length
-from tenfold.stats.derivatives import Params, Total, times
+from tenfold.stats.derivatives import Params, Total, forward
 from tenfold.stats.perceptron_votes import Voters, balance
 
 SPLITTER = 134217729.0
@@ -49,7 +49,7 @@ Scores = Callable[[Array], Floats]
 
 def count(problem: Separation, rows: Rows, params: Params, *, status: str, dtype: Any = np.float64) -> Certificate:
     """Mistakes of linear scores on the rows of positive weight, targets being the numbers of the classes."""
-    tally = rows.fold(_lift(problem, lambda X: times(X, params)))
+    tally = rows.fold(_lift(problem, lambda X: forward(X, params)))
     if tally.mistakes.sum() == 0:
         unsure = rows.fold(_unsure(problem, params))
         tally = Tally(unsure.sum, float(unsure.sum.sum()), tally.weight, tally.rows, tally.margin)
@@ -119,7 +119,7 @@ def _unsure(problem: Separation, params: Params) -> Callable[[Block], Total]:
         if not values.size and not offset:
             return Total(found)
         largest = float(max(values.max(), -values.min())) if values.size else 0.0
-        z = times(X, params)
+        z = forward(X, params)
         margins = problem.margins(z, label)
         for i in np.flatnonzero(margins <= units * (largest * size + offset)):
             found[label[i]] += _exact_mistake(problem, params, _dense_row(X, int(i)), int(label[i]))

@@ -24,7 +24,7 @@ from scipy import linalg as la
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, is_numpy, like, namespace, on_host, picked, unit_roundoff
-from tenfold.data import Block, Rows, settled, weights_of
+from tenfold.data import Block, Rows, resolve, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.machine import one_blas_thread, threads
 from tenfold.problems import Gaussians
@@ -185,7 +185,7 @@ def _of_pattern(mixture: Mixture, there: Numbers, pieces: Pieces) -> Iterator[_S
 def _moments(X: Array, weight: Array) -> tuple[float, Floats, Floats]:
     """Weight, mean and scatter about it of rows with weights."""
     none = namespace(weight).zeros_like(weight)[:, None][:, :0]
-    found: Moments = settled(Moments.lift(Block(X, none, contiguous(weight))))
+    found: Moments = resolve(Moments.lift(Block(X, none, contiguous(weight))))
     if found.weight == 0.0:
         return 0.0, np.zeros(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
     return found.weight, found.mean, found.weight * found.covariance()
@@ -194,7 +194,7 @@ def _moments(X: Array, weight: Array) -> tuple[float, Floats, Floats]:
 def _diagonal_moments(X: Array, weight: Array) -> tuple[float, Floats, Floats]:
     xp = namespace(weight)
     group = like(np.zeros(X.shape[0], dtype=np.int32), weight)
-    found = settled(class_columns(1)(Block(X, xp.zeros_like(weight)[:, None], contiguous(weight), group)))
+    found = resolve(class_columns(1)(Block(X, xp.zeros_like(weight)[:, None], contiguous(weight), group)))
     return float(found.weight[0]), found.mean[0], found.squares[0]
 
 

@@ -13,7 +13,7 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.generalized_eigenproblem import EPS, pencil
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.cross_moments import JointScatter, both_moments, degrees_of_freedom
-from tenfold.stats.scatter import scattered
+from tenfold.stats.scatter import scatter_about
 
 PROBES = 4
 
@@ -47,7 +47,7 @@ def several_views(
     for i, cut in enumerate(cuts):
         apart[i, :, cut] = directions[i].T
     vectors = np.vstack([*apart, probes]) / own_units
-    products = rows.fold(scattered(place, vectors)).products / (own_units * freedom)
+    products = rows.fold(scatter_about(place, vectors)).products / (own_units * freedom)
     if scatter is None or not agree(products[-PROBES:], probes, scatter):  # or it is not that of these rows
         own = JointScatter.of(rows.fold(both_moments))
         spread = own.lengths[:p] / (own_units * np.sqrt(freedom))

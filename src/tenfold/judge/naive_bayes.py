@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats, Integers, contiguous, is_numpy, is_sparse, namespace, unit_roundoff
-from tenfold.data import Block, Lifted, Pending, Rows, settled, weights_of
+from tenfold.data import Block, Deferred, Lifted, Rows, resolve, weights_of
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.recompute import Pair, exact, in_pieces
 from tenfold.stats.class_totals import (
@@ -28,7 +28,7 @@ from tenfold.stats.class_totals import (
 )
 from tenfold.stats.combined import Several
 from tenfold.stats.contingency import ClassTables, some_missing
-from tenfold.stats.derivatives import back_times
+from tenfold.stats.derivatives import adjoint
 from tenfold.stats.within_class_scatter import WithinForms, within_forms
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
@@ -54,10 +54,10 @@ def _sums_again(classes: int, threshold: float | None, block: Block) -> Lifted[C
         return ClassSums(found.weight, found.sums, np.inf)
     own = memberships(block, classes)
     if is_sparse(X):  # one class after the other: of the others no entry is read
-        sums = np.concatenate([back_times(X, np.ascontiguousarray(own[:, k : k + 1])) for k in range(classes)])
+        sums = np.concatenate([adjoint(X, np.ascontiguousarray(own[:, k : k + 1])) for k in range(classes)])
         return ClassSums(np.sum(own, axis=0), sums, np.inf)
     xp = namespace(own)
-    return Pending.of([xp.sum(own, axis=0), xp.matmul(own.T, xp.astype(X, xp.float64, copy=False))], _as_sums)
+    return Deferred.of([xp.sum(own, axis=0), xp.matmul(own.T, xp.astype(X, xp.float64, copy=False))], _as_sums)
 
 
 def _as_sums(_: tuple[None, ...], weight: Floats, sums: Floats) -> ClassSums:
@@ -233,7 +233,7 @@ def _each_class(classes: int, block: Block) -> ClassColumns:
         found = class_products(np.zeros((classes, p)), np.zeros((1, 0, p)))(whole)
         assert isinstance(found, ClassProducts)
         mean = found.sums / np.where(found.weight > 0.0, found.weight, 1.0)[:, None]
-        squares = settled(class_errors(mean)(whole)).squares
+        squares = resolve(class_errors(mean)(whole)).squares
         return ClassColumns(np.tile(found.weight[:, None], p), mean, squares)
     X, group, weight = block.X.astype(np.float64), groups_of(block), weights_of(block)
     parts = np.zeros((3, classes, X.shape[1]))

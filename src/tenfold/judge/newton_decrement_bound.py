@@ -13,13 +13,13 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Array, Floats, contiguous, is_numpy, is_sparse, like, namespace, on_host
-from tenfold.data import Block, Lifted, Pending, weights_of
+from tenfold.data import Block, Deferred, Lifted, weights_of
 from tenfold.judge.dual_bound import ROUNDING, Aim, Slopes, bound_gap, sum_sizes
 from tenfold.judge.objective_points import SAMPLE_ROWS, Data, Point, intercept_of, local, outer_intercept, read
 from tenfold.losses.loss import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
-from tenfold.stats.derivatives import Params, Total, back_times, times
+from tenfold.stats.derivatives import Params, Total, adjoint, forward
 from tenfold.stats.min_max import Extremes
 
 EPS = float(np.finfo(np.float64).eps)
@@ -31,12 +31,12 @@ REFINEMENTS = 3
 """So often a Newton step is solved for, with what rounding has left over of the pulls."""
 
 
-def price(a: float, steepness: float) -> float:
+def price(a: float, self_concordance: float) -> float:
     """B(a), infinite from a = 1 / M on; for small a, where digits cancel, a bound from above."""
-    m = steepness * a
+    m = self_concordance * a
     if not m < 1.0:
         return np.inf
-    return 0.5 * a * a / (1.0 - m) if m < 1e-4 else (m + (1.0 - m) * float(np.log1p(-m))) / steepness**2
+    return 0.5 * a * a / (1.0 - m) if m < 1e-4 else (m + (1.0 - m) * float(np.log1p(-m))) / self_concordance**2
 
 
 def newton_bound(data: Data, point: Point) -> float:
@@ -45,8 +45,8 @@ def newton_bound(data: Data, point: Point) -> float:
     A row whose share of the curvature is m has x'H^-1 x <= 1/m, which is enough for most.
     """
     assert point.hessian is not None
-    steepness = data.problem.loss.steepness
-    if not np.isfinite(steepness):
+    self_concordance = data.problem.loss.self_concordance
+    if not np.isfinite(self_concordance):
         return np.inf
     factor = factored(point.hessian)
     if factor is None or not _spans(data, point, factor):
@@ -55,7 +55,7 @@ def newton_bound(data: Data, point: Point) -> float:
     square *= 1.0 + 8.0 * len(data.centre) * EPS / factor.rcond
     if not square > 0.0:
         return 0.0 if square == 0.0 else np.inf
-    if steepness == 0.0:
+    if self_concordance == 0.0:
         return 0.5 * square
     rows = _Noticed.at(data, point, 100.0 * square)
     found = data.rows.fold(rows.lift)
@@ -65,7 +65,7 @@ def newton_bound(data: Data, point: Point) -> float:
     if found.small:
         leverages = data.rows.fold(lambda block: Extremes.of(factor.leverages(rows.dim(block)), None))
         largest = max(largest, float(leverages.high[0]))
-    bound = price(float(np.sqrt(square * largest)), data.problem.loss.steepness)
+    bound = price(float(np.sqrt(square * largest)), data.problem.loss.self_concordance)
     return bound / largest if np.isfinite(largest) else np.inf
 
 
@@ -90,8 +90,8 @@ def tilted_bound(data: Data, point: Point) -> float:
         if outside > 0.0:
             return np.inf
         ahead = Params(point.params.coef - d[None, :p], point.params.intercept - d[p:])
-        b = outer_intercept(data, ahead) if problem.tie > 0.0 else 0.0
-        aim = Aim(-data.strength * ahead.coef[0], -problem.tie * b)
+        b = outer_intercept(data, ahead) if problem.intercept_penalty > 0.0 else 0.0
+        aim = Aim(-data.strength * ahead.coef[0], -problem.intercept_penalty * b)
         slopes = Slopes(pull if problem.balances else pull + tilt * c, term, loss, tilt, size)
         missed = np.append(slopes.pull - aim.pull, tilt - aim.tilt if problem.intercept else 0.0)
         b = intercept_of(data, point.params)
@@ -108,9 +108,9 @@ def _parabolas(problem: Glm, at: Params, by: Params, centre: Floats, block: Bloc
     """The lift of what slopes moved along the curvatures by x.d make: sum weight u (x - centre) and the sizes of its
     terms, sum weight u and |u|, the Fenchel-Young terms, the losses, and how many slopes are outside of their domain.
     """
-    z, weight, loss = times(block.X, at, centre), weights_of(block)[:, None], problem.loss
+    z, weight, loss = forward(block.X, at, centre), weights_of(block)[:, None], problem.loss
     xp = namespace(z)
-    u = loss.slope(block.y, z) - loss.curvature(block.y, z) * times(block.X, by, centre)
+    u = loss.slope(block.y, z) - loss.curvature(block.y, z) * forward(block.X, by, centre)
     inside, value = loss.clip(block.y, u), loss.value(block.y, z)
     outside = xp.astype((inside != u) & (weight > 0.0), xp.float64)
     terms = value + loss.conjugate(block.y, inside) - inside * z
@@ -118,7 +118,7 @@ def _parabolas(problem: Glm, at: Params, by: Params, centre: Floats, block: Bloc
     parts = (weight * inside, weight * xp.abs(inside), terms, weight * value, outside)
     sums = [float(on_host(xp.sum(part))) for part in parts]
     sizes = sum_sizes(block, inside, centre if problem.balances else None)
-    return Total(np.concatenate([back_times(block.X, weight * inside, centre)[0], sizes, sums]))
+    return Total(np.concatenate([adjoint(block.X, weight * inside, centre)[0], sizes, sums]))
 
 
 class _Shares(NamedTuple):
@@ -155,7 +155,7 @@ class _Noticed(NamedTuple):
 
     def _shares(self, block: Block) -> tuple[Array, Array]:
         """The share of every row, and which are small."""
-        share = self.loss.curvature(block.y, times(block.X, self.params, self.centre))[:, 0] / self.weight
+        share = self.loss.curvature(block.y, forward(block.X, self.params, self.centre))[:, 0] / self.weight
         if block.weight is None:
             return share, share < self.limit
         share = share * block.weight
@@ -168,7 +168,7 @@ class _Noticed(NamedTuple):
         share, small = self._shares(block)
         inside = ~small if block.weight is None else (block.weight > 0.0) & ~small
         found = xp.sum(xp.astype(small, xp.float64)), xp.min(xp.where(inside, share, xp.inf))
-        return _Shares.of(*found) if is_numpy(block.y) else Pending.of(found, lambda _, *parts: _Shares.of(*parts))
+        return _Shares.of(*found) if is_numpy(block.y) else Deferred.of(found, lambda _, *parts: _Shares.of(*parts))
 
     def dim(self, block: Block) -> Array:
         """The small rows (m, k) of a block about the centre, dense, with a one for the intercept."""
@@ -297,13 +297,13 @@ class _Combined(NamedTuple):
 
 
 def _combine(loss: Loss, at: Params, by: Params, lengths: Floats, centre: Floats, block: Block) -> _Combined:
-    error = times(block.X, by, centre)
+    error = forward(block.X, by, centre)
     xp = namespace(error)
     # rows are rounded as they were given, and about the centre
     X = abs(block.X) if is_sparse(block.X) else xp.abs(block.X)
-    sizes = times(X, Params(np.abs(by.coef), lengths))
-    curved = weights_of(block)[:, None] * loss.curvature(block.y, times(block.X, at, centre)) * error
-    pull = np.column_stack([back_times(block.X, contiguous(curved), centre), on_host(xp.sum(curved, axis=0))])
+    sizes = forward(X, Params(np.abs(by.coef), lengths))
+    curved = weights_of(block)[:, None] * loss.curvature(block.y, forward(block.X, at, centre)) * error
+    pull = np.column_stack([adjoint(block.X, contiguous(curved), centre), on_host(xp.sum(curved, axis=0))])
     inside = weights_of(block)[:, None] > 0.0
     parts = xp.where(inside & (sizes > 0.0), xp.abs(error) / xp.where(sizes > 0.0, sizes, xp.ones_like(sizes)), 0.0)
     return _Combined(float(xp.max(parts)) if parts.shape[0] else 0.0, pull)

@@ -31,7 +31,7 @@ def sum_rounding(n: int) -> float:
 NOT_FINITE = "The weights are not finite."
 
 
-def refuse_not_finite(kind: str, params: Params, tol: float | None = None) -> Certificate | None:
+def require_finite(kind: str, params: Params, tol: float | None = None) -> Certificate | None:
     """A certificate that is not ok, for parameters that are not numbers or infinite; None for others."""
     if all(np.isfinite(part).all() for part in params):
         return None
@@ -105,7 +105,7 @@ def prepare(problem: Glm, rows: Rows) -> Data:
     """Read a sample."""
     centre, sample, squares = sampled(rows)
     scale = _without_weights(problem, rows, sample)
-    whole = sample.shape[0] == rows.shape[0] and not sample.foreign
+    whole = sample.shape[0] == rows.shape[0] and not sample.on_device
     return Data(problem, float(np.max(problem.penalty.strength)), rows, centre, sample, whole, squares, scale)
 
 
@@ -137,7 +137,9 @@ def _noise(loss: Loss) -> float:
 
 def _at_best(loss: Loss, sample: Rows, searched: bool) -> tuple[float, float]:
     """The mean loss of a sample at zero, and at the best constant where that is searched for."""
-    y, weight = (part if sample.foreign else on_host(part) for part in (sample.map(targets_of), sample.map(weights_of)))
+    y, weight = (
+        part if sample.on_device else on_host(part) for part in (sample.map(targets_of), sample.map(weights_of))
+    )
     y, xp = y[:, 0], namespace(y)
     total = float(xp.sum(weight))
     if total == 0.0:
@@ -228,10 +230,10 @@ def point_of(data: Data, params: Params, sums: Derivatives) -> Point:
     g[:p] += data.strength * params.coef[0]
     if hessian is not None:
         hessian[np.arange(p), np.arange(p)] += data.strength
-    if problem.tie > 0.0:
+    if problem.intercept_penalty > 0.0:
         b, ends = outer_intercept(data, params), np.append(-c, 1.0)
-        g += problem.tie * b * ends
-        hessian = None if hessian is None else hessian + problem.tie * np.outer(ends, ends)
+        g += problem.intercept_penalty * b * ends
+        hessian = None if hessian is None else hessian + problem.intercept_penalty * np.outer(ends, ends)
     return Point(params, sums.weight, _value(data, params, sums), g, hessian)
 
 
@@ -239,7 +241,9 @@ def _value(data: Data, params: Params, sums: Derivatives) -> float:
     """The objective, from sums over the rows."""
     problem = data.problem
     value = float(sums.value[0]) / sums.weight + float(problem.penalty.value(params.coef)[0])
-    return value + (0.5 * problem.tie * outer_intercept(data, params) ** 2 if problem.tie > 0.0 else 0.0)
+    return value + (
+        0.5 * problem.intercept_penalty * outer_intercept(data, params) ** 2 if problem.intercept_penalty > 0.0 else 0.0
+    )
 
 
 def length(x: Floats) -> float:

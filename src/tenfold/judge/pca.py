@@ -33,9 +33,9 @@ from tenfold.judge.largest_eigenvalue import CHANCE, Proof, finish, proof
 from tenfold.linear_algebra import cholesky, eigenvalues
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.stats.column_moments import Columns
-from tenfold.stats.derivatives import Params, back_times, times
+from tenfold.stats.derivatives import Params, adjoint, forward
 from tenfold.stats.moments import Moments
-from tenfold.stats.scatter import Scattered, scattered
+from tenfold.stats.scatter import ScatterAbout, scatter_about
 from tenfold.stats.transposed import ByColumns
 
 PROBES, FORMED, TOGETHER = 4, 512, 1 << 14
@@ -390,7 +390,7 @@ class _Witness:
             probes = np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, p))
             vectors = np.vstack([components, probes])
             place = mean if about_mean else origin
-            found: Scattered = rows.fold(scattered(place, vectors))
+            found: ScatterAbout = rows.fold(scatter_about(place, vectors))
             step, about = found.about_mean(vectors)
             images = about if about_mean else found.products
             if _agree(images[k:], probes, scatter):
@@ -458,7 +458,7 @@ def _divisors(V: Floats) -> Floats:
 
 def _inner(A: Floats, B: Floats) -> Floats:
     """A B', by our threads and no others."""
-    return np.ascontiguousarray(times(np.ascontiguousarray(A), Params(np.ascontiguousarray(B), np.zeros(len(B)))))
+    return np.ascontiguousarray(forward(np.ascontiguousarray(A), Params(np.ascontiguousarray(B), np.zeros(len(B)))))
 
 
 def _slant(V: Floats) -> float:
@@ -495,7 +495,7 @@ def _products(
         captured, scores = _captured_by_columns(turned, V, middle)
 
         def other_side(u: Floats) -> Floats:
-            return turned.products(u) - back_times(scores, _inner(scores, u))
+            return turned.products(u) - adjoint(scores, _inner(scores, u))
 
         if not said.needs_proof(captured, total):
             return captured, None
@@ -503,10 +503,10 @@ def _products(
         return captured, _Rest(other_side, begun, other_side(next(begun)))
 
     def products(v: Floats) -> Floats:
-        return rows.fold(scattered(place, v)).products
+        return rows.fold(scatter_about(place, v)).products
 
     def project(v: Floats) -> Floats:
-        return v - back_times(V, _inner(V, v)) if k else v
+        return v - adjoint(V, _inner(V, v)) if k else v
 
     def rest(v: Floats) -> Floats:
         return project(products(project(v)))
@@ -541,7 +541,7 @@ def _leading(rows: Rows | None, witness: _Witness, said: _Said) -> str:
     if witness.scatter is None:
         assert witness.rest is not None
         below = witness.rest.is_below()
-        if below is not None or rows is None or min(rows.shape) > COUNTED or rows.scattered:
+        if below is not None or rows is None or min(rows.shape) > COUNTED or rows.distributed:
             return {True: PROBABLE, None: NOT_PROVED, False: LEFT_OUT}[below]
     S = _formed(rows, witness)
     # V as the vectors of S, or of the products of the rows, in which they are the scores
@@ -550,7 +550,7 @@ def _leading(rows: Rows | None, witness: _Witness, said: _Said) -> str:
         assert rows is not None
         scaled = _scores(rows, V, witness)
     rest = said.limit(captured, total) * np.eye(len(S)) - S
-    rest += back_times(scaled, np.ascontiguousarray(scaled))
+    rest += adjoint(scaled, np.ascontiguousarray(scaled))
     return "" if cholesky(rest.T) is not None else LEFT_OUT
 
 

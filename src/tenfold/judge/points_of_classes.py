@@ -26,14 +26,14 @@ class Data(NamedTuple):
     squares: Floats
 
     @property
-    def kinked(self) -> bool:
+    def nonsmooth(self) -> bool:
         """Whether there is more to the penalty than squares."""
         return getattr(self.penalty, "l1", 0.0) > 0.0 or isinstance(self.penalty, Groups)
 
     @property
     def free(self) -> bool:
         """Whether there is no penalty at all."""
-        return not (self.squared or self.kinked)
+        return not (self.squared or self.nonsmooth)
 
     @property
     def squared(self) -> bool:

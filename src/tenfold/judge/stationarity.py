@@ -12,9 +12,9 @@ import numpy as np
 from tenfold.arrays import Floats, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.objective_points import Data, centred, length, local, prepare, refuse_not_finite
+from tenfold.judge.objective_points import Data, centred, length, local, prepare, require_finite
 from tenfold.problems import Glm
-from tenfold.stats.derivatives import Params, Total, derivatives, times
+from tenfold.stats.derivatives import Params, Total, derivatives, forward
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -30,7 +30,7 @@ def stationarity(
     dtype: Any = np.float64,
 ) -> Certificate:
     """Judge a smooth problem of one target that need not be convex; `start` are parameters without weights."""
-    refused = refuse_not_finite("stationarity", params, tol)
+    refused = require_finite("stationarity", params, tol)
     if refused is not None:
         return refused
     data = prepare(problem, rows)
@@ -71,7 +71,7 @@ def _slopes(data: Data, params: Params) -> Floats:
     loss, at, centre = data.problem.loss, local(data, params), data.centre
 
     def lift(block: Block) -> Total:
-        z, weight = times(block.X, at, centre), weights_of(block)[:, None]
+        z, weight = forward(block.X, at, centre), weights_of(block)[:, None]
         xp = namespace(z)
         parts = (xp.ones_like(z), loss.curvature(block.y, z), loss.slope(block.y, z) ** 2)
         return Total(np.array([float(on_host(xp.sum(weight * part))) for part in parts]))

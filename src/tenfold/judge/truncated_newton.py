@@ -12,7 +12,7 @@ import numpy as np
 from tenfold.arrays import Array, Floats, contiguous
 from tenfold.data import Block, MemoryRows, weights_of
 from tenfold.judge.objective_points import Data, Point, local, read
-from tenfold.stats.derivatives import Params, Total, back_times, times
+from tenfold.stats.derivatives import Params, Total, adjoint, forward
 
 PASSES = 150
 """Iterations of conjugate gradients in all, for rows in memory; none elsewhere."""
@@ -29,7 +29,7 @@ class Truncated:
     def __init__(self, data: Data) -> None:
         self.data = data
         rows = data.rows
-        self.left = PASSES if isinstance(rows, MemoryRows) and not rows.foreign and data.strength > 0.0 else 0
+        self.left = PASSES if isinstance(rows, MemoryRows) and not rows.on_device and data.strength > 0.0 else 0
 
     def step(self, point: Point) -> Point | None:
         """A point whose objective is lower, or None."""
@@ -50,7 +50,7 @@ class Truncated:
         at, p = local(data, point.params), len(c)
 
         def bends(block: Block) -> Array:
-            z = times(block.X, at, c)
+            z = forward(block.X, at, c)
             return weights_of(block)[:, None] * problem.loss.curvature(block.y, z) / point.weight
 
         rows = data.rows.retarget(data.rows.map(bends))
@@ -60,14 +60,14 @@ class Truncated:
             by = local(data, Params(v[None, :p].copy(), v[p:].copy()))
 
             def lift(block: Block) -> Total:
-                u = contiguous(block.y * times(block.X, by, c))
-                return Total(np.append(back_times(block.X, u, c)[0], float(u.sum())))
+                u = contiguous(block.y * forward(block.X, by, c))
+                return Total(np.append(adjoint(block.X, u, c)[0], float(u.sum())))
 
             total = rows.fold(lift).sum
             found = total if problem.intercept else total[:-1] + total[-1] * c
             found[:p] += data.strength * v[:p]
-            if problem.tie > 0.0:
-                found += problem.tie * float(np.sum(ends * v)) * ends
+            if problem.intercept_penalty > 0.0:
+                found += problem.intercept_penalty * float(np.sum(ends * v)) * ends
             return np.asarray(found)
 
         return product

@@ -17,11 +17,11 @@ class Logistic(Plain):
     signs: ClassVar[bool] = True
 
     @property
-    def smoothness(self) -> float:
+    def lipschitz(self) -> float:
         return 0.25
 
     @property
-    def steepness(self) -> float:
+    def self_concordance(self) -> float:
         return 1.0
 
     def value(self, y: Array, z: Array) -> Array:
@@ -61,7 +61,7 @@ class Hinge(Plain):
     """Hinge loss max(0, 1 - y z) for y in {-1, +1}."""
 
     name: ClassVar[str] = "hinge"
-    kinked: ClassVar[bool] = True
+    nonsmooth: ClassVar[bool] = True
     signs: ClassVar[bool] = True
 
     def value(self, y: Array, z: Array) -> Array:
@@ -94,7 +94,7 @@ class SquaredHinge(Plain):
     signs: ClassVar[bool] = True
 
     @property
-    def smoothness(self) -> float:
+    def lipschitz(self) -> float:
         return 2.0
 
     def value(self, y: Array, z: Array) -> Array:
@@ -125,7 +125,7 @@ class ModifiedHuber(Plain):
     signs: ClassVar[bool] = True
 
     @property
-    def smoothness(self) -> float:
+    def lipschitz(self) -> float:
         return 2.0
 
     def value(self, y: Array, z: Array) -> Array:
@@ -157,7 +157,7 @@ class Tanh(Plain):
     signs: ClassVar[bool] = True
 
     @property
-    def smoothness(self) -> float:
+    def lipschitz(self) -> float:
         return 4.0 / 27.0**0.5
 
     def _small(self, s: Array) -> Array:
@@ -176,7 +176,7 @@ class Tanh(Plain):
         return -y * small * (2.0 - small)
 
     def curvature(self, y: Array, z: Array) -> Array:
-        return self.smoothness * namespace(z).ones_like(z)
+        return self.lipschitz * namespace(z).ones_like(z)
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class Softmax(Plain):
     joint: ClassVar[bool] = True
 
     @property
-    def smoothness(self) -> float:
+    def lipschitz(self) -> float:
         return 0.5
 
     def right(self, y: Array, z: Array) -> Array:
@@ -276,7 +276,7 @@ class JointHinge(Plain):
 
     name: ClassVar[str] = "joint hinge"
     joint: ClassVar[bool] = True
-    kinked: ClassVar[bool] = True
+    nonsmooth: ClassVar[bool] = True
 
     def _right(self, y: Array, z: Array) -> Array:
         return y == like(np.arange(z.shape[1], dtype=np.float64), y)

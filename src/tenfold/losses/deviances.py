@@ -18,7 +18,7 @@ class Poisson(Plain):
     link: ClassVar[str | None] = "log"
 
     @property
-    def steepness(self) -> float:
+    def self_concordance(self) -> float:
         return 1.0
 
     def value(self, y: Array, z: Array) -> Array:
@@ -53,7 +53,7 @@ class Gamma(Plain):
     link: ClassVar[str | None] = "log"
 
     @property
-    def steepness(self) -> float:
+    def self_concordance(self) -> float:
         return 1.0
 
     def value(self, y: Array, z: Array) -> Array:
@@ -94,7 +94,7 @@ class Tweedie(Plain):
         return float(self.power)
 
     @property
-    def steepness(self) -> float:
+    def self_concordance(self) -> float:
         return max(self.power - 1.0, 2.0 - self.power)
 
     def _parts(self, y: Array, z: Array) -> tuple[Array, Array]:

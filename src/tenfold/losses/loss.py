@@ -12,7 +12,7 @@ class Loss(Protocol):
 
     name: ClassVar[str]
     convex: ClassVar[bool]
-    kinked: ClassVar[bool]
+    nonsmooth: ClassVar[bool]
     """Whether the slope jumps."""
     signs: ClassVar[bool]
     """Whether targets are -1 and +1."""
@@ -24,12 +24,12 @@ class Loss(Protocol):
     @property
     def parameter(self) -> float: ...
     @property
-    def smoothness(self) -> float:
+    def lipschitz(self) -> float:
         """The largest curvature, infinite where there is none."""
         ...
 
     @property
-    def steepness(self) -> float:
+    def self_concordance(self) -> float:
         """The least M with |loss'''| <= M loss'', infinite where there is none."""
         ...
 
@@ -78,7 +78,7 @@ class Plain:
     """What most losses have in common."""
 
     convex: ClassVar[bool] = True
-    kinked: ClassVar[bool] = False
+    nonsmooth: ClassVar[bool] = False
     signs: ClassVar[bool] = False
     joint: ClassVar[bool] = False
     link: ClassVar[str | None] = None
@@ -88,11 +88,11 @@ class Plain:
         return 0.0
 
     @property
-    def smoothness(self) -> float:
+    def lipschitz(self) -> float:
         return np.inf
 
     @property
-    def steepness(self) -> float:
+    def self_concordance(self) -> float:
         return np.inf
 
     def value(self, y: Array, z: Array) -> Array:

@@ -15,11 +15,11 @@ class Square(Plain):
     link: ClassVar[str | None] = "identity"
 
     @property
-    def smoothness(self) -> float:
+    def lipschitz(self) -> float:
         return 1.0
 
     @property
-    def steepness(self) -> float:
+    def self_concordance(self) -> float:
         return 0.0
 
     def value(self, y: Array, z: Array) -> Array:
@@ -44,7 +44,7 @@ class EpsilonInsensitive(Plain):
 
     epsilon: float
     name: ClassVar[str] = "epsilon insensitive"
-    kinked: ClassVar[bool] = True
+    nonsmooth: ClassVar[bool] = True
 
     @property
     def parameter(self) -> float:
@@ -91,7 +91,7 @@ class SquaredEpsilonInsensitive(Plain):
     name: ClassVar[str] = "squared epsilon insensitive"
 
     @property
-    def smoothness(self) -> float:
+    def lipschitz(self) -> float:
         return 2.0
 
     @property
@@ -126,7 +126,7 @@ class Huber(Plain):
     name: ClassVar[str] = "huber"
 
     @property
-    def smoothness(self) -> float:
+    def lipschitz(self) -> float:
         return 1.0
 
     @property
@@ -158,7 +158,7 @@ class Quantile(Plain):
 
     q: float
     name: ClassVar[str] = "quantile"
-    kinked: ClassVar[bool] = True
+    nonsmooth: ClassVar[bool] = True
 
     @property
     def parameter(self) -> float:
@@ -199,7 +199,7 @@ class Student(Plain):
         return float(self.nu)
 
     @property
-    def smoothness(self) -> float:
+    def lipschitz(self) -> float:
         return (self.nu + 1.0) / self.nu
 
     def value(self, y: Array, z: Array) -> Array:

@@ -50,8 +50,8 @@ class DesignObjective(Objective):
     def __init__(self, design: Design, loss: Loss, y: Floats, share: Floats, penalty: Floats) -> None:
         self.design, self.loss, self.penalty = design, loss, penalty
         self.y, self.share = y.reshape(-1, 1), share.reshape(-1, 1)
-        self.jumps = not np.isfinite(loss.steepness)
-        self.flat = loss.convex and self.jumps and bool(np.isfinite(loss.smoothness))
+        self.jumps = not np.isfinite(loss.self_concordance)
+        self.flat = loss.convex and self.jumps and bool(np.isfinite(loss.lipschitz))
 
     def read(self, x: Floats, order: int = 1) -> Reading:
         z, bend = self.design.forward(x), self.penalty @ x
@@ -82,4 +82,4 @@ class DesignObjective(Objective):
         return at
 
     def bound_curvature(self) -> Floats:
-        return self.design.gram(self.loss.smoothness * self.share[:, 0])
+        return self.design.gram(self.loss.lipschitz * self.share[:, 0])

@@ -10,7 +10,7 @@ from tenfold.data import Block, Lifted, Rows
 from tenfold.losses.regression import Square
 from tenfold.objectives.objective import Objective, Reading
 from tenfold.problems import SparseLeastSquares
-from tenfold.stats.derivatives import Derivatives, Params, Total, back_times, derivatives, times
+from tenfold.stats.derivatives import Derivatives, Params, Total, adjoint, derivatives, forward
 
 
 class Squares(Objective):
@@ -84,8 +84,8 @@ class NormalEquations:
 
 
 def _forth_and_back(d: Floats, centre: Floats, block: Block) -> Total:
-    z = times(block.X, Params(d, np.zeros(d.shape[0])), centre)
-    return Total(back_times(block.X, z if block.weight is None else block.weight[:, None] * z, centre))
+    z = forward(block.X, Params(d, np.zeros(d.shape[0])), centre)
+    return Total(adjoint(block.X, z if block.weight is None else block.weight[:, None] * z, centre))
 
 
 def _without_targets(d: Floats, centre: Floats, block: Block) -> Lifted[Derivatives]:

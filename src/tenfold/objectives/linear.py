@@ -40,10 +40,10 @@ class LinearObjective(Objective):
     def __init__(self, problem: Glm, rows: Rows, shift: Floats, outputs: int = 1) -> None:
         self.problem, self.rows, self.shift, self.outputs = problem, rows, shift, outputs
         loss = problem.loss
-        self.scattered = rows.scattered
-        self.jumps = not np.isfinite(loss.steepness)
+        self.distributed = rows.distributed
+        self.jumps = not np.isfinite(loss.self_concordance)
         linear_parts = self.jumps and not isinstance(loss, Softmax)
-        self.flat = loss.convex and linear_parts and bool(np.isfinite(loss.smoothness))
+        self.flat = loss.convex and linear_parts and bool(np.isfinite(loss.lipschitz))
 
     def read(self, x: Floats, order: int = 1) -> Reading:
         return _reading(evaluate(self.problem, self.rows, unpack(x, self.outputs), order, self.shift))
@@ -67,7 +67,7 @@ class LinearObjective(Objective):
         zero = Params(np.zeros((1, len(self.shift))), np.zeros(1))
         found = evaluate(square, self.rows, zero, 2, self.shift).hessian
         assert found is not None
-        return self.problem.loss.smoothness * found
+        return self.problem.loss.lipschitz * found
 
 
 def _reading(found: Evaluation) -> Reading:
@@ -116,7 +116,7 @@ def invert_diagonal(problem: Glm, rows: Rows, shift: Floats, mean: float | None 
         return Columns.lift(block if mean is None else _weighed(block, loss, mean))
 
     columns = rows.fold(lift)
-    bend = loss.smoothness
+    bend = loss.lipschitz
     if mean is not None:
         total, weight = rows.fold(partial(_bends, loss, mean)).sum
         bend = float(total / weight)

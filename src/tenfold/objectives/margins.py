@@ -13,7 +13,7 @@ from tenfold.linear_algebra import dot
 from tenfold.objectives.linear import unpack
 from tenfold.objectives.objective import Place
 from tenfold.problems import Glm
-from tenfold.stats.derivatives import AtMargins, Level, Total, back_times, losses_along, losses_at, predictions
+from tenfold.stats.derivatives import AtMargins, Level, Total, adjoint, losses_along, losses_at, predictions
 from tenfold.stats.softmax import softmax_along, softmax_at
 
 
@@ -28,7 +28,7 @@ class Margins:
         self.y = rows.map(targets_of)
         self.share = np.array(rows.map(weights_of))[:, None]
         self.share /= self.share.sum()
-        self.strength, self.tie = float(np.max(problem.penalty.strength)), problem.tie
+        self.strength, self.intercept_penalty = float(np.max(problem.penalty.strength)), problem.intercept_penalty
         self.z = np.zeros((len(self.y), outputs))
 
     def start(self, x: Floats) -> Place:
@@ -40,7 +40,7 @@ class Margins:
 
     def _back(self, u: Floats) -> Floats:
         rows = self.rows.retarget(u)
-        return np.asarray(rows.fold(lambda block: Total(back_times(block.X, block.y, self.shift))).sum)
+        return np.asarray(rows.fold(lambda block: Total(adjoint(block.X, block.y, self.shift))).sum)
 
     def _weights(self, x: Floats) -> Floats:
         return x.reshape(self.outputs, -1)[:, :-1]
@@ -49,7 +49,7 @@ class Margins:
         """The penalty's bilinear form."""
         weights = self.strength * float(np.einsum("kp,kp->", self._weights(x), self._weights(d)))
         b, e = (part.reshape(self.outputs, -1)[:, -1] for part in (x, d))
-        return weights + self.tie * float(np.sum(b * e))
+        return weights + self.intercept_penalty * float(np.sum(b * e))
 
     def _losses(self) -> AtMargins:
         """The losses at the margins."""
@@ -71,15 +71,15 @@ class Margins:
         slope, b = np.zeros(self.outputs), x.reshape(self.outputs, -1)[:, -1]
         if self.problem.intercept:
             level = level or self._losses().level
-            curvature = level.bend + self.tie
+            curvature = level.bend + self.intercept_penalty
             # several classes pull at each other, and the diagonal knows at least half of their curvature
-            move = -(level.slope + self.tie * b) / np.where(curvature > 0.0, curvature, np.inf)
+            move = -(level.slope + self.intercept_penalty * b) / np.where(curvature > 0.0, curvature, np.inf)
             move = np.clip(move / min(self.outputs, 2), -1.0, 1.0)
             b += move
             self.z = self.z + move
         losses = self._losses()
         if self.problem.intercept:
-            slope = losses.level.slope + self.tie * b
+            slope = losses.level.slope + self.intercept_penalty * b
         f, w = losses.value + 0.5 * self._inner(x, x), self._weights(x)
         return Place(x, f, np.column_stack([self._back(losses.u) + self.strength * w, slope]).ravel())
 

@@ -24,7 +24,7 @@ class Reading(NamedTuple):
 class Objective(ABC):
     """A smooth function f of a vector x (q,)."""
 
-    scattered: bool = False
+    distributed: bool = False
     """Whether a reading is a journey, on which other points are better looked at in one go."""
 
     jumps: bool = False

@@ -80,7 +80,7 @@ def halve(
     tol: float,
     largest: bool,
     random: Any,
-    watch: Callable[[Floats, float], Watch | None] = lambda start, shift: None,
+    callback: Callable[[Floats, float], Watch | None] = lambda start, shift: None,
     say: Callable[[Floats], None] = lambda centres: None,
 ) -> Halves:
     """Split k - 1 times the cluster with the largest energy, or with the most rows (`largest`). Every run has a
@@ -92,7 +92,9 @@ def halve(
     for _ in range(k - 1):
         node = max((i for i, pair in enumerate(tree) if pair[0] < 0), key=lambda i: scores[i])
         part = _part(rows, members[node])
-        found = plan.of_rows(part, seeds, 2, starts=starts, max_iter=max_iter, tol=tol, random=random, watch=watch)
+        found = plan.of_rows(
+            part, seeds, 2, starts=starts, max_iter=max_iter, tol=tol, random=random, callback=callback
+        )
         found = plan.go_on(part, found, max_iter=max_iter, tol=tol, content=partial(_content, part, tol))
         if found.status is Status.INTERRUPTED:  # a tree of some of the splits is of no use
             raise KeyboardInterrupt

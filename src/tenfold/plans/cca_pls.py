@@ -25,7 +25,7 @@ from tenfold.machine import one_blas_thread, require_memory
 from tenfold.solvers import cca_pls as solver
 from tenfold.solvers.cca_pls import Pairs
 from tenfold.stats.cross_moments import JointScatter, both_moments, degrees_of_freedom
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.rfactor import RFactor
 
 SINGULAR = 1e-7
@@ -188,7 +188,7 @@ def _scores(axes: Floats, place: Floats, dtype: Any, block: Block) -> Array:
     p = block.X.shape[1]
     parts = ((block.X, np.s_[:p]), (block.y, np.s_[p:]))
     none = np.zeros(len(axes))
-    x, y = (times(part, Params(np.ascontiguousarray(axes[:, cut]), none), place[cut]) for part, cut in parts)
+    x, y = (forward(part, Params(np.ascontiguousarray(axes[:, cut]), none), place[cut]) for part, cut in parts)
     return namespace(x).astype(x + y, like(np.zeros(0, dtype), x).dtype, copy=False)
 
 

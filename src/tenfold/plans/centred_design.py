@@ -42,7 +42,7 @@ class Settings:
     max_iter: int
     seed: int | None = None
     time_limit: float | None = None
-    watch: Watch | None = None
+    callback: Watch | None = None
     solver: str = "cd"
     gram: bool = False
 
@@ -129,7 +129,7 @@ def columns_statistics(rows: Rows) -> Columns:
 
 def aligned_statistics(rows: Rows) -> Aligned:
     """The same, with the products of columns and targets; rows that lie in memory as one block are one."""
-    plain = isinstance(rows, MemoryRows) and not (rows.sparse or rows.foreign) and rows.X.flags.c_contiguous
+    plain = isinstance(rows, MemoryRows) and not (rows.sparse or rows.on_device) and rows.X.flags.c_contiguous
     found = Aligned.lift(rows.whole()) if plain else rows.fold(Aligned.lift)
     _checked(found.columns)
     return found

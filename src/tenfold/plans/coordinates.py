@@ -35,7 +35,7 @@ class Frame:
     @classmethod
     def of(cls, rows: Rows, middle: Floats) -> "Frame":
         n, p = rows.shape
-        if rows.sparse or rows.foreign or 3 * n >= 2 * p or (p > NEWTON_COLUMNS and n > ROTATED_ROWS):
+        if rows.sparse or rows.on_device or 3 * n >= 2 * p or (p > NEWTON_COLUMNS and n > ROTATED_ROWS):
             return cls(rows, middle)
         block = rows.whole()
         X = block.X - middle

@@ -24,7 +24,7 @@ from tenfold.machine import one_blas_thread
 from tenfold.plans.by_class import TooFewRows
 from tenfold.stats.argmax_float32 import decide_linear, decide_whole
 from tenfold.stats.class_totals import fourth_powers, quadratics
-from tenfold.stats.derivatives import Params, Total, times
+from tenfold.stats.derivatives import Params, Total, forward
 from tenfold.stats.moments import GroupedMoments, Moments
 from tenfold.stats.within_class_scatter import WithinMoments, within_moments
 
@@ -129,7 +129,7 @@ class Linear(NamedTuple):
 
 def fold_within(rows: Rows, classes: int) -> WithinMoments:
     """The covariance within classes, without that of each class. A device is asked once, for all classes."""
-    if rows.shape[1] > NARROW or (rows.foreign and not rows.scattered):
+    if rows.shape[1] > NARROW or (rows.on_device and not rows.distributed):
         found = WithinMoments.of(rows.fold(GroupedMoments.lifter(classes)))
     else:
         found = rows.fold(within_moments(classes))
@@ -252,7 +252,7 @@ class LinearScores:
 
     def __call__(self, X: Array) -> Array:
         none = np.isneginf(self.intercept)
-        z = times(X, Params(self.coef, np.where(none, 0.0, self.intercept)))
+        z = forward(X, Params(self.coef, np.where(none, 0.0, self.intercept)))
         return z + like(np.where(none, -np.inf, 0.0), z) if none.any() else z
 
 

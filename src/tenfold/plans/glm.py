@@ -70,7 +70,7 @@ class StoppingRule:
     tiny: ClassVar[float] = float(np.finfo(np.float64).tiny)
 
     def __init__(self, problem: Glm, tol: float, scale: float, outputs: int = 1) -> None:
-        self.strength, self.tie = float(np.min(problem.penalty.strength)), problem.tie
+        self.strength, self.intercept_penalty = float(np.min(problem.penalty.strength)), problem.intercept_penalty
         self.convex, self.outputs = problem.loss.convex, outputs
         self.tol = max(tol, self.tiny)
         self.scale = scale
@@ -87,7 +87,11 @@ class StoppingRule:
             # the judge's number; an intercept that is not penalised counts by what it can gain
             by_class = gradient.reshape(self.outputs, -1)
             bound = float(np.sum(by_class[:, :-1] ** 2)) / (2.0 * self.strength) + fall
-            bound += float(np.sum(by_class[:, -1] ** 2)) / (2.0 * self.tie) if self.tie > 0.0 else 0.0
+            bound += (
+                float(np.sum(by_class[:, -1] ** 2)) / (2.0 * self.intercept_penalty)
+                if self.intercept_penalty > 0.0
+                else 0.0
+            )
         wanted = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
         # whatever the units of the columns, there is nothing below rounding
         return min(wanted, abs(fall) / max(1e-26 * self.scale, self.tiny))
@@ -118,19 +122,19 @@ def fit(
     max_iter: int,
     start: Params | None = None,
     time_limit: float | None = None,
-    watch: Watch | None = None,
+    callback: Watch | None = None,
     dtype: Any = np.float64,
-    tie: float = 0.0,
+    intercept_penalty: float = 0.0,
 ) -> GlmFit:
     """Minimise the weighted mean loss + penalty + tie / 2 b^2; `outputs` raw predictions a row.
 
     `solver` is "newton", for Newton's method on all rows where the Hessian is formed, or "lbfgs", for what suits the
     shape of the data.
     """
-    problem = Glm(loss, penalty, intercept, tie if intercept else 0.0)
+    problem = Glm(loss, penalty, intercept, intercept_penalty if intercept else 0.0)
     way = _way(problem, rows, outputs, solver, tol, start)
     frame = way.frame
-    heard: Watch | None = None if watch is None else lambda record, params: watch(record, frame.outside(params))
+    heard: Watch | None = None if callback is None else lambda record, params: callback(record, frame.outside(params))
     judged = _Judged(problem, rows, frame, dtype, way.search, way.constant)
     solution, found = certified(way.path, judged.finished, way.tighten, max_iter, time_limit, heard)
     if way.search_again and found.certificate.status == Status.STALLED.value and not found.certificate.ok:
@@ -193,7 +197,7 @@ def forms_hessian(rows: Rows, strength: float) -> bool:
     """
     n, p = rows.shape
     if p > NEWTON_COLUMNS:
-        return n <= ROTATED_ROWS and not (rows.sparse or rows.foreign)
+        return n <= ROTATED_ROWS and not (rows.sparse or rows.on_device)
     cost = NEWTON_STEPS * (rows.entries**2 / max(n, 1) + p**3 / 3)
     return not rows.sparse or p <= FEW_COLUMNS or strength == 0.0 or cost <= 4 * PASSES * rows.entries
 
@@ -275,7 +279,7 @@ def _bend(problem: Glm, rows: Rows, constant: Params, shift: Floats) -> float:
     if isinstance(loss, (Logistic, Softmax)):
         return BEND_OF_CLASSES
     mean = float(rows.fold(curvatures(loss, constant, shift)).sum[-1] / rows.fold(total_weight).sum)
-    return max(mean, 0.5 * loss.smoothness) if np.isfinite(loss.smoothness) else mean
+    return max(mean, 0.5 * loss.lipschitz) if np.isfinite(loss.lipschitz) else mean
 
 
 def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator[Step]:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from tenfold.arrays import Array, Floats, contiguous, like, namespace, on_host, some_rows
-from tenfold.data import Block, Rows, settled, weights_of
+from tenfold.data import Block, Rows, resolve, weights_of
 from tenfold.inference import BEYOND, COLLINEAR, LikelihoodInference, inverse_root
 from tenfold.losses.classification import Softmax
 from tenfold.losses.likelihoods import Likelihood, likelihood_of
@@ -20,7 +20,7 @@ from tenfold.losses.loss import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.plans.coordinates import middle, moved
 from tenfold.stats.combined import Several
-from tenfold.stats.derivatives import Params, Total, back_times, times
+from tenfold.stats.derivatives import Params, Total, adjoint, forward
 from tenfold.stats.intercept_only import mean_over_targets
 from tenfold.stats.sandwich import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.softmax import softmax
@@ -69,7 +69,7 @@ class _Model(NamedTuple):
 
     def at(self, block: Block) -> tuple[Array, Array]:
         """Targets and raw predictions of a block."""
-        z = times(block.X, self.params, self.shift)
+        z = forward(block.X, self.params, self.shift)
         return block.y[:, :1], z if block.y.shape[1] == 1 else z + block.y[:, 1:]
 
     def slopes(self, block: Block) -> Array:
@@ -183,13 +183,13 @@ def _information(model: _Model, observed: bool, block: Block) -> Several:
     sums = [float(xp.sum(part)) for part in (weight, weight * value, weight * pearson, weight * alone)]
     curvature = likelihood.observed(y, z)[:, 0] if observed else expected
     u = contiguous((weight * u)[:, None])
-    score = np.append(back_times(block.X, u, model.shift)[0], float(xp.sum(u)))
+    score = np.append(adjoint(block.X, u, model.shift)[0], float(xp.sum(u)))
     parts = (gram_of(block, weight * curvature, model.shift), score, np.array(sums))
     return Several(tuple(map(Total, parts)))
 
 
 def _information_of_classes(model: _Model, block: Block) -> Several:
-    found = settled(softmax(model.params, 2, model.shift)(block))
+    found = resolve(softmax(model.params, 2, model.shift)(block))
     k = len(model.shift) + 1
     score = np.column_stack([found.gradient, found.slope])[1:].ravel()
     parts = (found.hessian[k:, k:], score, np.array([found.weight, found.value[0], np.nan, 0.0]))
@@ -269,7 +269,7 @@ def _products_of_classes(model: _Model, root: Floats, X: Array) -> Floats:
     halves = root.reshape(len(root), m, -1)
     b = halves[:, :, p] if model.intercept else np.zeros((len(root), m))
     each = [
-        on_host(times(X, Params(np.ascontiguousarray(halves[:, a, :p]), np.ascontiguousarray(b[:, a])), model.shift))
+        on_host(forward(X, Params(np.ascontiguousarray(halves[:, a, :p]), np.ascontiguousarray(b[:, a])), model.shift))
         for a in range(m)
     ]
     turned = np.stack(each, axis=1)
@@ -280,7 +280,7 @@ def _leverages(model: _Model, root: Floats, block: Block) -> Array:
     """c z'B z of each row, B = root'root and c the curvature observed."""
     p = len(model.shift)
     b = np.ascontiguousarray(root[:, p]) if model.intercept else np.zeros(len(root))
-    turned = times(block.X, Params(np.ascontiguousarray(root[:, :p]), b), model.shift)
+    turned = forward(block.X, Params(np.ascontiguousarray(root[:, :p]), b), model.shift)
     return model.likelihood.observed(*model.at(block))[:, 0] * namespace(turned).sum(turned * turned, axis=1)
 
 

@@ -74,7 +74,7 @@ def by_diagonal(objective: LinearObjective, first: Floats, measure: Measure) -> 
     problem, rows, shift, outputs = objective.problem, objective.rows, objective.shift, objective.outputs
     # numbers for each row are kept where the rows are at hand; else a pass a trial
     one_strength = np.size(problem.penalty.strength) == 1
-    at_hand = not rows.foreign and problem.loss.convex and one_strength
+    at_hand = not rows.on_device and problem.loss.convex and one_strength
     walk: Walk = Margins(problem, rows, shift, outputs) if at_hand else lbfgs.Points(objective)
     scale = invert_diagonal(problem, rows, shift, _mean(problem, rows), outputs)
     return lbfgs.steps(walk, first, scale, measure)
@@ -82,7 +82,7 @@ def by_diagonal(objective: LinearObjective, first: Floats, measure: Measure) -> 
 
 def _mean(problem: Glm, rows: Rows) -> float | None:
     """The mean of the targets, for a loss without a largest curvature."""
-    bounded = problem.loss.joint or np.isfinite(problem.loss.smoothness)
+    bounded = problem.loss.joint or np.isfinite(problem.loss.lipschitz)
     return None if bounded else mean_over_targets(rows, lambda y: y) or 1.0
 
 
@@ -151,7 +151,7 @@ def _sizes(rows: Rows, on_sample: bool) -> list[tuple[int, int]]:
     small, large = max(SAMPLED_ROWS // 4, 25 * p), max(10 * p, min(n // 10, 100 * p))
     if p > NEWTON_COLUMNS:
         return []
-    if rows.foreign and not rows.scattered and 4 * small <= n:
+    if rows.on_device and not rows.distributed and 4 * small <= n:
         return [(max(small, min(n // 10, DEVICE_SAMPLE * p)), 6)]
     chosen = [(small, 6)] if 4 * small <= (min(n, 2 * large) if on_sample else n) else []
     if on_sample:
@@ -213,7 +213,7 @@ def by_blocks(objective: LinearObjective, first: Floats, measure: Measure, *, fr
 def _rough(objective: LinearObjective) -> LinearObjective:
     """The same in single precision where rows are dense and here."""
     problem, rows, shift, classes = objective.problem, objective.rows, objective.shift, objective.outputs
-    if rows.sparse or rows.foreign or rows.scattered:
+    if rows.sparse or rows.on_device or rows.distributed:
         return objective
     return RoughSoftmax(problem, rows, shift, classes)
 

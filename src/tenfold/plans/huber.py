@@ -46,14 +46,14 @@ def fit(
     max_iter: int,
     start: Params | None = None,
     time_limit: float | None = None,
-    watch: Watch | None = None,
+    callback: Watch | None = None,
     dtype: Any = np.float64,
 ) -> HuberFit:
     """Minimise the weighted mean of sigma + sigma H((y - z) / sigma), plus strength / 2 ||w||^2, over w, b and
     sigma > 0; `start` has the scale as a second intercept.
     """
     n, p = rows.shape
-    if p > COLUMNS and not (n <= ROTATED_ROWS and not rows.sparse and not rows.foreign):
+    if p > COLUMNS and not (n <= ROTATED_ROWS and not rows.sparse and not rows.on_device):
         raise ValueError(
             f"HuberRegressor forms a matrix of {p + 2} x {p + 2} numbers, which is too many: it takes at most "
             f"{COLUMNS} columns. Use GeneralizedLinear(loss='huber'), whose width is given, or fewer columns."
@@ -63,7 +63,7 @@ def fit(
     allowed = 0.8 * RULES["gap"].tol * scale_of(problem, rows)
     first = _inside(frame, start) if start is not None else _first(rows, frame, intercept)
     path = _steps(problem, rows, frame, first, allowed)
-    heard: Watch | None = None if watch is None else lambda record, params: watch(record, _outside(frame, params))
+    heard: Watch | None = None if callback is None else lambda record, params: callback(record, _outside(frame, params))
 
     def judged(solution: Solution) -> HuberFit:
         return _finished(problem, rows, frame, solution, dtype)
@@ -84,7 +84,7 @@ def _steps(problem: ScaledHuber, rows: Rows, frame: Frame, first: Params, allowe
         small = small + 1 if sigma <= allowed else 0
         if small == SMALL_STEPS:
             break
-    if sigma > allowed or p > COLUMNS or rows.foreign or rows.scattered:
+    if sigma > allowed or p > COLUMNS or rows.on_device or rows.distributed:
         return
     strength = 0.5 * problem.strength / problem.epsilon
     limit = piecewise_linear.fit(frame.rows, Laplace(), 0.0, strength, problem.intercept, max_iter=INTERIOR_STEPS)

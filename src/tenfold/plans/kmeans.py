@@ -125,7 +125,7 @@ def _brought(block: Block) -> _Brought:
 
 def sample_for(rows: Rows, k: int) -> MemoryRows:
     """Rows of positive weight from which seeds are drawn, in memory: all of them where they are there already."""
-    if isinstance(rows, MemoryRows) and not rows.foreign:
+    if isinstance(rows, MemoryRows) and not rows.on_device:
         X, weight = contiguous(rows.X), rows.weight
     else:
         sample: _Brought = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_CENTRE * k))).fold(_brought)
@@ -160,11 +160,11 @@ def fit(
     max_iter: int,
     tol: float,
     random: Any,
-    watch: Callable[[Floats, float], Watch | None],
+    callback: Callable[[Floats, float], Watch | None],
     dtype: Any,
 ) -> FittedClusters:
     """The best of several runs; one that the judge does not find at rest goes on."""
-    found = of_rows(rows, seeds, k, starts=starts, max_iter=max_iter, tol=tol, random=random, watch=watch)
+    found = of_rows(rows, seeds, k, starts=starts, max_iter=max_iter, tol=tol, random=random, callback=callback)
     fitted = _judged(rows, weight, found, tol, dtype)
     if fitted.certificate.ok:
         return fitted
@@ -174,7 +174,7 @@ def fit(
 
 def _judged(rows: Rows, weight: Array | None, found: Clusters, tol: float, dtype: Any) -> FittedClusters:
     centres = wide(found.centres.astype(dtype))
-    labels, energy = (None, None) if rows.scattered else labelled(rows, weight, centres)
+    labels, energy = (None, None) if rows.distributed else labelled(rows, weight, centres)
     certificate = lloyd_step(
         rows,
         centres,
@@ -201,7 +201,7 @@ def of_rows(
     max_iter: int,
     tol: float,
     random: Any,
-    watch: Callable[[Floats, float], Watch | None] = lambda start, shift: None,
+    callback: Callable[[Floats, float], Watch | None] = lambda start, shift: None,
 ) -> Clusters:
     """The best of several runs, each with a `watch` for its start and the squared moves at which it may end. A run ends
     when no centre moves, or when the squared moves sum to at most `tol` times the mean variance and the energy falls by
@@ -212,8 +212,8 @@ def of_rows(
     best: Clusters | None = None
     for _ in range(starts):
         start = seeds(sample, random)
-        watching = watch(start, tol * scale.variance)
-        found = one_run(rows, start, scale, max_iter=max_iter, tol=tol, watch=watching)
+        watching = callback(start, tol * scale.variance)
+        found = one_run(rows, start, scale, max_iter=max_iter, tol=tol, callback=watching)
         if best is None or found.energy < best.energy * (1.0 - 1e-12):
             best = found
         if found.status in (Status.STOPPED, Status.INTERRUPTED):
@@ -258,7 +258,7 @@ def one_run(
     *,
     max_iter: int,
     tol: float,
-    watch: Watch | None = None,
+    callback: Watch | None = None,
     fall: float | None = None,
 ) -> Clusters:
     """Lloyd's algorithm from some centres; a step may lower the energy by `fall` times itself at its end, by default
@@ -275,7 +275,7 @@ def one_run(
         shift=tol * scale.variance,
         fall=fall if tol > 0.0 else 0.0,
     )
-    found = run(path, max_iter, watch=watch)
+    found = run(path, max_iter, callback=callback)
     centres = lloyd.means_again(assign, found.params, scale.place)
     return Clusters(centres, found.trace[-1].objective, found.status, found.iterations, found.trace)
 

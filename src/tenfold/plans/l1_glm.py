@@ -84,7 +84,7 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRu
             yield step
             start = step.params
         yield from islice(gradient_steps(problem, rows, start, shift, measure), 1, None)
-    elif isinstance(rows, MemoryRows) and not rows.foreign:
+    elif isinstance(rows, MemoryRows) and not rows.on_device:
         yield from _working_sets(problem, rows, start, shift, measure)
     else:
         yield from gradient_steps(problem, rows, start, shift, measure)

@@ -93,8 +93,8 @@ def _as_ridge(
     params = fitted.params
     judged = lasso_gap(problem, rows, params, columns, tol=settings.tol, dtype=dtype)
     record = Record(judged.certificate.objective, 0.0, 0.0)
-    if settings.watch is not None:
-        settings.watch(record, params)
+    if settings.callback is not None:
+        settings.callback(record, params)
     count = 1 if problem.joint else rows.targets
     return finished(params, judged, [(Solution(params, Status.CONVERGED, (record,)), 1)] * count, fitted.method)
 
@@ -107,7 +107,7 @@ def way(rows: Rows, penalties: int) -> str:
     """
     n, p = rows.shape
     passes = 8 + penalties // 3
-    if not isinstance(rows, MemoryRows) or rows.foreign:
+    if not isinstance(rows, MemoryRows) or rows.on_device:
         if p > DENSE_COLUMNS:
             raise ValueError(
                 f"The products of {p:,} columns do not fit, and working sets of columns need the rows in memory: load "
@@ -148,7 +148,7 @@ def from_moments(
             return finished(params, judged, [_unmoved(params, judged)] * len(parts), "gram", moments)
     gram = Gram.of(moments, problem.intercept, joint=problem.joint)
     found = [
-        _minimise(gram, part, problem, settings, start, _placed(settings.watch, part, moments, problem))
+        _minimise(gram, part, problem, settings, start, _placed(settings.callback, part, moments, problem))
         for part in parts
     ]
     params, judged = judge(np.concatenate([solution.params.coef for solution, _ in found]))
@@ -266,7 +266,7 @@ def _by_passes(
         path = online_lasso.steps(problem, rows, stats, tol, start)
     else:
         path = _gradient_steps(problem, Squares(rows, centre, target_mean), tol, start, settings.solver == "fista")
-    solution = run(path, settings.max_iter, settings.time_limit, settings.watch)
+    solution = run(path, settings.max_iter, settings.time_limit, settings.callback)
     mean = solution.params.coef.astype(np.longdouble) @ centre.astype(np.longdouble)
     params = stored(Params(solution.params.coef, np.asarray(target_mean - mean, dtype=np.float64)), dtype, centre)
     judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
@@ -356,7 +356,12 @@ def _refuse_huge(moments: Moments) -> None:
 
 
 def _minimise(
-    gram: Gram, part: slice, problem: SparseLeastSquares, settings: Settings, start: Floats | None, watch: Watch | None
+    gram: Gram,
+    part: slice,
+    problem: SparseLeastSquares,
+    settings: Settings,
+    start: Floats | None,
+    callback: Watch | None,
 ) -> tuple[Solution, int]:
     """One problem, and the sweeps that it took."""
     sweeps = coordinate_descent.Sweeps()
@@ -372,18 +377,18 @@ def _minimise(
         at_once=SWEEPS,
         sweeps=sweeps,
     )
-    return run(path, settings.max_iter, settings.time_limit, watch), sweeps.count
+    return run(path, settings.max_iter, settings.time_limit, callback), sweeps.count
 
 
-def _placed(watch: Watch | None, part: slice, moments: Moments, problem: SparseLeastSquares) -> Watch | None:
+def _placed(callback: Watch | None, part: slice, moments: Moments, problem: SparseLeastSquares) -> Watch | None:
     """A watch that is shown the parameters of all targets, zero for those that are not in `part`."""
-    if watch is None:
+    if callback is None:
         return None
 
     def placed(record: Record, params: Params) -> bool:
         coef = np.zeros((moments.yy.size, moments.features))
         coef[part] = params.coef
-        return watch(record, with_intercept(coef, moments, problem.intercept))
+        return callback(record, with_intercept(coef, moments, problem.intercept))
 
     return placed
 

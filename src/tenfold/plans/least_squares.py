@@ -64,7 +64,7 @@ def route(rows: Rows, iterate: bool) -> str:
     system.
     """
     n, p = rows.shape
-    if rows.scattered:
+    if rows.distributed:
         return "gram" if p <= DENSE_COLUMNS else "conjugate"
     limit = SPARSE_COLUMNS if rows.sparse else DENSE_COLUMNS
     small = min(n, p)
@@ -98,7 +98,7 @@ def fit(
     positive: bool = False,
     tol: float = 1e-4,
     max_iter: int | None = None,
-    watch: Watch | None = None,
+    callback: Watch | None = None,
     dtype: Any = np.float64,
     details: bool = False,
     wide_coef: Floats | None = None,
@@ -115,7 +115,7 @@ def fit(
         return from_moments(rows, fold_moments(rows), alpha, intercept, dtype=dtype, details=details)
     if way == "dual":
         return _dual(rows, alpha, intercept, dtype, wide_coef)
-    return _conjugate(rows, alpha, intercept, tol, max_iter, watch, dtype)
+    return _conjugate(rows, alpha, intercept, tol, max_iter, callback, dtype)
 
 
 def from_moments(
@@ -253,7 +253,7 @@ def _sides(system: NormalEquations, squares: Floats) -> tuple[Floats, Floats, Fl
 
 
 def _conjugate(
-    rows: Rows, alpha: Floats, intercept: bool, tol: float, max_iter: int | None, watch: Watch | None, dtype: Any
+    rows: Rows, alpha: Floats, intercept: bool, tol: float, max_iter: int | None, callback: Watch | None, dtype: Any
 ) -> Fitted:
     columns = _columns(rows)
     p = columns.features
@@ -265,7 +265,7 @@ def _conjugate(
     system = NormalEquations(rows, alpha, centre, target_mean)
     path = conjugate_gradient.steps(system.product, *_sides(system, squares), enough)
     path = converted(path, lambda w: Params(w, target_mean - along(w, centre)))
-    solution = run(path, max_iter=10 * min(rows.shape) if max_iter is None else max_iter, watch=watch)
+    solution = run(path, max_iter=10 * min(rows.shape) if max_iter is None else max_iter, callback=callback)
     problem = ridge_problem(alpha, columns.weight, intercept)
     verdict = residual(
         problem, rows, stored(solution.params, dtype, centre), columns, status=solution.status.value, dtype=dtype

@@ -148,7 +148,7 @@ INTERIOR = "interior point"
 def way(loss: Any, penalty: Any) -> Way:
     """How a pair is solved and judged."""
     kind = "gap" if loss.convex else "stationarity"
-    if loss.kinked:
+    if loss.nonsmooth:
         reason = KINKED_GROUPS if isinstance(penalty, Groups) else POSITIVE if penalty.positive else ""
         return Way("refused" if reason else INTERIOR, "" if reason else kind, reason)
     if isinstance(penalty, L2) and not penalty.positive:
@@ -170,7 +170,7 @@ def fit(
     tol: float,
     max_iter: int,
     time_limit: float | None = None,
-    watch: Watch | None = None,
+    callback: Watch | None = None,
     seed: int = 0,
     dtype: Any = np.float64,
 ) -> Fitted:
@@ -178,7 +178,7 @@ def fit(
     chosen = way(loss, penalty)
     if chosen.refused:
         raise ValueError(chosen.refused)
-    limits: dict[str, Any] = {"max_iter": max_iter, "time_limit": time_limit, "watch": watch}
+    limits: dict[str, Any] = {"max_iter": max_iter, "time_limit": time_limit, "callback": callback}
     if chosen.method == INTERIOR:
         l1, l2 = (penalty.l1, penalty.l2) if isinstance(penalty, ElasticNet) else (0.0, float(penalty.strength))
         return piecewise_linear.fit(rows, loss, l1, l2, intercept, dtype=dtype, **limits)
@@ -244,13 +244,15 @@ class _Proximal(NamedTuple):
         b, scale = glm.first_constant(problem, rows, outputs)
         return cls(problem, rows, shift, Params(np.zeros((outputs, p)), b), scale, dtype)
 
-    def fit(self, start: Params | None, max_iter: int, time_limit: float | None, watch: Watch | None) -> Fitted:
+    def fit(self, start: Params | None, max_iter: int, time_limit: float | None, callback: Watch | None) -> Fitted:
         """By FISTA from the best constant or a start of the rows as they are; then the judge."""
         problem, rows, shift = self.problem, self.rows, self.shift
         first = self.first if start is None else moved(start, shift)
         rule = Distance(problem, self.scale)
         path = l1_glm.gradient_steps(problem, rows, first, shift, rule)
-        heard: Watch | None = None if watch is None else lambda record, params: watch(record, moved(params, -shift))
+        heard: Watch | None = (
+            None if callback is None else lambda record, params: callback(record, moved(params, -shift))
+        )
         return certified(path, self._judged, rule.tighten, max_iter, time_limit, heard)[1]
 
     def _judged(self, solution: Solution) -> Fitted:

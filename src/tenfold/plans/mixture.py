@@ -25,7 +25,7 @@ from tenfold.machine import one_blas_thread
 from tenfold.problems import Gaussians
 from tenfold.solvers import em
 from tenfold.solvers.loop import Solution, Status, Watch, run
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.gaussians import Mixture, Singular
 from tenfold.stats.mixtures import MixtureSums, mixture_sums
 
@@ -122,7 +122,7 @@ def ascend(
     start: Mixture,
     tol: float,
     max_iter: int,
-    watch: Watch | None = None,
+    callback: Watch | None = None,
     bound: float = -np.inf,
 ) -> Found:
     """EM from a start. A component that lost all its rows, or fell on a point, is set off again from half of the
@@ -131,7 +131,7 @@ def ascend(
     restarted: tuple[int, ...] = ()
     for left in range(ROUNDS, -1, -1):
         try:
-            found = run(em.steps(model, rows, start, tol, model.allowance, bound), max_iter, None, watch)
+            found = run(em.steps(model, rows, start, tol, model.allowance, bound), max_iter, None, callback)
         except Singular as reason:
             lost = reason.components
             if left == 0 or start.kind == "tied" or len(lost) == start.shape[0]:
@@ -150,9 +150,9 @@ def _found(solution: Solution, restarted: tuple[int, ...]) -> Found:
     return Found(solution.params, bounds, solution.status, restarted)
 
 
-def go_on(model: GaussianSteps, rows: Rows, found: Found, tol: float, max_iter: int, watch: Watch | None) -> Found:
+def go_on(model: GaussianSteps, rows: Rows, found: Found, tol: float, max_iter: int, callback: Watch | None) -> Found:
     """More steps from where EM was content, to a smaller tolerance."""
-    more = run(em.steps(model, rows, found.mixture, tol, model.allowance, found.bound), max_iter, None, watch)
+    more = run(em.steps(model, rows, found.mixture, tol, model.allowance, found.bound), max_iter, None, callback)
     bounds = tuple(chain(found.bounds, (record.objective for record in more.trace[1:])))
     return Found(more.params, bounds, more.status, found.restarted)
 
@@ -199,5 +199,5 @@ def drawn(mixture: Mixture, count: int, random: Any) -> tuple[Floats, Any]:
         with one_blas_thread:
             L = la.cholesky(mixture.matrix(k), lower=True, check_finite=False)
         normal = random.standard_normal((int(rows_of), mixture.shape[1]))
-        rows.append(times(normal, Params(np.ascontiguousarray(L), np.ascontiguousarray(mixture.means[k]))))
+        rows.append(forward(normal, Params(np.ascontiguousarray(L), np.ascontiguousarray(mixture.means[k]))))
     return np.concatenate(rows), np.repeat(np.arange(len(counts)), counts)

@@ -58,7 +58,7 @@ def fit(
     search: Search,
     dtype: Any,
     *,
-    watch: Watch | None = None,
+    callback: Watch | None = None,
     listener: Listener | None = None,
     earlier: tuple[Mixture, float] | None = None,
 ) -> FittedMixture:
@@ -74,7 +74,7 @@ def fit(
             first, bound = _start(model, rows, seen, search), -np.inf
         else:
             first, bound = earlier
-        found = ascend(model, rows, first, search.tol, search.max_iter, watch, bound)
+        found = ascend(model, rows, first, search.tol, search.max_iter, callback, bound)
         if listener is not None:
             listener.end(found.bound, found.status is Status.CONVERGED)
         best = found if best is None or found.bound > best.bound else best
@@ -88,7 +88,7 @@ def fit(
         if certificate.ok or best.status is not Status.CONVERGED or left <= 0:
             break
         tol /= 10.0
-        best = go_on(model, rows, best, tol, left, watch)
+        best = go_on(model, rows, best, tol, left, callback)
         certificate = _judged(problem, rows, seen, best, search.tol, dtype)
     return FittedMixture(stored(best.mixture, dtype), best.bounds, best.status, best.restarted, certificate)
 

@@ -15,7 +15,7 @@ from tenfold.machine import interrupted
 from tenfold.plans import kmeans
 from tenfold.plans.mixture import GaussianSteps
 from tenfold.stats.class_totals import ClassColumns, as_one_class, class_columns
-from tenfold.stats.derivatives import back_times
+from tenfold.stats.derivatives import adjoint
 from tenfold.stats.gaussians import Mixture
 from tenfold.stats.mixtures import Gathered, MixtureSums, known_columns
 from tenfold.stats.moments import GroupedMoments
@@ -159,9 +159,9 @@ def _of_shares(model: GaussianSteps, kind: str, X: Floats, weight: Floats, share
     p, k = X.shape[1], shares.shape[1]
     at = Mixture(kind, np.full(k, 1.0 / k), np.tile(seen.mean, (k, 1)), spread(kind, (k, p), np.ones(p)))
     r, away = np.ascontiguousarray(weight[:, None] * shares), X - seen.mean
-    sums = back_times(away, r)
+    sums = adjoint(away, r)
     if kind == "full":
-        squares = np.array([back_times(away, r[:, c : c + 1] * away) for c in range(k)])
+        squares = np.array([adjoint(away, r[:, c : c + 1] * away) for c in range(k)])
     else:
-        squares = back_times(away, weight[:, None] * away)[None] if kind == "tied" else back_times(away**2, r)
+        squares = adjoint(away, weight[:, None] * away)[None] if kind == "tied" else adjoint(away**2, r)
     return model.maximise(MixtureSums(at, float(weight.sum()), 0.0, r.sum(axis=0), sums, squares))

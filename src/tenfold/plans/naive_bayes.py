@@ -32,7 +32,7 @@ from tenfold.stats.argmax_float32 import decide_linear, decide_scaled, undecided
 from tenfold.stats.class_totals import ClassColumns, ClassSums, class_columns, class_sums, marks, scaled_distances
 from tenfold.stats.combined import Several
 from tenfold.stats.contingency import ClassTables, class_tables, observed_columns, some_missing
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 TINY = np.finfo(np.float64).tiny
 
@@ -320,11 +320,11 @@ class LinearScores:
     def _of(self, X: Array) -> Array:
         X = X if self.threshold is None else marks(X, self.threshold)
         # priors that are zero are not added to products
-        z = times(X, Params(self.coef, np.where(np.isneginf(self.intercept), 0.0, self.intercept)))
+        z = forward(X, Params(self.coef, np.where(np.isneginf(self.intercept), 0.0, self.intercept)))
         xp = namespace(z)
         none = like(np.isneginf(self.intercept), z)[None, :]
         if self.barred is not None and self.barred_from is not None:
-            none = none | (times(X, Params(self.barred, self.barred_from)) >= TINY)
+            none = none | (forward(X, Params(self.barred, self.barred_from)) >= TINY)
         return xp.where(none, -np.inf, z) if self.barred is not None or np.isneginf(self.intercept).any() else z
 
 
@@ -435,7 +435,9 @@ def _marks(X: Array, on: Floats, off: Floats) -> Array:
     up, down = (X > 0.0).astype(np.float64), (X <= 0.0).astype(np.float64)
     if np.isfinite(on).all() and np.isfinite(off).all():
         none = np.zeros(len(on))
-        return times(up, Params(np.ascontiguousarray(on), none)) + times(down, Params(np.ascontiguousarray(off), none))
+        return forward(up, Params(np.ascontiguousarray(on), none)) + forward(
+            down, Params(np.ascontiguousarray(off), none)
+        )
     parts = [np.where(up > 0.0, on[k], 0.0) + np.where(down > 0.0, off[k], 0.0) for k in range(len(on))]
     return np.stack([np.sum(part, axis=1) for part in parts], axis=1)
 

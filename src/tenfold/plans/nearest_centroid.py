@@ -16,7 +16,7 @@ from tenfold.judge.certificate import Certificate
 from tenfold.plans.by_class import PARTS, TooFewRows
 from tenfold.plans.discriminant import Classes, axes_of, triangle
 from tenfold.stats.class_totals import ClassColumns, class_columns, class_errors, quadratics, scaled_distances
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.moments import GroupedMoments
 
 
@@ -49,7 +49,7 @@ def fold_moments(rows: Rows, classes: int) -> GroupedMoments:
 
 def fold_medians(rows: Rows, classes: int) -> Centres:
     """Weighted medians of each class, from all rows at once."""
-    if rows.scattered or rows.foreign:
+    if rows.distributed or rows.on_device:
         raise TypeError("metric='manhattan' sorts columns in memory: it reads NumPy and SciPy arrays, and files.")
     means = fold_columns(rows, classes)
     block = rows.whole()
@@ -163,8 +163,8 @@ def scores(metric: str, centroids: Floats, unit: Floats, priors: Floats) -> Call
 def _euclidean(centroids: Floats, unit: Floats, offset: Floats, X: Array) -> Array:
     if is_sparse(X):  # as a sum of three products
         squares = type(X)((X.data.astype(np.float64) ** 2, X.indices, X.indptr), X.shape)
-        z = times(X, Params(centroids / unit**2, np.zeros(len(centroids))))
-        length = times(squares, Params((1.0 / unit**2)[None, :], np.zeros(1)))
+        z = forward(X, Params(centroids / unit**2, np.zeros(len(centroids))))
+        length = forward(squares, Params((1.0 / unit**2)[None, :], np.zeros(1)))
         return offset - (length - 2.0 * z + np.sum((centroids / unit) ** 2, axis=1))
     z = scaled_distances(X, centroids, np.ascontiguousarray(np.broadcast_to(1.0 / unit, centroids.shape)))
     return like(offset, z) - z

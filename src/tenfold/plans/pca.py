@@ -27,7 +27,7 @@ from tenfold.solvers.loop import Status, run
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.moments import Moments
 from tenfold.stats.rfactor import RFactor
-from tenfold.stats.scatter import scattered
+from tenfold.stats.scatter import scatter_about
 from tenfold.stats.transposed import ByColumns
 
 NARROW, SHORT = 1024, 4096
@@ -91,10 +91,10 @@ def of_rows(
     n, p = rows.shape
     few = count is not None and 5 * (count + MORE) < min(n, p)
     if p <= NARROW or (p <= n and not few):
-        if accurate and not rows.scattered:
+        if accurate and not rows.distributed:
             return _by_triangle(rows, about_mean)
         return of_moments(fold_moments(rows), count, about_mean)
-    if n <= SHORT and not few and not rows.scattered:
+    if n <= SHORT and not few and not rows.distributed:
         return _by_products_of_rows(rows, about_mean)
     if few and count is not None:
         return _by_krylov(rows, count, about_mean, tol, max_iter, random, widest)
@@ -234,7 +234,7 @@ def _short_products(rows: Rows, mean: Floats, total: float) -> Callable[[Floats]
 
 
 def _products(rows: Rows, mean: Floats, vectors: Floats) -> Floats:
-    return np.ascontiguousarray(rows.fold(scattered(mean, vectors)).products)
+    return np.ascontiguousarray(rows.fold(scatter_about(mean, vectors)).products)
 
 
 def signed(vectors: Floats) -> Floats:

@@ -17,7 +17,7 @@ from tenfold.plans.result import stored
 from tenfold.problems import Separation
 from tenfold.solvers.loop import Record, Status, Watch, run
 from tenfold.solvers.perceptron import Course, Learner, Memory, Pass, Updates
-from tenfold.stats.derivatives import Params, Total, times
+from tenfold.stats.derivatives import Params, Total, forward
 from tenfold.stats.perceptron_votes import Voters, balance
 
 MOST_SEEN = 2.0**52
@@ -54,7 +54,7 @@ class Limits:
 
     passes: int
     seconds: float | None = None
-    watch: Watch | None = None
+    callback: Watch | None = None
 
 
 def fit_last(
@@ -108,7 +108,7 @@ def fit_penalised(
         held=held,
         skip=skip,
         time_limit=limits.seconds,
-        watch=limits.watch,
+        callback=limits.callback,
     )
     params = stored(fitted.params, dtype)
     certificate = count(problem, rows, params, status=fitted.status.value, dtype=dtype)
@@ -123,7 +123,9 @@ def fit_mean(
     """
     learner, status, iterations = _run(problem, rows, start, course, limits, memory)
     last = learner.params
-    while status is Status.CONVERGED and _wrong(problem, rows, partial(times, params=learner.remembered().mean(last))):
+    while status is Status.CONVERGED and _wrong(
+        problem, rows, partial(forward, params=learner.remembered().mean(last))
+    ):
         status = _stayed(learner)
     params = stored(learner.remembered().mean(last), dtype)
     return _fit(learner, params, _judged(learner, status, params, dtype), iterations)
@@ -174,7 +176,7 @@ def _run(
     problem: Separation, rows: Rows, start: Params, course: Course, limits: Limits, memory: Memory | None
 ) -> tuple[Learner, Status, int]:
     learner = Learner(problem, rows, start, course, memory)
-    solution = run(learner.steps(), limits.passes, limits.seconds, limits.watch)
+    solution = run(learner.steps(), limits.passes, limits.seconds, limits.callback)
     status = learner.ending if solution.status is Status.CONVERGED else solution.status
     return learner, status, solution.iterations
 
@@ -244,7 +246,7 @@ def held_back(problem: Separation, rows: Rows) -> Callable[[Params], Floats]:
         def of(block: Block) -> Total:
             chosen = block.group == 1
             label, weight = block.y[chosen, 0].astype(np.intp), weights_of(block)[chosen]
-            z = times(block.X[chosen], params)
+            z = forward(block.X[chosen], params)
             if problem.joint or problem.targets == 1:
                 right = ~problem.mistaken(z, label)[:, None]
             else:

@@ -51,9 +51,9 @@ def fit(
     *,
     max_iter: int,
     time_limit: float | None = None,
-    watch: Watch | None = None,
+    callback: Watch | None = None,
     dtype: Any = np.float64,
-    tie: float = 0.0,
+    intercept_penalty: float = 0.0,
 ) -> Fitted:
     """Minimise the weighted mean loss + l1 ||w||_1 + l2 / 2 ||w||^2 + tie / 2 b^2."""
     p = rows.shape[1]
@@ -62,16 +62,18 @@ def fit(
             f"A loss with kinks needs a matrix of {p} x {p} numbers here, which is too many: at most {COLUMNS} columns "
             "are taken. Use a smooth loss (for instance huber, or squared hinge), or fewer columns."
         )
-    problem = Glm(loss, ElasticNet(l1, l2), intercept, tie if intercept else 0.0)
-    if rows.foreign or rows.scattered:
+    problem = Glm(loss, ElasticNet(l1, l2), intercept, intercept_penalty if intercept else 0.0)
+    if rows.on_device or rows.distributed:
         raise ValueError("A loss with kinks keeps numbers for each row in this machine's memory: bring X there.")
     work = _Work.on(problem, rows)
     size = np.sqrt(work.inner.spread**2 + work.inner.shift**2)
-    if problem.tie > 0.0:
-        size = np.append(size, np.sqrt(l2 / problem.tie))  # the intercept as the weight of a constant column
+    if problem.intercept_penalty > 0.0:
+        size = np.append(
+            size, np.sqrt(l2 / problem.intercept_penalty)
+        )  # the intercept as the weight of a constant column
     _refuse_large(size, l1, l2, RULES["gap"].tol * work.scale)
     shift = work.inner.shift
-    heard: Watch | None = None if watch is None else lambda record, params: watch(record, moved(params, -shift))
+    heard: Watch | None = None if callback is None else lambda record, params: callback(record, moved(params, -shift))
     solution = run(work.path(), max_iter, time_limit, heard)
     # one constant for all targets says all there is to say
     alone = solution.trace[0].objective == 0.0
@@ -89,7 +91,7 @@ def judge_at_kinks(problem: Glm, rows: Rows, params: Params, **options: Any) -> 
     suffice, the interior point method of at most `HINT_STEPS` steps hands over its own, which the judge does not trust.
     """
     found = gap_at_kinks(problem, rows, params, **options)
-    if found.ok or rows.foreign or rows.scattered or rows.shape[1] > HINT_COLUMNS:
+    if found.ok or rows.on_device or rows.distributed or rows.shape[1] > HINT_COLUMNS:
         return found
     try:
         work = _Work.on(problem, rows)
@@ -126,7 +128,14 @@ class _Work:
         if not np.isfinite(squares).all():
             raise NotFinite
         inner = interior_point.Problem(
-            rows, weighted, penalty.l1, penalty.l2, problem.intercept, shift, np.sqrt(squares), problem.tie
+            rows,
+            weighted,
+            penalty.l1,
+            penalty.l2,
+            problem.intercept,
+            shift,
+            np.sqrt(squares),
+            problem.intercept_penalty,
         )
         first = Params(np.zeros((1, p)), np.array([_middle(pieces, share) if problem.balances else 0.0]))
         return cls(inner, first, share, prepare(problem, rows).scale, np.zeros(len(share)))

@@ -77,17 +77,17 @@ def certified(
     tighten: Callable[[], None],
     max_iter: int,
     time_limit: float | None = None,
-    watch: Watch | None = None,
+    callback: Watch | None = None,
 ) -> tuple[Solution, Result]:
     """The end of a path and what the judge says of it; a path whose solver alone was content is followed further."""
-    solution = run(path, max_iter, time_limit, watch)
+    solution = run(path, max_iter, time_limit, callback)
     found = judged(solution)
     for _ in range(ATTEMPTS):
-        settled = found.certificate.ok or found.certificate.status == Status.NO_MAXIMUM.value
-        if settled or solution.status is not Status.CONVERGED:
+        resolve = found.certificate.ok or found.certificate.status == Status.NO_MAXIMUM.value
+        if resolve or solution.status is not Status.CONVERGED:
             break
         tighten()
-        more = continued(path, solution, max_iter, time_limit, watch)
+        more = continued(path, solution, max_iter, time_limit, callback)
         if more is None:
             break
         solution, found = more, judged(more)

@@ -8,13 +8,13 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, namespace
-from tenfold.data import Block, Rows, sampling_step, settled
+from tenfold.data import Block, Rows, resolve, sampling_step
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
 from tenfold.plans.coordinates import NEWTON_COLUMNS, middle, moved
 from tenfold.problems import Glm
 from tenfold.stats.column_moments import Columns
-from tenfold.stats.derivatives import Params, Total, derivatives, times
+from tenfold.stats.derivatives import Params, Total, derivatives, forward
 from tenfold.stats.min_max import of_columns, of_recession
 from tenfold.stats.softmax import noticed_hessian, of_right_margins
 
@@ -55,12 +55,12 @@ def _gram(problem: Glm, params: Params, threshold: float, shift: Floats) -> Call
     zero = Params(np.zeros((1, len(shift))), np.zeros(1))
 
     def lift(block: Block) -> Total:
-        chosen = problem.loss.curvature(block.y, times(block.X, params, shift))[:, 0] > threshold
+        chosen = problem.loss.curvature(block.y, forward(block.X, params, shift))[:, 0] > threshold
         if block.weight is not None:
             chosen = chosen & (block.weight > 0.0)
         xp = namespace(block.y)
         rows = Block(block.X, block.y, xp.astype(chosen, xp.float64))
-        return Total(np.asarray(settled(derivatives(Square(), zero, 2, shift)(rows)).hessian)[:k, :k])
+        return Total(np.asarray(resolve(derivatives(Square(), zero, 2, shift)(rows)).hessian)[:k, :k])
 
     return lift
 

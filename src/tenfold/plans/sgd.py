@@ -17,7 +17,7 @@ from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.plans.result import Fitted
 from tenfold.solvers.loop import Status, Watch, run
 from tenfold.solvers.sgd import Epochs, Patience, Rule, State, Target
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 __all__ = ["Held", "Patience", "Rule", "SgdFit", "State", "Target", "fit", "start_at"]
 
@@ -55,7 +55,7 @@ def fit(
     held: Held | None = None,
     skip: Array | None = None,
     time_limit: float | None = None,
-    watch: Watch | None = None,
+    callback: Watch | None = None,
 ) -> SgdFit:
     """At most `max_iter` epochs of every target's learner.
 
@@ -76,7 +76,7 @@ def fit(
     if held is not None:
         patience = Patience(patience.tol, patience.epochs, lambda k, params: _score(held, targets[k], k, params))
     path = Epochs(rows, rule, targets, start, patience, skip)
-    solution = run(path, max_iter, time_limit, watch)
+    solution = run(path, max_iter, time_limit, callback)
     # the start has no objective; the trace tells of epochs
     return SgdFit(
         solution.params,
@@ -97,7 +97,7 @@ def _not_judged() -> Certificate:
 def _score(held: Held, target: Target, k: int, params: Params) -> float:
     """Accuracy of the sign where there are classes, else R^2; of one learner."""
     one = Params(contiguous(params.coef[k : k + 1]), contiguous(params.intercept[k : k + 1]))
-    z = times(held.X if is_sparse(held.X) else contiguous(held.X), one)[:, 0]
+    z = forward(held.X if is_sparse(held.X) else contiguous(held.X), one)[:, 0]
     if not np.isfinite(z).all():
         raise NotFinite
     weight = np.ones(z.shape[0]) if held.weight is None else held.weight

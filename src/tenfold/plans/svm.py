@@ -80,7 +80,7 @@ class Machine:
         return self.intercept and self.unit < np.inf
 
     @property
-    def tie(self) -> float:
+    def intercept_penalty(self) -> float:
         return self.strength / self.unit**2 if self.tied else 0.0
 
     @property
@@ -88,13 +88,13 @@ class Machine:
         """That of the rows as they are, or, beside an L1 penalty, of the `wider` ones."""
         if self.sparse:
             return Glm(self.loss, ElasticNet(self.strength), self.intercept and not self.tied)
-        penalty = ElasticNet(0.0, self.strength) if self.loss.kinked else L2(self.strength)
-        return Glm(self.loss, penalty, self.intercept, self.tie)
+        penalty = ElasticNet(0.0, self.strength) if self.loss.nonsmooth else L2(self.strength)
+        return Glm(self.loss, penalty, self.intercept, self.intercept_penalty)
 
     @property
     def joint(self) -> Glm:
         """That of several classes together, whatever the loss of one of them."""
-        return Glm(JointHinge(), L2(self.strength), self.intercept, self.tie)
+        return Glm(JointHinge(), L2(self.strength), self.intercept, self.intercept_penalty)
 
     def wider(self, rows: Rows) -> Rows:
         return with_constant(rows, self.unit) if self.sparse and self.tied else rows
@@ -117,9 +117,9 @@ class Machine:
         """
         problem, rows, params = self.problem, self.wider(rows), self.inside(params)
         wide = _at_hand(rows) and rows.shape[1] > NEWTON_COLUMNS
-        if dual is not None or self.sparse or not (self.loss.kinked or wide):
+        if dual is not None or self.sparse or not (self.loss.nonsmooth or wide):
             found = gap(problem, rows, params, dual=dual, **options)
-            if found.ok or not self.loss.kinked or wide:
+            if found.ok or not self.loss.nonsmooth or wide:
                 return found
             return gap_at_kinks(problem, rows, params, hint=dual, **options)
         if not wide:
@@ -156,7 +156,7 @@ class Limits:
 
     max_iter: int
     time_limit: float | None = None
-    watch: Watch | None = None
+    callback: Watch | None = None
 
 
 def fit(
@@ -178,13 +178,19 @@ def fit(
     if dual is None and _ascends(rows, machine):
         begin = time.perf_counter()
         try:
-            return _by_dual(machine, rows, tol, limits, seed, dtype, probed=not machine.loss.kinked)
+            return _by_dual(machine, rows, tol, limits, seed, dtype, probed=not machine.loss.nonsmooth)
         except Crowded:
             given["time_limit"] = _left(limits.time_limit, begin)
-    if machine.loss.kinked:
+    if machine.loss.nonsmooth:
         return piecewise_linear.fit(
-            rows, machine.loss, 0.0, machine.strength, machine.intercept, tie=machine.tie, **given  # type: ignore[arg-type]
-        )  # fmt: skip
+            rows,
+            machine.loss,  # type: ignore[arg-type]
+            0.0,
+            machine.strength,
+            machine.intercept,
+            intercept_penalty=machine.intercept_penalty,
+            **given,
+        )
     return _by_primal(machine, rows, tol, limits, seed, given, hesitant=dual is None and _may_ascend(rows, machine))
 
 
@@ -195,7 +201,14 @@ def _by_primal(
     begin, hesitant = time.perf_counter(), hesitant and limits.max_iter > PATIENCE
     given = given | {"max_iter": PATIENCE if hesitant else limits.max_iter}
     found = glm.fit(
-        rows, machine.loss, L2(machine.strength), machine.intercept, solver="lbfgs", tol=tol, tie=machine.tie, **given
+        rows,
+        machine.loss,
+        L2(machine.strength),
+        machine.intercept,
+        solver="lbfgs",
+        tol=tol,
+        intercept_penalty=machine.intercept_penalty,
+        **given,
     )
     if not hesitant or found.certificate.ok or found.certificate.status != Status.MAX_ITER.value:
         return found
@@ -209,13 +222,13 @@ def _ascends(rows: Rows, machine: Machine) -> bool:
     with a squared loss not so many that they will crowd.
     """
     n, p = rows.shape
-    return _may_ascend(rows, machine) and (machine.loss.kinked or n < 2 * CROWDED * p)
+    return _may_ascend(rows, machine) and (machine.loss.nonsmooth or n < 2 * CROWDED * p)
 
 
 def _may_ascend(rows: Rows, machine: Machine) -> bool:
     if not _at_hand(rows):
         return False
-    return rows.shape[1] > NEWTON_COLUMNS if machine.loss.kinked else not glm.forms_hessian(rows, machine.strength)
+    return rows.shape[1] > NEWTON_COLUMNS if machine.loss.nonsmooth else not glm.forms_hessian(rows, machine.strength)
 
 
 class Crowded(Exception):
@@ -234,7 +247,7 @@ def _left(time_limit: float | None, begin: float) -> float | None:
 
 
 def _at_hand(rows: Rows) -> bool:
-    return isinstance(rows, MemoryRows) and not rows.foreign
+    return isinstance(rows, MemoryRows) and not rows.on_device
 
 
 def _by_dual(
@@ -252,7 +265,7 @@ def _by_dual(
             certificate = not_judged("gap")
         return Fitted(params, certificate, "dual ascent", solution.iterations, solution.trace)
 
-    return certified(path, judged, ascent.tighten, limits.max_iter, limits.time_limit, limits.watch)[1]
+    return certified(path, judged, ascent.tighten, limits.max_iter, limits.time_limit, limits.callback)[1]
 
 
 def _centre(machine: Machine, rows: Rows, dtype: Any) -> Floats | None:
@@ -302,8 +315,8 @@ def fit_joint(
         name = "interior point" if inside else "joint ascent"
         return Fitted(params, certificate, name, solution.iterations, solution.trace)
 
-    watch = limits.watch
-    heard: Watch | None = None if watch is None else lambda record, params: watch(record, outside(params))
+    callback = limits.callback
+    heard: Watch | None = None if callback is None else lambda record, params: callback(record, outside(params))
     return certified(way.steps(), judged, way.tighten, limits.max_iter, limits.time_limit, heard)[1]
 
 
@@ -336,7 +349,7 @@ def _joint_way(
 def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted:
     wider, problem = machine.wider(rows), machine.problem
     shift = middle(wider, True) if problem.intercept else np.zeros(wider.shape[1])
-    rule = l1_glm.GapRule(problem, tol, prepare(problem, wider).scale, 0.5 * problem.loss.smoothness)
+    rule = l1_glm.GapRule(problem, tol, prepare(problem, wider).scale, 0.5 * problem.loss.lipschitz)
     start, centre = Params(np.zeros((1, wider.shape[1])), np.zeros(1)), _centre(machine, rows, dtype)
 
     def outside(params: Params) -> Params:
@@ -350,16 +363,16 @@ def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype
             certificate = not_judged("gap")
         return Fitted(params, certificate, "proximal newton", solution.iterations, solution.trace)
 
-    watch = limits.watch
-    if watch is not None:
-        limits = replace(limits, watch=lambda record, params: watch(record, outside(params)))
+    callback = limits.callback
+    if callback is not None:
+        limits = replace(limits, callback=lambda record, params: callback(record, outside(params)))
     return certified(
         l1_glm.steps(problem, wider, start, shift, rule, fresh=True),
         judged,
         rule.tighten,
         limits.max_iter,
         limits.time_limit,
-        limits.watch,
+        limits.callback,
     )[1]
 
 

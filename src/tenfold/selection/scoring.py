@@ -45,7 +45,7 @@ def outputs(model: Any, X: Any, shared: Shared | None = None) -> Outputs:
     return Outputs(predictions, probabilities, scores, last.classes_, seconds)
 
 
-class Told(BaseEstimator):
+class Reporter(BaseEstimator):
     """Outputs that are already there, in the shape of an estimator: scorers ask it and nothing is computed twice."""
 
     def __init__(self, said: Any = None, model: Any = None) -> None:
@@ -56,7 +56,7 @@ class Told(BaseEstimator):
     def classes_(self) -> Any:
         return self.said.classes
 
-    def fit(self, X: Any, y: Any = None) -> "Told":
+    def fit(self, X: Any, y: Any = None) -> "Reporter":
         """Nothing is learned here."""
         return self
 
@@ -117,7 +117,7 @@ class Scoring:
 
     def of_outputs(self, model: Any, data: Data, said: Outputs) -> float:
         """The score of what a model said."""
-        return self(Told(said, model) if self.by_outputs else model, data)
+        return self(Reporter(said, model) if self.by_outputs else model, data)
 
     def _all_there(self, model: Any, y: Any) -> bool:
         return len(np.unique(y)) == len(model.classes_) == len(self._classes)

@@ -18,7 +18,7 @@ from scipy import linalg as la
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
-from tenfold.stats.derivatives import Params, back_times, times
+from tenfold.stats.derivatives import Params, adjoint, forward
 
 SLANT = 1e-9
 """What orthonormal vectors lose of that by taking away parts of this size is below rounding."""
@@ -34,7 +34,7 @@ class Space:
 
     def vectors(self, begin: int, end: int) -> Floats:
         """Some of the best vectors, (k, size)."""
-        return back_times(self.basis, np.ascontiguousarray(self.inside[:, begin:end]))
+        return adjoint(self.basis, np.ascontiguousarray(self.inside[:, begin:end]))
 
 
 def steps(
@@ -58,7 +58,7 @@ def steps(
         images = np.ascontiguousarray(apply(newest))
         inside = _inner(images, basis)
         T = _grown(T, inside)
-        outside, R = _factors(images - back_times(basis, np.ascontiguousarray(inside.T)))
+        outside, R = _factors(images - adjoint(basis, np.ascontiguousarray(inside.T)))
         if len(basis) >= min(count, size):
             space = _best(basis, T, count + more)
             largest = _largest_residual(space, R, count, transposed)
@@ -81,9 +81,9 @@ def refined(vectors: Floats, images: Floats, trace: float) -> tuple[Floats, Floa
     with one_blas_thread:
         values, turn = la.eigh(0.5 * (T + T.T), check_finite=False)
     values, turn = values[::-1], np.ascontiguousarray(turn[:, ::-1])
-    vectors, images = back_times(vectors, turn), back_times(images, turn)
+    vectors, images = adjoint(vectors, turn), adjoint(images, turn)
     left = images - values[:, None] * vectors
-    left -= back_times(vectors, np.ascontiguousarray(_inner(left, vectors).T))
+    left -= adjoint(vectors, np.ascontiguousarray(_inner(left, vectors).T))
     bulk = max(trace - float(np.sum(values)), 0.0) / max(1, size - k)
     away = values - bulk
     vectors = vectors + left / np.where(away > 0.0, away, np.inf)[:, None]
@@ -94,7 +94,7 @@ def refined(vectors: Floats, images: Floats, trace: float) -> tuple[Floats, Floa
 
 def _inner(block: Floats, basis: Floats) -> Floats:
     """The inner products of the rows of a block with those of the basis."""
-    return np.ascontiguousarray(times(basis, Params(block, np.zeros(len(block)))).T)
+    return np.ascontiguousarray(forward(basis, Params(block, np.zeros(len(block)))).T)
 
 
 def _grown(T: Floats, rows: Floats) -> Floats:
@@ -150,7 +150,7 @@ def _next(new: Floats, basis: Floats, width: int, random: Any) -> Floats:
             more = random.standard_normal((missing, basis.shape[1]))
             new = np.vstack([new, more / np.linalg.norm(more, axis=1, keepdims=True)])
         inside = _inner(new, basis)
-        new = new - back_times(basis, np.ascontiguousarray(inside.T))
+        new = new - adjoint(basis, np.ascontiguousarray(inside.T))
         if missing <= 0 and np.max(np.abs(inside), initial=0.0) <= SLANT:
             return new
         new = _orthonormal(new)[:width]

@@ -1,7 +1,7 @@
 """Block coordinate descent on the dual of the joint hinge loss of several classes.
 
-The formulas of the compiled loop are in core/include/tenfold/crammer_singer_cd.hpp; what it shares with other ascents is in
-`ascent`.
+The formulas of the compiled loop are in core/include/tenfold/crammer_singer_cd.hpp; what it shares with other ascents
+is in `dual_cd_loop`.
 """
 
 import numpy as np
@@ -54,5 +54,5 @@ class JointAscent(Ascent):
         gap = float(self.share @ (loss - (1.0 - np.sum(own * p, axis=1)) - np.sum(u * z, axis=1)))
         if problem.balances:
             gap += float(np.sum(np.abs(self.share @ u) * (np.abs(params.intercept) + np.mean(np.abs(z)))))
-        tied = 0.5 * problem.tie * float(np.sum(params.intercept**2))
+        tied = 0.5 * problem.intercept_penalty * float(np.sum(params.intercept**2))
         return objective + tied, max(gap, np.finfo(np.float64).tiny)

@@ -22,7 +22,7 @@ from tenfold.losses.classification import JointHinge
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
 from tenfold.solvers.loop import Step
-from tenfold.stats.derivatives import Params, Total, back_times, predictions
+from tenfold.stats.derivatives import Params, Total, adjoint, predictions
 from tenfold.stats.softmax import class_hessian
 
 LOSS = JointHinge()
@@ -60,7 +60,7 @@ class JointInterior:
         self.own = (self.y == np.arange(classes)).astype(np.float64)
         p = rows.shape[1]
         self.x = np.zeros((classes, p + 1))
-        self.pull = np.append(np.full(p, float(np.max(problem.penalty.strength))), problem.tie)
+        self.pull = np.append(np.full(p, float(np.max(problem.penalty.strength))), problem.intercept_penalty)
         self.a = np.repeat(self.share / classes, classes, axis=1)
         self.z = np.zeros_like(self.own)
         raised = 1.0 - self.own
@@ -82,7 +82,7 @@ class JointInterior:
 
     def _pulls(self, u: Floats) -> Floats:
         """sum_i u_ik [x_i, 1], as (K, p + 1)."""
-        found = self.rows.retarget(u).fold(lambda block: Total(back_times(block.X, block.y, self.shift))).sum
+        found = self.rows.retarget(u).fold(lambda block: Total(adjoint(block.X, block.y, self.shift))).sum
         return np.column_stack([found, u.sum(axis=0)]) * self._columns
 
     @property

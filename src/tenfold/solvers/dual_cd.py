@@ -84,4 +84,4 @@ class DualAscent(Ascent):
         gap = float(np.sum(self.share * (loss + problem.loss.conjugate(self.y, u) - u * z)))
         if problem.balances:
             gap += abs(float(np.sum(self.share * u))) * (abs(b) + float(np.mean(np.abs(z))))
-        return objective + 0.5 * problem.tie * b * b, max(gap, np.finfo(np.float64).tiny)
+        return objective + 0.5 * problem.intercept_penalty * b * b, max(gap, np.finfo(np.float64).tiny)

@@ -73,8 +73,8 @@ class Ascent:
         problem = self.problem
         if not problem.intercept:
             return 0.0
-        if problem.tie > 0.0:
-            return float(np.sqrt(self.strength / problem.tie))
+        if problem.intercept_penalty > 0.0:
+            return float(np.sqrt(self.strength / problem.intercept_penalty))
         squares = np.square(self.X.data).sum() if is_sparse(self.X) else np.einsum("ij,ij->", self.X, self.X)
         return float(np.sqrt(squares / self.X.shape[0])) or 1.0
 

@@ -17,7 +17,7 @@ from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_spar
 from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread, require_memory, threads
 from tenfold.stats.column_moments import Columns
-from tenfold.stats.derivatives import Params, back_times, times
+from tenfold.stats.derivatives import Params, adjoint, forward
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Centred:
 
     def back(self, c: Floats) -> Floats:
         """A'c as (t, p), for c (n, t)."""
-        return back_times(self.X, like(np.ascontiguousarray(self.root[:, None] * c), self.X), self.centre)
+        return adjoint(self.X, like(np.ascontiguousarray(self.root[:, None] * c), self.X), self.centre)
 
     def gram(self) -> Floats:
         """K = A A'."""
@@ -117,7 +117,7 @@ def _refined(data: Centred, alpha: float, inverse: Callable[[Floats], Floats], c
     c = inverse(data.target)
     for _ in range(2 if condition > 1e3 else 0):
         w = Params(data.back(c), np.zeros(c.shape[1]))
-        c = c + inverse(data.target - data.root[:, None] * on_host(times(data.X, w, data.centre)) - alpha * c)
+        c = c + inverse(data.target - data.root[:, None] * on_host(forward(data.X, w, data.centre)) - alpha * c)
     return c
 
 

@@ -23,7 +23,7 @@ from tenfold.losses.loss import Pieces
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
-from tenfold.stats.derivatives import Derivatives, Params, Total, back_times, derivatives, predictions
+from tenfold.stats.derivatives import Derivatives, Params, Total, adjoint, derivatives, predictions
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -137,7 +137,7 @@ class Problem(NamedTuple):
     shift: Floats
     spread: Floats
     """Root mean squares (p,) of the columns about the shift."""
-    tie: float = 0.0
+    intercept_penalty: float = 0.0
 
     @property
     def ends(self) -> Floats:
@@ -146,12 +146,12 @@ class Problem(NamedTuple):
 
     def ridge(self, theta: Floats) -> Floats:
         """The slope of the squares."""
-        tied = self.tie * float(np.sum(self.ends * theta)) if self.tie > 0.0 else 0.0
+        tied = self.intercept_penalty * float(np.sum(self.ends * theta)) if self.intercept_penalty > 0.0 else 0.0
         return np.append(self.l2 * theta[:-1], 0.0) + tied * self.ends
 
     def products(self, theta: Floats, pull: Floats) -> Floats:
         """Weights and intercept times what pulls at them: where the intercept is tied, for the rows as they are."""
-        if self.tie == 0.0:
+        if self.intercept_penalty == 0.0:
             return theta * pull
         b = float(np.sum(self.ends * theta))
         return np.append(theta[:-1] * (pull[:-1] + self.shift * pull[-1]), b * pull[-1])
@@ -161,13 +161,13 @@ def steps(problem: Problem, start: Params, allowed: float) -> Iterator[tuple[Ste
     """Steps in the coordinates z = (x - shift).w + b, each with the slopes (n,) of the losses that belong to it. The
     measure is the duality gap over `allowed`.
     """
-    rows, (at, up, down), l1, _, intercept, shift, spread, tie = problem
+    rows, (at, up, down), l1, _, intercept, shift, spread, intercept_penalty = problem
     lines = Lines.of(at, up, down)
     p = rows.shape[1]
     # a column that no slopes can pull as strongly as the penalty does has no weight
     pulls = np.max(np.maximum(up, down).sum(axis=1) / np.maximum((up + down).sum(axis=1), 1e-300), initial=0.0)
     free = (spread > 0.0) & (l1 < pulls * (up + down).sum() * spread * SURE)
-    if tie > 0.0:
+    if intercept_penalty > 0.0:
         free |= shift != 0.0  # a constant column takes part of the intercept, for less
     limit = np.where(free, l1, 0.0)[:, None]
     bars = Lines.of(np.zeros((p, 1)), limit, limit)
@@ -220,8 +220,8 @@ class _System(NamedTuple):
     ) -> "_System | None":
         D, D0 = lines.weights(place.lines), bars.weights(place.bars)
         gram = _gram(problem.rows, D.sum(axis=1), problem.shift)
-        if problem.tie > 0.0:
-            gram = gram + problem.tie * np.outer(problem.ends, problem.ends)
+        if problem.intercept_penalty > 0.0:
+            gram = gram + problem.intercept_penalty * np.outer(problem.ends, problem.ends)
         solve = _factor(gram, np.append(D0[:, 0] + problem.l2, 0.0), np.append(free, problem.intercept))
         return None if solve is None else cls(problem, lines, bars, place, z, pull, D, D0, solve)
 
@@ -257,7 +257,7 @@ def _forth(rows: Rows, theta: Floats, shift: Floats) -> Floats:
 
 def _back(rows: Rows, u: Floats, shift: Floats, intercept: bool) -> Floats:
     """sum u [x - shift, 1]; nothing for the constant without an intercept."""
-    found = rows.retarget(u[:, None]).fold(lambda block: Total(back_times(block.X, block.y, shift)))
+    found = rows.retarget(u[:, None]).fold(lambda block: Total(adjoint(block.X, block.y, shift)))
     return np.append(found.sum[0], float(u.sum()) if intercept else 0.0)
 
 

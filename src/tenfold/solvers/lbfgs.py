@@ -86,7 +86,9 @@ class Points:
             if not known.get(length, -np.inf) <= still:
                 length *= 0.5  # a pass that looked ahead has found it in vain
                 continue
-            ahead = [length * 0.5**k for k in range(1, AHEAD + 1)] if self.objective.scattered and length < 1.0 else []
+            ahead = (
+                [length * 0.5**k for k in range(1, AHEAD + 1)] if self.objective.distributed and length < 1.0 else []
+            )
             there, values = self._read(place.x + length * d, [place.x + other * d for other in ahead])
             if there.f <= place.f - 1e-4 * length * fall:
                 return there

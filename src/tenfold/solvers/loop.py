@@ -100,7 +100,9 @@ Watch = Callable[[Record, Any], bool]
 """Called after every step; a true answer ends the loop."""
 
 
-def run(steps: Iterable[Step], max_iter: int, time_limit: float | None = None, watch: Watch | None = None) -> Solution:
+def run(
+    steps: Iterable[Step], max_iter: int, time_limit: float | None = None, callback: Watch | None = None
+) -> Solution:
     """Take steps (the first is the start) until the measure is at most one, a limit is met, or somebody stops it.
 
     A solver that can make no further progress simply ends its iteration.
@@ -114,7 +116,7 @@ def run(steps: Iterable[Step], max_iter: int, time_limit: float | None = None, w
             poll()
             params = step.params
             trace.append(Record(step.objective, step.measure, time.perf_counter() - begin))
-            if watch is not None and len(trace) > 1 and watch(trace[-1], params):
+            if callback is not None and len(trace) > 1 and callback(trace[-1], params):
                 status = Status.STOPPED
                 break
             if step.measure <= 1.0:
@@ -143,7 +145,7 @@ def converted(path: Iterable[Step], to: Callable[[Any], Any]) -> Iterator[Step]:
 
 
 def continued(
-    path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, watch: Watch | None
+    path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, callback: Watch | None
 ) -> Solution | None:
     """The solution after further steps of `path`, with the trace of all; None where there are none, and after an
     interruption.
@@ -160,6 +162,6 @@ def continued(
     past = solution.trace[-1]
     here = Step(solution.params, past.objective, inf)
     left = None if time_limit is None else time_limit - past.seconds
-    more = run(chain([here, ahead], path), max_iter - solution.iterations, left, watch)
+    more = run(chain([here, ahead], path), max_iter - solution.iterations, left, callback)
     later = tuple(replace(record, seconds=record.seconds + past.seconds) for record in more.trace[1:])
     return Solution(more.params, more.status, solution.trace + later)

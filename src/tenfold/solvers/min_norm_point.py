@@ -14,7 +14,7 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Array, Floats, Integers, is_sparse
 from tenfold.machine import one_blas_thread
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 
 class Nearest(NamedTuple):
@@ -39,7 +39,7 @@ def nearest_point(X: Array, sign: Floats, intercept: bool, tol: float, max_iter:
         scale = max(scale, size)
         if size <= 1e-15 * scale:
             break
-        z = sign * times(X, Params(np.ascontiguousarray(x[None, :]), np.zeros(1)))[:, 0]
+        z = sign * forward(X, Params(np.ascontiguousarray(x[None, :]), np.zeros(1)))[:, 0]
         i = int(up[np.argmin(z[up])])
         j = int(down[np.argmin(z[down])]) if intercept else -1
         if not intercept:

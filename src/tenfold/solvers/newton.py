@@ -139,7 +139,7 @@ def _search(objective: Objective, x: Floats, f: float, d: Floats, fall: float) -
     for k, length in enumerate(lengths):
         if not enough(known.get(length, -np.inf), length):
             continue
-        ahead = lengths[k + 1 : k + 1 + AHEAD] if objective.scattered and k > 0 else ()
+        ahead = lengths[k + 1 : k + 1 + AHEAD] if objective.distributed and k > 0 else ()
         new = x + length * d
         there, values = objective.read_ahead(new, 2, [x + other * d for other in ahead])
         if enough(there.value, length) and np.isfinite(there.gradient).all():

@@ -16,7 +16,7 @@ from tenfold.data import MemoryRows, NotFinite, weights_of
 from tenfold.machine import spend, threads
 from tenfold.problems import Evaluation, Glm
 from tenfold.solvers.loop import Step
-from tenfold.stats.derivatives import Params, back_times, losses_at, times
+from tenfold.stats.derivatives import Params, adjoint, forward, losses_at
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -44,10 +44,10 @@ def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure:
     share = np.asarray(weights_of(rows.whole()))[:, None]
     share = share / share.sum()
     w, b = start.coef[0].copy(), float(start.intercept[0]) - dot(start.coef[0], shift)
-    z = times(X, Params(w[None, :], np.array([b]))) if w.any() else np.full(y.shape, b)
+    z = forward(X, Params(w[None, :], np.array([b]))) if w.any() else np.full(y.shape, b)
     here = losses_at(loss, y, z, share)
     while True:
-        pull, slope = back_times(X, here.u)[0] + l2 * w, float(here.level.slope[0]) * problem.intercept
+        pull, slope = adjoint(X, here.u)[0] + l2 * w, float(here.level.slope[0]) * problem.intercept
         smooth = here.value + 0.5 * l2 * dot(w, w)
         f = smooth + l1 * float(np.abs(w).sum())
         if not (np.isfinite(f) and np.isfinite(pull).all()):

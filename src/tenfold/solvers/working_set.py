@@ -23,7 +23,7 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, is_sparse
 from tenfold.machine import one_blas_thread, poll, threads
 from tenfold.problems import duality_gap, pulled, safe
-from tenfold.stats.derivatives import back_times
+from tenfold.stats.derivatives import adjoint
 
 FIRST = 64
 """Columns that join at least, if they are beyond; later ones as many as there are."""
@@ -137,7 +137,7 @@ class DenseColumns:
 
     def _pulls(self, X: Array, weighted: Floats) -> Floats:
         if X.flags.c_contiguous:
-            return back_times(X, weighted, self.centre)
+            return adjoint(X, weighted, self.centre)
         R, k = np.ascontiguousarray(weighted.T), weighted.shape[1]
         found = _core.times(X.T, R, np.zeros(k), None, threads(X.size))
         return np.ascontiguousarray(found.T) - np.outer(weighted.sum(axis=0), self.centre)
@@ -207,7 +207,7 @@ class SparseColumns:
         return self.X.shape
 
     def pulls(self, residuals: Floats) -> Floats:
-        return back_times(self.X, np.ascontiguousarray(self.root[:, None] * residuals), self.centre)
+        return adjoint(self.X, np.ascontiguousarray(self.root[:, None] * residuals), self.centre)
 
     def extended(self, chosen: Chosen, index: Integers) -> Chosen:
         X, old = self.X, chosen.columns

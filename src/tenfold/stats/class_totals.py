@@ -12,9 +12,9 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace
-from tenfold.data import Block, Lifted, Pending, Rows, settled, weights_of
+from tenfold.data import Block, Deferred, Lifted, Rows, resolve, weights_of
 from tenfold.machine import threads
-from tenfold.stats.derivatives import Params, Total, as_total, back_times, times
+from tenfold.stats.derivatives import Params, Total, adjoint, as_total, forward
 from tenfold.stats.moments import is_noise
 
 
@@ -48,13 +48,13 @@ def _class_sums(classes: int, threshold: float | None, block: Block) -> Lifted[C
     return ClassSums(*_core.class_sums(X, *rest))
 
 
-def class_sums_in_arrays(classes: int, threshold: float | None, block: Block) -> Pending[ClassSums]:
+def class_sums_in_arrays(classes: int, threshold: float | None, block: Block) -> Deferred[ClassSums]:
     """The lift in the Array API: for other namespaces, and the reference for the compiled loop."""
     xp, own = namespace(block.X), memberships(block, classes)
     X = xp.astype(block.X, xp.float64, copy=False)
     low = xp.min(X) if threshold is None else np.inf + xp.sum(0.0 * X)
     low, X = xp.reshape(low, (1,)), X if threshold is None else marks(X, threshold)
-    return Pending.of([xp.sum(own, axis=0), xp.matmul(own.T, X), low], _from_sums)
+    return Deferred.of([xp.sum(own, axis=0), xp.matmul(own.T, X), low], _from_sums)
 
 
 def marks(X: Array, threshold: float) -> Array:
@@ -145,7 +145,7 @@ def _sparse_columns(classes: int, block: Block) -> ClassColumns:
 
 
 def _settled(found: Lifted[ClassSums]) -> ClassSums:
-    return settled(found)
+    return resolve(found)
 
 
 def _squared(X: Array) -> Array:
@@ -159,14 +159,14 @@ def _about(shift: Floats, weight: Floats, sums: Floats, squares: Floats) -> Clas
         return ClassColumns(weight, shift + step, np.maximum(squares - weight[:, None] * step**2, 0.0))
 
 
-def class_columns_in_arrays(classes: int, block: Block) -> Pending[ClassColumns]:
+def class_columns_in_arrays(classes: int, block: Block) -> Deferred[ClassColumns]:
     """The lift in the Array API: means first, then squares about them."""
     xp, own = namespace(block.X), memberships(block, classes)
     X = xp.astype(block.X, xp.float64, copy=False)
     weight = xp.sum(own, axis=0)
     mean = xp.matmul(own.T, X) / xp.where(weight > 0.0, weight, xp.ones_like(weight))[:, None]
     away = X - xp.take(mean, groups_of(block), axis=0)
-    return Pending.of([weight, mean, xp.matmul(own.T, away * away)], _as_they_are)
+    return Deferred.of([weight, mean, xp.matmul(own.T, away * away)], _as_they_are)
 
 
 def _as_they_are(_: tuple[None, ...], weight: Floats, mean: Floats, squares: Floats) -> ClassColumns:
@@ -217,7 +217,7 @@ def _class_errors(places: Floats, vectors: Floats | None, block: Block) -> Lifte
     xp, own = namespace(X), memberships(block, len(places))
     away = xp.astype(X, xp.float64, copy=False) - xp.take(like(places, X), groups_of(block), axis=0)
     sums = [xp.sum(own, axis=0), xp.matmul(own.T, away), xp.matmul(own.T, away * away)]
-    return Pending.of(sums, _errors, key="errors")
+    return Deferred.of(sums, _errors, key="errors")
 
 
 def _errors(_: tuple[None, ...], weight: Floats, sums: Floats, squares: Floats) -> ClassErrors:
@@ -280,13 +280,13 @@ def class_products_in_arrays(places: Floats, vectors: Floats, block: Block) -> L
     (k, q, p), own = vectors.shape, memberships(block, len(places))
     X, xp, shift = block.X, namespace(own), places.mean(axis=0)  # a place near the rows keeps their digits
     along = np.einsum("kqp,kp->kq", vectors, places - shift).ravel()
-    z = xp.reshape(times(X, Params(vectors.reshape(k * q, p), -along), shift), (-1, k, q))
+    z = xp.reshape(forward(X, Params(vectors.reshape(k * q, p), -along), shift), (-1, k, q))
     U = xp.concat([xp.reshape(own[:, :, None] * z, (-1, k * q)), own], axis=1)
     finish = partial(_about_places, places - shift, (k, q, p))
     if is_numpy(U):
-        return finish((), back_times(X, contiguous(U), shift), U.sum(axis=0))
+        return finish((), adjoint(X, contiguous(U), shift), U.sum(axis=0))
     found = xp.matmul(U.T, xp.astype(X, xp.float64, copy=False) - like(shift, X))
-    return Pending.of([found, xp.sum(U, axis=0)], finish)
+    return Deferred.of([found, xp.sum(U, axis=0)], finish)
 
 
 def _about_places(
@@ -313,16 +313,16 @@ def _pooled_products(places: Floats, factors: Floats, vectors: Floats, block: Bl
         return Total(np.einsum("k,kqp->qp", factors, found.products))
     X, group, shift = block.X, groups_of(block), places.mean(axis=0)  # as in `class_products`
     away = places - shift
-    z = times(X, Params(vectors, np.zeros(len(vectors))), shift)
+    z = forward(X, Params(vectors, np.zeros(len(vectors))), shift)
     xp = namespace(z)
     z = z - xp.take(like(away @ vectors.T, z), group, axis=0)
     z = z * (weights_of(block) * xp.take(like(factors, z), group, axis=0))[:, None]
     own = xp.astype(group[:, None] == like(np.arange(len(places)), z)[None, :], xp.float64)
     if is_numpy(z):
         sums = _core.times_t(contiguous(z), contiguous(own), None, threads(entries(z) * len(places)))  # (k, q)
-        return Total(back_times(X, contiguous(z), shift) - sums.T @ away)
+        return Total(adjoint(X, contiguous(z), shift) - sums.T @ away)
     found = xp.matmul(z.T, xp.astype(X, xp.float64, copy=False) - like(shift, X))
-    return Pending.of([found - xp.matmul(xp.matmul(own.T, z).T, like(away, z))], as_total)
+    return Deferred.of([found - xp.matmul(xp.matmul(own.T, z).T, like(away, z))], as_total)
 
 
 def fourth_powers(centre: Floats, scale: Floats) -> Callable[[Block], Lifted[Total]]:
@@ -334,4 +334,4 @@ def _fourth_powers(centre: Floats, scale: Floats, block: Block) -> Lifted[Total]
     own, squares = memberships(block, len(centre)), scaled_distances(block.X, centre, scale)
     xp = namespace(squares)
     powers = xp.sum(own * squares**2, axis=0)
-    return Total(powers) if is_numpy(powers) else Pending.of([powers], as_total)
+    return Total(powers) if is_numpy(powers) else Deferred.of([powers], as_total)

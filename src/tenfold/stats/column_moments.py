@@ -8,9 +8,9 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, namespace, on_host
-from tenfold.data import Block, Lifted, Pending, weights_of
+from tenfold.data import Block, Deferred, Lifted, weights_of
 from tenfold.machine import spend, threads
-from tenfold.stats.derivatives import Total, back_times
+from tenfold.stats.derivatives import Total, adjoint
 from tenfold.stats.min_max import Extremes
 from tenfold.stats.moments import FAR, Moments, dense_columns
 
@@ -79,7 +79,7 @@ class Columns:
         return np.hypot(spread, np.sqrt(self.weight) * np.abs(self.mean[part])) if origin else spread
 
 
-def columns_in_arrays(block: Block) -> Pending[Columns]:
+def columns_in_arrays(block: Block) -> Deferred[Columns]:
     """The lift in the Array API: for other namespaces."""
     xp, weight = namespace(block.X), weights_of(block)
     rows = xp.concat([xp.astype(part, xp.float64, copy=False) for part in (block.X, block.y)], axis=1)
@@ -88,7 +88,7 @@ def columns_in_arrays(block: Block) -> Pending[Columns]:
         mean = xp.matmul(weight, rows) / xp.where(total > 0, total, xp.ones_like(total))
         away = rows - mean
         squares = xp.matmul(weight, away * away)
-    return Pending.of((total, mean, squares), _from_sums, source=block)
+    return Deferred.of((total, mean, squares), _from_sums, source=block)
 
 
 def _from_sums(blocks: tuple[Block, ...], total: Floats, mean: Floats, squares: Floats) -> Columns:
@@ -118,7 +118,7 @@ class Aligned:
         pulling = weight[:, None] * y
         columns, products = _lifted(block, weight, pulling[:, 0] if pulling.shape[1] == 1 else None)
         if products is None:
-            products = back_times(block.X, pulling, columns.mean[: columns.features])
+            products = adjoint(block.X, pulling, columns.mean[: columns.features])
         return cls(columns, products)
 
     def merge(self, other: "Aligned") -> "Aligned":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tenfold.data import Block, settled
+from tenfold.data import Block, resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +17,9 @@ class Several:
     def merge(self, other: "Several") -> "Several":
         return Several(tuple(a.merge(b) for a, b in zip(self.parts, other.parts, strict=True)))
 
-    def settle(self) -> "Several":
+    def result(self) -> "Several":
         """Without pending parts."""
-        return Several(tuple(map(settled, self.parts)))
+        return Several(tuple(map(resolve, self.parts)))
 
 
 def together(lifts: Sequence[Callable[[Block], Any]]) -> Callable[[Block], Several]:

@@ -12,10 +12,10 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries
-from tenfold.data import Block, NotFinite, settled
+from tenfold.data import Block, NotFinite, resolve
 from tenfold.machine import threads
 from tenfold.stats.class_totals import ClassColumns, class_columns, groups_of, memberships
-from tenfold.stats.derivatives import back_times
+from tenfold.stats.derivatives import adjoint
 
 MOST_CATEGORIES = 1 << 20
 """More are taken for a number that is no category."""
@@ -84,14 +84,14 @@ def observed_columns(classes: int) -> Callable[[Block], ClassColumns]:
 
 def _observed_columns(classes: int, block: Block) -> ClassColumns:
     if not some_missing(block.X):
-        found = settled(class_columns(classes)(replace(block, X=contiguous(block.X))))
+        found = resolve(class_columns(classes)(replace(block, X=contiguous(block.X))))
         return replace(found, weight=np.tile(found.weight[:, None], block.X.shape[1]))
     own, X = memberships(block, classes), np.array(block.X, dtype=np.float64, order="C")
     missing = np.isnan(X)
     X[missing] = 0.0
-    weight = back_times(1.0 - missing, own)
+    weight = adjoint(1.0 - missing, own)
     with np.errstate(invalid="ignore", over="ignore"):  # infinities are refused by whoever folds the rows
-        mean = back_times(X, own) / np.where(weight > 0.0, weight, 1.0)
+        mean = adjoint(X, own) / np.where(weight > 0.0, weight, 1.0)
         away = X - mean[groups_of(block)]
         away[missing] = 0.0
-        return ClassColumns(weight, mean, back_times(away * away, own))
+        return ClassColumns(weight, mean, adjoint(away * away, own))

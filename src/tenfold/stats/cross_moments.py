@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from tenfold.arrays import Floats, contiguous, is_numpy, is_sparse, namespace
-from tenfold.data import Block, Lifted, NotFinite, Pending, weights_of
+from tenfold.data import Block, Deferred, Lifted, NotFinite, weights_of
 from tenfold.stats.combined import Several
-from tenfold.stats.derivatives import Params, Total, as_total, away, back_times, times
+from tenfold.stats.derivatives import Params, Total, adjoint, as_total, away, forward
 from tenfold.stats.moments import Moments
 
 
@@ -58,15 +58,15 @@ def joint_products(centre: Floats, vectors: Floats) -> Callable[[Block], Lifted[
 def _joint_products(centre: Floats, vectors: Floats, block: Block) -> Lifted[Total]:
     p = block.X.shape[1]
     sides = [(block.X, np.s_[:p]), (block.y, np.s_[p:])]
-    along = [times(part, _columns(vectors, cut), centre[cut]) for part, cut in sides]
+    along = [forward(part, _columns(vectors, cut), centre[cut]) for part, cut in sides]
     z = along[0] + along[1]
     z = z if block.weight is None else z * weights_of(block)[:, None]
     if is_numpy(block.X) or is_sparse(block.X):
         z = contiguous(z)
-        return Total(np.hstack([back_times(part, z, centre[cut]) for part, cut in sides]))
+        return Total(np.hstack([adjoint(part, z, centre[cut]) for part, cut in sides]))
     xp = namespace(block.X)
     joint = xp.concat([away(part, centre[cut]) for part, cut in sides], axis=1)
-    return Pending.of([xp.matmul(z.T, joint)], as_total, key="products")
+    return Deferred.of([xp.matmul(z.T, joint)], as_total, key="products")
 
 
 def _columns(vectors: Floats, cut: slice) -> Params:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, cross, entries, is_numpy, is_sparse, like, likes, namespace, on_host
-from tenfold.data import Block, Lifted, Pending, is_near, weights_of
+from tenfold.data import Block, Deferred, Lifted, is_near, weights_of
 from tenfold.losses.loss import Loss
 from tenfold.machine import spend, threads
 
@@ -123,7 +123,7 @@ def _shifted(found: Derivatives, shift: Floats) -> Derivatives:
 
 def derivatives_in_arrays(
     loss: Loss, params: Params, order: int, shift: Floats | None, block: Block
-) -> Pending[Derivatives]:
+) -> Deferred[Derivatives]:
     """The lift of `Derivatives` in the Array API: for other namespaces, and the reference for the compiled loop."""
     after = None
     if shift is not None and is_near(shift, block, REACH):
@@ -144,7 +144,7 @@ def derivatives_in_arrays(
     if block.weight is not None:
         parts.append(xp.reshape(xp.sum(block.weight), (1,)))
     rows = None if block.weight is not None else float(z.shape[0])
-    return Pending.of(parts, partial(_from_sums, order, after), key=after is None, source=rows)
+    return Deferred.of(parts, partial(_from_sums, order, after), key=after is None, source=rows)
 
 
 def _sums(values: Array, block: Block) -> Array:
@@ -216,10 +216,10 @@ def losses_along(
 
 def predictions(params: Params, shift: Floats | None = None) -> Callable[[Block], Any]:
     """The map from a block to its raw predictions (x - shift).w + b, one row a row and one column a target."""
-    return lambda block: times(block.X, params, shift)
+    return lambda block: forward(block.X, params, shift)
 
 
-def times(X: Array, params: Params, shift: Floats | None = None) -> Any:
+def forward(X: Array, params: Params, shift: Floats | None = None) -> Any:
     """(x - shift).w + b for the rows of an array."""
     spend(float(entries(X) * len(params.intercept)))
     if is_sparse(X):
@@ -260,7 +260,7 @@ def total_weight(block: Block) -> Total:
     return Total(float(namespace(weight).sum(weight)))
 
 
-def back_times(X: Array, u: Array, shift: Floats | None = None) -> Floats:
+def adjoint(X: Array, u: Array, shift: Floats | None = None) -> Floats:
     """sum_i u_i (x_i - shift) as (t, p), for u (m, t)."""
     spend(float(entries(X) * u.shape[1]))
     if is_sparse(X):
@@ -276,10 +276,10 @@ def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], L
 
     def lift(block: Block) -> Lifted[Total]:
         xp, X = namespace(block.y), block.X
-        c = _weighted(loss.curvature(block.y, times(X, params, shift)), block)
+        c = _weighted(loss.curvature(block.y, forward(X, params, shift)), block)
         if is_sparse(X) or is_numpy(X):
-            return Total(np.append(back_times(X, c, shift)[0], c.sum()))
-        return Pending.of((xp.matmul(c.T, away(X, shift))[0, :], xp.reshape(xp.sum(c), (1,))), _joined, key=True)
+            return Total(np.append(adjoint(X, c, shift)[0], c.sum()))
+        return Deferred.of((xp.matmul(c.T, away(X, shift))[0, :], xp.reshape(xp.sum(c), (1,))), _joined, key=True)
 
     return lift
 

@@ -14,7 +14,7 @@ import numpy as np
 from tenfold.arrays import Array, Floats, Integers, is_sparse, like, namespace
 from tenfold.data import Block, Lifted, NotFinite, Rows, weights_of
 from tenfold.stats.column_moments import Columns
-from tenfold.stats.derivatives import Total, back_times
+from tenfold.stats.derivatives import Total, adjoint
 from tenfold.stats.moments import Moments
 
 BATCH = 32
@@ -178,7 +178,7 @@ def _cross(wanted: Integers, centre: Floats | None, scales: Integers, varies: Ar
     if centre is not None:
         u = u - like(centre[wanted], u)
     u = u * like(np.ldexp(1.0, -scales[wanted]), u) * weights_of(block)[:, None]
-    found = back_times(block.X, _ordered(u), centre)
+    found = adjoint(block.X, _ordered(u), centre)
     return Total(np.where(varies, np.ldexp(found, -scales), 0.0))
 
 
@@ -192,7 +192,7 @@ def _picked(X: Array, wanted: Integers) -> Array:
 
 def _with_targets(centre: Floats, target_centre: Floats, q: Integers, r: Integers, block: Block) -> Total:
     v = (block.y - like(target_centre, block.y)) * like(np.ldexp(1.0, -r), block.y) * weights_of(block)[:, None]
-    return Total(np.ldexp(back_times(block.X, _ordered(v), centre if centre.any() else None), -q))
+    return Total(np.ldexp(adjoint(block.X, _ordered(v), centre if centre.any() else None), -q))
 
 
 def _ordered(u: Array) -> Array:

@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from tenfold.arrays import Floats, is_numpy, namespace, on_host
-from tenfold.data import Block, NotFinite, settled, weights_of
+from tenfold.data import Block, NotFinite, resolve, weights_of
 from tenfold.losses.regression import Square
-from tenfold.stats.derivatives import Params, back_times, derivatives, times
+from tenfold.stats.derivatives import Params, adjoint, derivatives, forward
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _lift(
 ) -> Scaled:
     weight = weights_of(block)
     xp = namespace(weight)
-    r = block.y[:, 0] - times(block.X, params, shift)[:, 0]
+    r = block.y[:, 0] - forward(block.X, params, shift)[:, 0]
     a = r / sigma
     size = xp.abs(a)
     inside = size < epsilon
@@ -75,13 +75,13 @@ def _lift(
     near = xp.where(inside, weight * a, xp.zeros_like(a))
     sums = [xp.sum(part) for part in (weight, weight * u, weight * u * u, weight * u * r, weight * r)]
     pulls = xp.stack([weight * u, weight, near], axis=1)
-    pull = back_times(block.X, np.ascontiguousarray(pulls) if is_numpy(pulls) else pulls, shift)
+    pull = adjoint(block.X, np.ascontiguousarray(pulls) if is_numpy(pulls) else pulls, shift)
     found = Scaled(np.array([float(on_host(part)) for part in sums]), pull[0], pull[1])
     if order < 2:
         return found
     if not np.isfinite(found.sums).all():
         raise NotFinite
     share = xp.where(inside, xp.ones_like(a), beyond * epsilon / xp.where(inside, xp.ones_like(a), size))
-    outer = settled(derivatives(Square(), params, 2, shift)(Block(block.X, block.y, weight * share))).hessian
+    outer = resolve(derivatives(Square(), params, 2, shift)(Block(block.X, block.y, weight * share))).hessian
     cross = np.append(pull[2], float(on_host(xp.sum(near))))
     return Scaled(found.sums, found.pull, found.rows, outer, cross, float(on_host(xp.sum(near * a))))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.arrays import Array, namespace, on_host
-from tenfold.data import BatchRows, Block, MemoryRows, Rows, settled, weights_of
+from tenfold.data import BatchRows, Block, MemoryRows, Rows, resolve, weights_of
 from tenfold.losses.loss import Loss
 from tenfold.stats.derivatives import Params, Total, derivatives
 
@@ -31,11 +31,11 @@ def best_constant(loss: Loss, rows: Rows) -> Constant:
 
 def mean_loss(loss: Loss, rows: Rows, z: float) -> float:
     """The weighted mean loss of one constant: that of a model without columns."""
-    if not isinstance(rows, MemoryRows | BatchRows) or rows.foreign:
+    if not isinstance(rows, MemoryRows | BatchRows) or rows.on_device:
         return mean_over_targets(rows, lambda y: loss.value(y, z + namespace(y).zeros_like(y)))
     y, weight = np.ascontiguousarray(rows.y[:, :1]), rows.weight
     block = Block(np.zeros((len(y), 0)), y, None if weight is None else np.ascontiguousarray(weight))
-    found = settled(derivatives(loss, Params(np.zeros((1, 0)), np.array([z])), 0)(block))
+    found = resolve(derivatives(loss, Params(np.zeros((1, 0)), np.array([z])), 0)(block))
     return float(found.value[0] / found.weight)
 
 
@@ -49,7 +49,7 @@ def mean_over_targets(rows: Rows, f: Callable[[Array], Array]) -> float:
         return Total(np.array([float(on_host(xp.sum(weight))), float(on_host(xp.sum(counted)))]))
 
     with np.errstate(over="ignore"):
-        if isinstance(rows, MemoryRows | BatchRows) and not rows.foreign:
+        if isinstance(rows, MemoryRows | BatchRows) and not rows.on_device:
             weight, total = lift(Block(rows.y, rows.y, rows.weight)).sum
         else:
             weight, total = rows.fold(lift).sum

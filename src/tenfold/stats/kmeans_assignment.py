@@ -9,9 +9,9 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, like, namespace, on_host, picked
-from tenfold.data import Block, Lifted, MemoryRows, Pending, Rows, weights_of
+from tenfold.data import Block, Deferred, Lifted, MemoryRows, Rows, weights_of
 from tenfold.machine import threads
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 PIECE = 1 << 24
 """Where another library compares rows with centres, so many products at a time."""
@@ -46,7 +46,7 @@ def _assigned(centres: Floats, place: Floats, block: Block) -> Lifted[Assigned]:
     return assigned_in_arrays(centres, place, block)
 
 
-def assigned_in_arrays(centres: Floats, place: Floats, block: Block) -> Pending[Assigned]:
+def assigned_in_arrays(centres: Floats, place: Floats, block: Block) -> Deferred[Assigned]:
     """The lift in the Array API: for other namespaces, and the reference for the compiled loop."""
     xp, k, weight = namespace(block.X), len(centres), weights_of(block)
     numbers = like(np.arange(k), block.X)
@@ -58,7 +58,7 @@ def assigned_in_arrays(centres: Floats, place: Floats, block: Block) -> Pending[
         own = xp.where(number[:, None] == numbers[None, :], w[:, None], 0.0)
         parts = [xp.sum(own, axis=0), xp.matmul(own.T, X - like(place, X)), xp.reshape(xp.sum(w * square), (1,))]
         total = [a + b for a, b in zip(total, parts, strict=True)] if total else parts
-    return Pending.of(total, _from_sums, key="assigned")
+    return Deferred.of(total, _from_sums, key="assigned")
 
 
 Sums: TypeAlias = tuple[Floats, Floats]
@@ -78,7 +78,7 @@ def assigner(rows: Rows, place: Floats) -> Assigner:
     """Passes with sums about `place`. Rows in memory keep bounds from one pass to the next, so that most are compared
     with few centres, and rows that stay with their centre are not read.
     """
-    return _ByBounds(rows, place) if isinstance(rows, MemoryRows) and not rows.foreign else _ByFold(rows, place)
+    return _ByBounds(rows, place) if isinstance(rows, MemoryRows) and not rows.on_device else _ByFold(rows, place)
 
 
 class _ByFold:
@@ -164,7 +164,7 @@ def distances_to(X: Array, centres: Floats) -> Array:
         return _core.scaled_distances(X, centres, np.ones_like(centres), threads(entries(X) * len(centres)))
     if is_sparse(X):
         squares = np.asarray(type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape).sum(axis=1))
-        products = times(X, Params(-2.0 * centres, np.sum(centres**2, axis=1)))
+        products = forward(X, Params(-2.0 * centres, np.sum(centres**2, axis=1)))
         return np.maximum(products + squares.reshape(-1, 1), 0.0)
     xp, C = namespace(X), like(centres, X)
     X = xp.astype(X, xp.float64, copy=False)

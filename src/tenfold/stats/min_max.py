@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tenfold.arrays import Array, Floats, is_numpy, namespace
-from tenfold.data import Block, Lifted, Pending
+from tenfold.data import Block, Deferred, Lifted
 from tenfold.losses.loss import Loss
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class Extremes:
         xp = namespace(values)
         if values.shape[0] == 0:
             nothing = cls(np.full(values.shape[1], np.inf), np.full(values.shape[1], -np.inf))
-            return nothing if is_numpy(values) else Pending((), nothing)
+            return nothing if is_numpy(values) else Deferred((), nothing)
         low = high = values
         if weight is not None:
             inside = xp.reshape(weight > 0, (-1, 1))
             low, high = xp.where(inside, values, xp.inf), xp.where(inside, values, -xp.inf)
         found = xp.min(low, axis=0), xp.max(high, axis=0)
-        return cls(*found) if is_numpy(values) else Pending.of(found, lambda _, *parts: cls(*parts))
+        return cls(*found) if is_numpy(values) else Deferred.of(found, lambda _, *parts: cls(*parts))
 
     def merge(self, other: "Extremes") -> "Extremes":
         return Extremes(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
@@ -44,12 +44,12 @@ def of_columns(block: Block) -> Lifted[Extremes]:
 
 def of_predictions(params: Params, shift: Floats | None = None) -> Callable[[Block], Lifted[Extremes]]:
     """The lift for (x - shift).w + b of each target."""
-    return lambda block: Extremes.of(times(block.X, params, shift), block.weight)
+    return lambda block: Extremes.of(forward(block.X, params, shift), block.weight)
 
 
 def of_recession(loss: Loss, params: Params, shift: Floats | None = None) -> Callable[[Block], Lifted[Extremes]]:
     """The lift for the recession of a loss along (x - shift).w + b."""
-    return lambda block: Extremes.of(loss.recession(block.y, times(block.X, params, shift)), block.weight)
+    return lambda block: Extremes.of(loss.recession(block.y, forward(block.X, params, shift)), block.weight)
 
 
 def of_weights(block: Block) -> Lifted[Extremes]:

@@ -15,7 +15,7 @@ from scipy import linalg as la
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, cross, is_numpy, like, namespace, on_host, picked, wide
-from tenfold.data import Block, Lifted, Pending, settled, weights_of
+from tenfold.data import Block, Deferred, Lifted, resolve, weights_of
 from tenfold.machine import one_blas_thread, threads
 from tenfold.stats.class_totals import ClassColumns
 from tenfold.stats.gaussians import Mixture
@@ -75,7 +75,7 @@ def _sums(mixture: Mixture, block: Block) -> Lifted[MixtureSums]:
     return MixtureSums(mixture, *_core.mixture_sums(X, block.weight, *_parts(mixture), _threads(X, mixture)))
 
 
-def mixture_sums_in_arrays(mixture: Mixture, block: Block) -> Pending[MixtureSums]:
+def mixture_sums_in_arrays(mixture: Mixture, block: Block) -> Deferred[MixtureSums]:
     """The lift in the Array API: for other namespaces, and the reference for the compiled loop."""
     xp = namespace(block.X)
     X, weight = xp.astype(block.X, xp.float64, copy=False), weights_of(block)
@@ -96,7 +96,7 @@ def mixture_sums_in_arrays(mixture: Mixture, block: Block) -> Pending[MixtureSum
         squares.append(cross(weight[:, None] * away, away))
     parts = [xp.sum(weight), xp.sum(value), xp.sum(r, axis=0), xp.stack(sums, axis=0), xp.stack(squares, axis=0)]
     parts = [xp.reshape(part, (1,)) if part.ndim == 0 else part for part in parts]
-    return Pending.of(parts, partial(_finished, mixture), key="mixture")
+    return Deferred.of(parts, partial(_finished, mixture), key="mixture")
 
 
 def _finished(
@@ -154,7 +154,7 @@ def _part(X: Array, rows: Columns, columns: Columns) -> Array:
 
 def _with_missing(mixture: Mixture, block: Block) -> MixtureSums:
     if block.X.shape[0] == 0:
-        return settled(_sums(mixture, block))
+        return resolve(_sums(mixture, block))
     return reduce(MixtureSums.merge, (_of_pattern(mixture, block, *pattern) for pattern in _patterns(block.X)))
 
 
@@ -166,8 +166,8 @@ def _of_pattern(mixture: Mixture, block: Block, columns: Columns, rows: Columns)
     X = block.X if len(columns) == p and len(rows) == block.X.shape[0] else _part(block.X, rows, columns)
     part = Block(X, picked(block.y, rows), None if weight is None else contiguous(weight))
     if len(columns) == p:
-        return settled(_sums(mixture, part))
-    return _completed(mixture, settled(_sums(mixture.marginal(columns), part)), columns)
+        return resolve(_sums(mixture, part))
+    return _completed(mixture, resolve(_sums(mixture.marginal(columns), part)), columns)
 
 
 def _nothing_known(mixture: Mixture, weight: float) -> MixtureSums:
@@ -275,7 +275,7 @@ def known_columns(block: Block) -> Lifted[ClassColumns]:
     with np.errstate(invalid="ignore"):  # what is infinite is refused by whoever folds it
         mean = xp.sum(known * X, axis=0) / xp.where(weight > 0.0, weight, xp.ones_like(weight))
         squares = xp.sum(known * (X - mean) ** 2, axis=0)
-    return Pending.of([weight[None, :], mean[None, :], squares[None, :]], _known)
+    return Deferred.of([weight[None, :], mean[None, :], squares[None, :]], _known)
 
 
 def _known(_: tuple[None, ...], weight: Floats, mean: Floats, squares: Floats) -> ClassColumns:

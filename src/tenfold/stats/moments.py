@@ -25,7 +25,7 @@ from tenfold.arrays import (
     on_host,
     ones,
 )
-from tenfold.data import BatchRows, Block, Lifted, MemoryRows, Pending, Table, head_of, settled, weights_of
+from tenfold.data import BatchRows, Block, Deferred, Lifted, MemoryRows, Table, head_of, resolve, weights_of
 from tenfold.machine import threads
 
 SMALLEST, LARGEST = 1e-280, 1e280
@@ -250,9 +250,9 @@ class GroupedMoments:
     def merge(self, other: "GroupedMoments") -> "GroupedMoments":
         return GroupedMoments(tuple(a.merge(b) for a, b in zip(self.groups, other.groups, strict=True)))
 
-    def settle(self) -> "GroupedMoments":
+    def result(self) -> "GroupedMoments":
         """Without pending parts."""
-        return GroupedMoments(tuple(map(settled, self.groups)))
+        return GroupedMoments(tuple(map(resolve, self.groups)))
 
 
 def _plus(factor: float, product: Floats, sums: Floats) -> Floats:
@@ -350,7 +350,7 @@ def _targets(y: Any, n: int) -> Floats:
     return np.ascontiguousarray(y[:, None] if y.ndim == 1 else y)
 
 
-def moments_in_arrays(block: Block, groups: int = 1) -> list[Pending[Moments]]:
+def moments_in_arrays(block: Block, groups: int = 1) -> list[Deferred[Moments]]:
     """The lift of `Moments` in the Array API: for other namespaces, and the reference for the compiled loop."""
     return [_moments_of(block, g) for g in range(groups)]
 
@@ -364,14 +364,14 @@ def _counted(block: Block, group: int) -> Block:
     return Block(*(xp.take(part, inside, axis=0) for part in (block.X, block.y, weight)))
 
 
-def _moments_of(block: Block, group: int) -> Pending[Moments]:
+def _moments_of(block: Block, group: int) -> Deferred[Moments]:
     rows = _counted(block, group)
     m, p, t = rows.X.shape[0], rows.X.shape[1], rows.y.shape[1]
     if m == 0:
-        return Pending((), Moments.zero(p, t))
+        return Deferred((), Moments.zero(p, t))
     shift = _shift(rows)
     sums = _sums(rows, shift, np.zeros(p + t, np.int32))
-    return Pending.of(sums, partial(_from_sums, shift), key=shift.tobytes(), source=(block, group, m))
+    return Deferred.of(sums, partial(_from_sums, shift), key=shift.tobytes(), source=(block, group, m))
 
 
 def _from_sums(shift: Floats, sources: tuple[tuple[Block, int, int], ...], *sums: Floats) -> Moments:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from tenfold.arrays import Array, Floats, Integers, contiguous, is_sparse
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 CHUNK = 1 << 22
 """So many scores are in memory at a time."""
@@ -61,7 +61,7 @@ class Voters:
             product = sparse.csr_array(X, dtype=np.float64) @ self.X.T.astype(np.float64)
             return np.asarray(product.todense()) + one
         coef = contiguous(np.asarray(self.X, dtype=np.float64))
-        return times(contiguous(X), Params(coef, np.full(coef.shape[0], one)))
+        return forward(contiguous(X), Params(coef, np.full(coef.shape[0], one)))
 
 
 def balance(shares: Floats) -> Floats:

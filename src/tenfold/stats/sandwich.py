@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tenfold.arrays import Array, Floats, Integers, contiguous, is_numpy, is_sparse, like, namespace, on_host, some_rows
-from tenfold.data import Block, settled
+from tenfold.data import Block, resolve
 from tenfold.losses.regression import Square
 from tenfold.stats.derivatives import Params, away, derivatives
 
@@ -33,7 +33,7 @@ def _gram(block: Block, weight: Array, shift: Floats) -> Floats:
     """The Hessian of a square loss."""
     rows = replace(block, y=contiguous(block.y[:, :1]), weight=contiguous(weight))
     zero = Params(np.zeros((1, len(shift))), np.zeros(1))
-    return np.asarray(settled(derivatives(Square(), zero, 2, shift)(rows)).hessian)
+    return np.asarray(resolve(derivatives(Square(), zero, 2, shift)(rows)).hessian)
 
 
 def score_products(block: Block, u: Array, weight: Array, shift: Floats) -> Floats:

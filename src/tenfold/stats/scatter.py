@@ -8,21 +8,21 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, namespace
-from tenfold.data import Block, Lifted, Pending, weights_of
+from tenfold.data import Block, Deferred, Lifted, weights_of
 from tenfold.machine import spend, threads
-from tenfold.stats.derivatives import Params, away, times
+from tenfold.stats.derivatives import Params, away, forward
 
 
 @dataclass(frozen=True, slots=True)
-class Scattered:
+class ScatterAbout:
     """With d = x - centre: sums over rows of the weight, of w d (p,), and of w d (d'v) for vectors v, (q, p)."""
 
     weight: float
     sums: Floats
     products: Floats
 
-    def merge(self, other: "Scattered") -> "Scattered":
-        return Scattered(self.weight + other.weight, self.sums + other.sums, self.products + other.products)
+    def merge(self, other: "ScatterAbout") -> "ScatterAbout":
+        return ScatterAbout(self.weight + other.weight, self.sums + other.sums, self.products + other.products)
 
     def about_mean(self, vectors: Floats) -> tuple[Floats, Floats]:
         """How far the mean is from the centre, and the products about it."""
@@ -30,27 +30,27 @@ class Scattered:
         return step, self.products - np.outer(np.einsum("qp,p->q", vectors, self.sums), step)
 
 
-def scattered(centre: Floats, vectors: Floats) -> Callable[[Block], Lifted[Scattered]]:
+def scatter_about(centre: Floats, vectors: Floats) -> Callable[[Block], Lifted[ScatterAbout]]:
     """The lift of `Scattered` for vectors (q, p)."""
     return partial(_scattered, centre, np.ascontiguousarray(vectors))
 
 
-def _scattered(centre: Floats, vectors: Floats, block: Block) -> Lifted[Scattered]:
+def _scattered(centre: Floats, vectors: Floats, block: Block) -> Lifted[ScatterAbout]:
     X = block.X
     if is_numpy(X):
         weight = float(X.shape[0]) if block.weight is None else float(np.sum(block.weight))
         found = _core.scatter_products(X, vectors, centre, block.weight, threads(entries(X)))
-        return Scattered(weight, found[-1], found[:-1])
+        return ScatterAbout(weight, found[-1], found[:-1])
     if is_sparse(X):
         return _of_sparse(centre, vectors, block)
     w = weights_of(block)
     xp = namespace(w)
-    z = times(X, Params(vectors, np.zeros(len(vectors))), centre)
+    z = forward(X, Params(vectors, np.zeros(len(vectors))), centre)
     u = xp.concat([z * w[:, None], w[:, None]], axis=1)
-    return Pending.of([xp.matmul(u.T, away(X, centre)), xp.reshape(xp.sum(w), (1,))], _of_sums, key="products")
+    return Deferred.of([xp.matmul(u.T, away(X, centre)), xp.reshape(xp.sum(w), (1,))], _of_sums, key="products")
 
 
-def _of_sparse(centre: Floats, vectors: Floats, block: Block) -> Scattered:
+def _of_sparse(centre: Floats, vectors: Floats, block: Block) -> ScatterAbout:
     """Rows about the origin, from which the centre is taken; the last vector, zero about -1, adds the rows up."""
     X, (q, p) = block.X, vectors.shape
     asked = np.concatenate([vectors, np.zeros((1, p))])
@@ -61,8 +61,8 @@ def _of_sparse(centre: Floats, vectors: Floats, block: Block) -> Scattered:
     )
     totals = line[(q + 1) * p :]
     found = line[: (q + 1) * p].reshape(q + 1, p) - np.outer(totals, centre)
-    return Scattered(float(totals[-1]), found[-1], found[:-1])
+    return ScatterAbout(float(totals[-1]), found[-1], found[:-1])
 
 
-def _of_sums(_: tuple[None, ...], found: Array, weight: Array) -> Scattered:
-    return Scattered(float(weight[0]), found[-1], found[:-1])
+def _of_sums(_: tuple[None, ...], found: Array, weight: Array) -> ScatterAbout:
+    return ScatterAbout(float(weight[0]), found[-1], found[:-1])

@@ -8,11 +8,21 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace, on_host, some_rows
-from tenfold.data import Block, Lifted, NotFinite, settled, weights_of
+from tenfold.data import Block, Lifted, NotFinite, resolve, weights_of
 from tenfold.losses.classification import Softmax
 from tenfold.losses.regression import Square
 from tenfold.machine import spend, threads
-from tenfold.stats.derivatives import AtMargins, Derivatives, Level, Params, Total, along, derivatives, products, times
+from tenfold.stats.derivatives import (
+    AtMargins,
+    Derivatives,
+    Level,
+    Params,
+    Total,
+    along,
+    derivatives,
+    forward,
+    products,
+)
 from tenfold.stats.min_max import Extremes
 
 TILE_ENTRIES = 1 << 21
@@ -91,7 +101,7 @@ def _hessian(params: Params, shift: Floats | None, block: Block, least: float = 
     weight = weights_of(block)
 
     def shares(X: Array, rows: slice) -> tuple[Floats, Floats]:
-        return weight[rows], _noticed(Softmax().probabilities(times(X, params, shift)), least)
+        return weight[rows], _noticed(Softmax().probabilities(forward(X, params, shift)), least)
 
     return _joint_hessian(block.X, len(params.intercept), shift, shares)
 
@@ -149,7 +159,7 @@ def _noticed_hessian(params: Params, shift: Floats, least: float, block: Block) 
         return Total(_hessian(params, shift, block, least))
     xp = namespace(block.X)
     X = xp.astype(block.X, xp.float64, copy=False) - like(shift, block.X)
-    q = _noticed(Softmax().probabilities(times(block.X, params, shift)), least)
+    q = _noticed(Softmax().probabilities(forward(block.X, params, shift)), least)
     joint = xp.concat([X, xp.ones_like(X[:, :1])], axis=1)
     return Total(_hessian_in_arrays(joint, weights_of(block)[:, None], q))
 
@@ -175,7 +185,7 @@ def _class_curvatures(params: Params, shift: Floats, block: Block) -> Total:
     X, K = block.X, len(params.intercept)
     weight = weights_of(block)[:, None]
     if params.coef.any() or params.intercept.any():
-        q = Softmax().probabilities(times(X, params, shift))
+        q = Softmax().probabilities(forward(X, params, shift))
         return _class_grams(weight * q * (1.0 - q), shift, block)
     return _class_grams(weight * ((K - 1) / K**2), shift, block)
 
@@ -190,7 +200,7 @@ def _class_grams(shares: Floats, shift: Floats, block: Block) -> Total:
             return Total(rough)
     zero = Params(np.zeros((1, X.shape[1])), np.zeros(1))
     found = [
-        settled(derivatives(Square(), zero, 2, shift)(replace(block, weight=contiguous(shares[:, k]))))
+        resolve(derivatives(Square(), zero, 2, shift)(replace(block, weight=contiguous(shares[:, k]))))
         for k in range(shares.shape[1])
     ]
     return Total(np.array([one.hessian for one in found]))
@@ -206,7 +216,7 @@ def summed_curvatures(params: Params, share: Floats, shift: Floats) -> Callable[
 def _summed_curvatures(params: Params, share: Floats, shift: Floats, block: Block) -> Total:
     M, K, p = params.coef.shape
     spend(products(block.X, M * K, 0))
-    z = times(block.X, Params(params.coef.reshape(-1, p), params.intercept.ravel()), shift)
+    z = forward(block.X, Params(params.coef.reshape(-1, p), params.intercept.ravel()), shift)
     q = Softmax().probabilities(z.reshape(-1, K)).reshape(-1, M, K)
     assert block.group is not None
     bends = np.einsum("nm,nmk->nk", share[block.group], q * (1.0 - q))
@@ -261,7 +271,7 @@ def of_right_margins(params: Params, shift: Floats | None = None) -> Callable[[B
 
 
 def _right_margins(params: Params, shift: Floats | None, block: Block) -> Lifted[Extremes]:
-    z = times(block.X, params, shift)
+    z = forward(block.X, params, shift)
     xp = namespace(z)
     right = Softmax().right(block.y, z)
     own = xp.sum(xp.where(right, z, xp.zeros_like(z)), axis=1, keepdims=True)

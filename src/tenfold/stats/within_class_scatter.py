@@ -9,7 +9,7 @@ from scipy.linalg import blas
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, like, namespace
-from tenfold.data import Block, Lifted, Pending, weights_of
+from tenfold.data import Block, Deferred, Lifted, weights_of
 from tenfold.machine import one_blas_thread, threads
 from tenfold.stats.class_totals import groups_of, memberships
 from tenfold.stats.moments import GroupedMoments
@@ -72,7 +72,7 @@ def within_moments(classes: int) -> Callable[[Block], WithinMoments]:
 def _within_moments(classes: int, block: Block) -> WithinMoments:
     X, group = block.X, groups_of(block)
     if not is_numpy(X):
-        return WithinMoments.of(GroupedMoments.lifter(classes)(block).settle())
+        return WithinMoments.of(GroupedMoments.lifter(classes)(block).result())
     places = _core.first_means(X, block.weight, group, classes)
     count, weight, sums, scatter = _core.within_moments(X, block.weight, group, places, threads(entries(X)))
     with np.errstate(invalid="ignore", over="ignore"):  # as in merge
@@ -113,14 +113,14 @@ def _within_forms(places: Floats, vectors: Floats, block: Block) -> Lifted[Withi
     return WithinForms(*_core.within_forms(X, block.weight, groups_of(block), places, vectors, count))
 
 
-def within_forms_in_arrays(places: Floats, vectors: Floats, block: Block) -> Pending[WithinForms]:
+def within_forms_in_arrays(places: Floats, vectors: Floats, block: Block) -> Deferred[WithinForms]:
     """The lift in the Array API; the reference for the compiled loop."""
     X, xp, own = block.X, namespace(block.X), memberships(block, len(places))
     away = xp.astype(X, xp.float64, copy=False) - xp.take(like(places, X), groups_of(block), axis=0)
     z: Array = xp.matmul(away, like(vectors, X).T)
     sums = [xp.sum(own, axis=0), xp.matmul(own.T, away), xp.matmul(own.T, away * away)]
     forms = xp.matmul((z * weights_of(block)[:, None]).T, z)
-    return Pending.of([*sums, forms], _forms, key="forms")
+    return Deferred.of([*sums, forms], _forms, key="forms")
 
 
 def _forms(_: tuple[None, ...], weight: Floats, sums: Floats, squares: Floats, forms: Floats) -> WithinForms:

@@ -22,10 +22,10 @@ from tenfold.estimators import array_api
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, real
 from tenfold.estimators.predictors import Predictor, Scored
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     rowwise,
     validate,
     validate_weights,
@@ -33,7 +33,7 @@ from tenfold.estimators.validation import (
 )
 from tenfold.judge.certificate import Certificate
 from tenfold.plans.cca_pls import Fitted
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 ITERATED: Constraints = {
     "n_components": (integer(1),),
@@ -58,7 +58,7 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
     _x_std: Floats
     _y_std: Floats
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the directions.
 
@@ -90,7 +90,7 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
             raise ValueError(
                 f"`n_components` upper bound is {most}. Got {self.n_components} instead. Reduce `n_components`."
             )
-        found = refuse_not_finite(self, X, lambda: self._fit(rows, numpy_dtype(X.dtype)))
+        found = require_finite(self, X, lambda: self._fit(rows, numpy_dtype(X.dtype)))
         self._store(found, X)
         self._predict_1d, self.certificate_ = y.ndim == 1, found.certificate
         warn_unless_certified(self)
@@ -204,12 +204,12 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
 
 def along(axes: Floats, place: Floats, X: Array) -> Array:
     """Rows about a place, along axes (q, columns), in the dtype of the rows."""
-    z = times(X, Params(np.ascontiguousarray(axes), np.zeros(len(axes))), place)
+    z = forward(X, Params(np.ascontiguousarray(axes), np.zeros(len(axes))), place)
     return namespace(z).astype(z, X.dtype, copy=False)
 
 
 def _predicted(coef: Floats, intercept: Floats, place: Floats, flat: bool, X: Array) -> Array:
-    z = times(X, Params(coef, intercept), place)
+    z = forward(X, Params(coef, intercept), place)
     z = namespace(z).astype(z, X.dtype, copy=False)
     return z[:, 0] if flat else z
 
@@ -242,8 +242,8 @@ def _back(scores: Any, name: str, loadings: Floats, units: Floats, place: Floats
     """Rows from their scores."""
     if is_foreign(scores):
         xp = namespace(scores)
-        z = times(scores, Params(loadings * units[:, None], place))
+        z = forward(scores, Params(loadings * units[:, None], place))
         return xp.astype(z, scores.dtype)
     scores = check_array(scores, input_name=name, dtype=list(FLOATS))
-    z = times(contiguous(scores), Params(np.ascontiguousarray(loadings * units[:, None]), place))
+    z = forward(contiguous(scores), Params(np.ascontiguousarray(loadings * units[:, None]), place))
     return z.astype(scores.dtype, copy=False)

@@ -14,9 +14,9 @@ from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
 from tenfold.estimators.validation import (
-    all_or_nothing,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     rows_alone,
     validate_rows,
     validate_weights,
@@ -109,7 +109,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
         self.scale = scale
         self.ridge = ridge
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the directions.
 
@@ -143,7 +143,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
         rows = rows_alone(X, validate_weights(sample_weight, X))
         ridge = ridges(self.ridge, len(self.widths_))
         dtype = numpy_dtype(X.dtype)
-        found = refuse_not_finite(
+        found = require_finite(
             self, X, lambda: fit_views(rows, self.widths_, self.n_components, self.scale, ridge, dtype)
         )
         self.weights_, self.values_ = follow(found.weights, X), follow(found.values, X)

@@ -7,9 +7,9 @@ from tenfold.estimators.decomposition.principal import Principal, store_componen
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     rows_alone,
     validate_rows,
     validate_weights,
@@ -111,7 +111,7 @@ class IncrementalPCA(Principal):
         self.copy = copy
         self.batch_size = batch_size
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the components of these samples alone.
 
@@ -133,7 +133,7 @@ class IncrementalPCA(Principal):
         self.__dict__.pop("n_components_", None)
         return self._add(X, sample_weight)
 
-    @all_or_nothing
+    @restore_on_error
     def partial_fit(self, X: Any, y: Any = None, check_input: bool = True, sample_weight: Any = None) -> Self:
         """Find the components of these samples and all that came before.
 
@@ -166,7 +166,7 @@ class IncrementalPCA(Principal):
             )
         weight = validate_weights(sample_weight, X)
         rows = rows_alone(X, weight)
-        new: Moments = refuse_not_finite(self, X, lambda: fold_moments(rows))
+        new: Moments = require_finite(self, X, lambda: fold_moments(rows))
         self._number(*rows.shape)
         self.moments_ = new if first else self.moments_.merge(new)
         (found, self.certificate_), variances = fit_parts(

@@ -25,16 +25,16 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     rows_alone,
     validate_rows,
     validate_weights,
     warn_unless_certified,
 )
 from tenfold.plans.components import Components, fit_principal
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
 
@@ -229,7 +229,7 @@ class PCA(Principal):
         self.random_state = random_state
         self.keep = keep
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the components.
 
@@ -252,7 +252,7 @@ class PCA(Principal):
         weight = validate_weights(sample_weight, X)
         rows = rows_alone(X, weight)
         count = self._count(*rows.shape)
-        found, self.certificate_ = refuse_not_finite(
+        found, self.certificate_ = require_finite(
             self,
             X,
             lambda: fit_principal(
@@ -320,7 +320,7 @@ class PCA(Principal):
 def _log_density(V: Floats, mean: Floats, variances: Floats, noise: float, X: Array) -> Array:
     """``-1/2 (p log 2 pi + log|C| + (x - m)'C^-1 (x - m))``: along the axes, and what is left of the length."""
     p, k = V.shape[1], len(V)
-    z = times(X, Params(V, np.zeros(k)), mean)
+    z = forward(X, Params(V, np.zeros(k)), mean)
     xp = namespace(z)
     quadratic = xp.sum(z**2 * like(1.0 / variances, z), axis=1)
     logs = float(np.sum(np.log(variances)))

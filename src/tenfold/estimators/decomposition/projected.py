@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import FLOATS, Array, Floats, is_foreign, like, namespace, on_host
 from tenfold.estimators.predictors import Predictor
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 
 class Projected(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, BaseEstimator):
@@ -40,7 +40,7 @@ class Projected(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
             found = xp.matmul(xp.astype(X, xp.float64, copy=False), like(axes, X)) + like(place, X)
             return xp.astype(found, X.dtype)
         X = check_array(X, input_name="X", dtype=list(FLOATS))
-        found = times(np.ascontiguousarray(X), Params(np.ascontiguousarray(axes.T), place))
+        found = forward(np.ascontiguousarray(X), Params(np.ascontiguousarray(axes.T), place))
         return found.astype(np.result_type(X.dtype, on_host(self.components_).dtype), copy=False)
 
     @property
@@ -55,5 +55,5 @@ class Projected(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
 
 
 def _along(axes: Floats, place: Floats, X: Array) -> Array:
-    z = times(X, Params(axes, np.zeros(len(axes))), place)
+    z = forward(X, Params(axes, np.zeros(len(axes))), place)
     return namespace(z).astype(z, X.dtype, copy=False)

@@ -12,8 +12,8 @@ from tenfold.estimators.decomposition.projected import Projected
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, random_state, real
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     rows_alone,
     validate_rows,
     validate_weights,
@@ -117,7 +117,7 @@ class TruncatedSVD(Projected):
         self.random_state = random_state
         self.tol = tol
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the components.
 
@@ -143,7 +143,7 @@ class TruncatedSVD(Projected):
         if self.n_components > p:
             raise ValueError(f"n_components({self.n_components}) must be <= n_features({p}).")
         random, dtype = check_random_state(self.random_state), numpy_dtype(X.dtype)
-        found, self.certificate_ = refuse_not_finite(
+        found, self.certificate_ = require_finite(
             self,
             X,
             lambda: fit_truncated(rows, self.n_components, tol=float(self.tol), random=random, dtype=dtype),

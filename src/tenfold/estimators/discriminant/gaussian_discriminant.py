@@ -72,7 +72,7 @@ def priors_in_float64(priors: Any) -> Floats | None:
 
 def estimated_covariances(estimator: Any, rows: Rows | None, classes: int) -> Floats:
     """Covariances (k, p, p) of the classes that the user's estimator finds."""
-    if not isinstance(rows, MemoryRows) or rows.foreign or rows.weight is not None:
+    if not isinstance(rows, MemoryRows) or rows.on_device or rows.weight is not None:
         raise ValueError(
             "covariance_estimator needs the rows of a class in memory, without weights: give shrinkage instead."
         )

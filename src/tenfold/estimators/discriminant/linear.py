@@ -23,7 +23,7 @@ from tenfold.estimators.validation import follow
 from tenfold.plans import discriminant as plan
 from tenfold.plans.by_class import TooFewRows
 from tenfold.plans.gaussian_classes import LinearSettings, fit_linear
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.moments import GroupedMoments
 from tenfold.stats.within_class_scatter import WithinMoments
 
@@ -221,7 +221,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 
 def _along(V: Floats, shift: Floats, X: Array) -> Array:
-    return times(X, Params(V, np.zeros(len(V))), shift)
+    return forward(X, Params(V, np.zeros(len(V))), shift)
 
 
 def count_components(given: int | None, classes: int, features: int) -> int:

@@ -15,7 +15,7 @@ from tenfold.estimators.labels import numbered_classes, weighted
 from tenfold.estimators.parameters import array_like, check_parameters, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import all_or_nothing, kept_rows, rowwise, validate, validate_weights
+from tenfold.estimators.validation import kept_rows, restore_on_error, rowwise, validate, validate_weights
 from tenfold.losses.likelihoods import likelihood_of
 from tenfold.plans.loss_penalty_table import of_two_classes
 
@@ -149,7 +149,7 @@ class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin
         self.random_state = random_state
         self.time_limit = time_limit
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GeneralizedLinearClassifier":
         """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""

@@ -23,12 +23,12 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
     follow,
     kept_rows,
     own_target,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     rowwise,
     store,
     total_weight,
@@ -88,7 +88,7 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
         """The least target, and whether it is allowed itself."""
         raise NotImplementedError
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Any:
         """Fit to X (n, p), targets y (n,), optional `sample_weight`, a number or (n,), and an optional offset (n,): the
@@ -102,7 +102,7 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
         target, weight = without_offset(loss, given, counts, offset)
         factor = total_weight(target, weight) / total_weight(y, counts)
         rows = kept_rows(X, target, weight)
-        fitted = refuse_not_finite(
+        fitted = require_finite(
             self,
             X,
             lambda: fit_glm(
@@ -115,7 +115,7 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
                 max_iter=int(self.max_iter),
                 start=earlier(self, X.shape[1]),
                 time_limit=self.time_limit,
-                watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                callback=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
                 dtype=rows.dtype,
             ),
         )

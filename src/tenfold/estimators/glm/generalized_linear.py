@@ -29,10 +29,10 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     follow,
     kept_rows,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     rowwise,
     store,
     total_weight,
@@ -112,7 +112,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
 
     def _fitted(self, X: Array, y: Any, rows: Rows, factor: float, flat: bool, classes: int = 2) -> Fitted:
         loss, penalty = self._problem(X.shape[1])
-        fitted = refuse_not_finite(
+        fitted = require_finite(
             self,
             X,
             lambda: fit(
@@ -124,7 +124,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
                 time_limit=self.time_limit,
-                watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X, flat)),
+                callback=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X, flat)),
                 seed=self._seed(),
                 dtype=rows.dtype,
             ),
@@ -270,7 +270,7 @@ class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, Bas
         self.random_state = random_state
         self.time_limit = time_limit
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> "GeneralizedLinear":
         """Fit to X (n, p), targets y (n,), optional `sample_weight`, a number or (n,), and an optional offset (n,)."""

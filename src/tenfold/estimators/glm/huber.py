@@ -17,11 +17,11 @@ from tenfold.estimators.parameters import Constraints, boolean, check_parameters
 from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
     follow,
     kept_rows,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     store,
     total_weight,
     validate,
@@ -32,7 +32,7 @@ from tenfold.losses.regression import Huber
 from tenfold.plans.huber import HuberFit
 from tenfold.plans.huber import fit as fit_huber
 from tenfold.plans.offsets import without_offset
-from tenfold.stats.derivatives import Params, times
+from tenfold.stats.derivatives import Params, forward
 
 
 class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
@@ -153,7 +153,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
         self.tol = tol
         self.time_limit = time_limit
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> "HuberRegressor":
         """Fit to X (n, p), targets y (n,), optional `sample_weight`, a number or (n,), and an optional offset (n,)."""
@@ -162,7 +162,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
         offset, weight = validate_offset(offset, X), validate_weights(sample_weight, X)
         target, weight = without_offset(Huber(1.0), as_float(y), weight, offset)
         rows = kept_rows(X, target, weight)
-        fitted = refuse_not_finite(
+        fitted = require_finite(
             self,
             X,
             lambda: fit_huber(
@@ -173,7 +173,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
                 max_iter=int(self.max_iter),
                 start=self._start(X.shape[1]),
                 time_limit=self.time_limit,
-                watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                callback=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
                 dtype=rows.dtype,
             ),
         )
@@ -216,7 +216,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
 
 def errors_of(params: Params) -> Callable[[Block], Array]:
     """The map from a block to the errors y - x.w - b of its rows."""
-    return lambda block: block.y - times(block.X, params)
+    return lambda block: block.y - forward(block.X, params)
 
 
 def strength(alpha: float, weight: float) -> float:

@@ -23,10 +23,10 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     follow,
     kept_rows,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     store,
     validate,
     validate_weights,
@@ -159,7 +159,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
         self.max_iter = max_iter
         self.time_limit = time_limit
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> "QuantileRegressor":
         """Fit to X (n, p), targets y (n,), optional `sample_weight`, a number or (n,), and an optional offset (n,)."""
@@ -169,7 +169,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
         loss = Quantile(float(self.quantile))
         target, weight = without_offset(loss, as_float(y), weight, offset)
         rows = kept_rows(X, target, weight)
-        fitted = refuse_not_finite(
+        fitted = require_finite(
             self,
             X,
             lambda: fit_piecewise(
@@ -180,7 +180,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
                 bool(self.fit_intercept),
                 max_iter=int(self.max_iter),
                 time_limit=self.time_limit,
-                watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                callback=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
                 dtype=rows.dtype,
             ),
         )

@@ -11,9 +11,9 @@ from tenfold.estimators.parameters import Constraints, boolean, check_parameters
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     store,
     validate,
     validate_weights,
@@ -132,7 +132,7 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
         self.fit_intercept = fit_intercept
         self.time_limit = time_limit
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)
@@ -149,7 +149,7 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
         rows = as_rows(X, y, validate_weights(sample_weight, X))
         size = Size(count, None if self.alpha is None else float(self.alpha), self.criterion)
         seconds = np.inf if self.time_limit is None else float(self.time_limit)
-        chosen = refuse_not_finite(self, X, lambda: fit(rows, size, self.fit_intercept, seconds, dtype=rows.dtype))
+        chosen = require_finite(self, X, lambda: fit(rows, size, self.fit_intercept, seconds, dtype=rows.dtype))
         self._store(chosen, X, flat=y.ndim == 1)
         return self
 

@@ -42,4 +42,4 @@ class ByFolds:
 
 def _as_given(rows: Rows) -> Array:
     """X for a splitter: splitters count its rows, and few look at more."""
-    return rows.whole().X if isinstance(rows, MemoryRows) and not rows.foreign else np.zeros((rows.shape[0], 1))
+    return rows.whole().X if isinstance(rows, MemoryRows) and not rows.on_device else np.zeros((rows.shape[0], 1))

@@ -22,10 +22,10 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     store,
     validate,
     validate_weights,
@@ -121,7 +121,7 @@ class Ends(MultiOutputMixin, LeastAngles):
         if self.jitter is not None:
             y = _jittered(y, float(self.jitter), check_random_state(self.random_state))
         rows = as_rows(X, y, weight)
-        walked = refuse_not_finite(
+        walked = require_finite(
             self,
             X,
             lambda: fit(
@@ -253,7 +253,7 @@ class Lars(Ends):
         self.jitter = jitter
         self.random_state = random_state
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, Xy: Any = None, *, sample_weight: Any = None) -> Self:
         """Fit to X (n, p), y (n,) or (n, t), optional products `Xy`, X'y of shape (p,) or (p, t), and `sample_weight`
         (n,).

@@ -14,10 +14,10 @@ from tenfold.estimators.greedy.lars import EPS, PATH, LeastAngles
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     validate,
     validate_weights,
     warn_unless_certified,
@@ -51,7 +51,7 @@ class _AnglesCV(ByFolds, LeastAngles):
     max_iter: int
     max_n_alphas: int
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **params: Any) -> Self:
         """Choose alpha and fit to X (n, p), y (n,) and optional `sample_weight` (n,); further `params` go to the
         splitter.
@@ -67,7 +67,7 @@ class _AnglesCV(ByFolds, LeastAngles):
         X, y = validate(self, X, y, multi_output=False)
         rows = as_rows(X, y, validate_weights(sample_weight, X))
         splits = self._splits(rows, y, params)
-        self._keep_chosen(*refuse_not_finite(self, X, lambda: self._choose(rows, splits)), X)
+        self._keep_chosen(*require_finite(self, X, lambda: self._choose(rows, splits)), X)
         return self
 
     def _choose(self, rows: Rows, splits: list[Split]) -> tuple[Errors, Walked]:

@@ -20,10 +20,10 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     store,
     validate,
     validate_weights,
@@ -156,7 +156,7 @@ class LassoLars(Ends):
         self.jitter = jitter
         self.random_state = random_state
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, Xy: Any = None, *, sample_weight: Any = None) -> Self:
         """Fit to X (n, p), y (n,) or (n, t), optional products `Xy`, X'y of shape (p,) or (p, t), and `sample_weight`
         (n,).
@@ -288,13 +288,13 @@ class LassoLarsIC(LeastAngles):
         self.positive = positive
         self.noise_variance = noise_variance
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, copy_X: bool | None = None, *, sample_weight: Any = None) -> Self:
         """Fit to X (n, p), y (n,) and optional `sample_weight` (n,); `copy_X` is accepted for compatibility."""
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, multi_output=False)
         rows = as_rows(X, y, validate_weights(sample_weight, X))
-        chosen = refuse_not_finite(self, X, lambda: self._choose(rows))
+        chosen = require_finite(self, X, lambda: self._choose(rows))
         self._remember(chosen, X)
         return self
 

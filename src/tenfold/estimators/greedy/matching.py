@@ -9,9 +9,9 @@ from tenfold.estimators.parameters import Constraints, boolean, check_parameters
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     store,
     validate,
     validate_weights,
@@ -110,7 +110,7 @@ class MatchingPursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor,
         self.fit_intercept = fit_intercept
         self.precompute = precompute
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MatchingPursuit":
         """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)
@@ -118,9 +118,7 @@ class MatchingPursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor,
         rows = as_rows(X, y, validate_weights(sample_weight, X))
         whole = None if isinstance(self.precompute, str) else bool(self.precompute)
         most, intercept = int(self.max_iter), bool(self.fit_intercept)
-        stepped = refuse_not_finite(
-            self, X, lambda: fit(rows, most, self.tol, intercept, dtype=rows.dtype, whole=whole)
-        )
+        stepped = require_finite(self, X, lambda: fit(rows, most, self.tol, intercept, dtype=rows.dtype, whole=whole))
         one = len(stepped.found) == 1
         store(self, stepped.fitted, X, coef_flat=one, intercept_flat=y.ndim == 1, intercept=intercept)
         warn_unless_certified(self)

@@ -10,9 +10,9 @@ from tenfold.estimators.parameters import Constraints, boolean, check_parameters
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     store,
     validate,
     validate_weights,
@@ -46,7 +46,7 @@ class _Pursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEs
         self.n_nonzero_coefs_ = asked_for(self.n_nonzero_coefs, self.tol, rows.shape[1])
         rule = GreedyRule(self._promise, self.n_nonzero_coefs_, self.tol)
         whole = None if isinstance(precompute, str) else bool(precompute)
-        pursued = refuse_not_finite(
+        pursued = require_finite(
             self, X, lambda: fit_greedily(rows, rule, self.fit_intercept, dtype=rows.dtype, whole=whole)
         )
         self._store(pursued, X, flat=y.ndim == 1)
@@ -175,7 +175,7 @@ class OrthogonalMatchingPursuit(_Pursuit):
         self.fit_intercept = fit_intercept
         self.precompute = precompute
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)
@@ -259,7 +259,7 @@ class ForwardSelection(_Pursuit):
         self.tol = tol
         self.fit_intercept = fit_intercept
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)

@@ -17,9 +17,9 @@ from tenfold.estimators.parameters import Constraints, boolean, check_parameters
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     store,
     validate,
     validate_weights,
@@ -147,7 +147,7 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Choose the number of features and fit to X (n, p), y (n,) and optional `sample_weight` (n,); further
         `fit_params` go to the splitter.
@@ -160,7 +160,7 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
             raise ValueError(TOO_MANY)
         rows = as_rows(X, y, validate_weights(sample_weight, X))
         splits = self._splits(rows, y, fit_params)
-        pursued, premature = refuse_not_finite(self, X, lambda: self._choose(rows, splits, most))
+        pursued, premature = require_finite(self, X, lambda: self._choose(rows, splits, most))
         store(self, pursued.fitted, X, coef_flat=True, intercept_flat=True, intercept=self.fit_intercept)
         warn_unless_certified(self)
         self.path_ = pursued.paths[0].order

@@ -20,9 +20,9 @@ from tenfold.estimators.kmeans.centroid_model import (
 from tenfold.estimators.parameters import Constraints, boolean, choice, function, integer
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
 )
 from tenfold.plans import bisecting_kmeans as plan
 
@@ -147,13 +147,13 @@ class BisectingKMeans(Centred):
         self.algorithm = algorithm
         self.bisecting_strategy = bisecting_strategy
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters of X (n, p) with optional `sample_weight`, a number or (n,); `y` is not used."""
         X, weight = rows_of_fit(self, X, sample_weight)
         rows = MemoryRows(contiguous(X), np.zeros((X.shape[0], 0)), weight)
         seeds = seeds_of(self, X, 2)
-        found = refuse_not_finite(
+        found = require_finite(
             self,
             X,
             lambda: plan.fit(
@@ -179,7 +179,7 @@ class BisectingKMeans(Centred):
         if not self.verbose:
             return {}
         return {
-            "watch": partial(printed_steps, self.max_iter),
+            "callback": partial(printed_steps, self.max_iter),
             "say": lambda centres: print(f"New centroids from bisection: {centres}"),
         }
 

@@ -207,7 +207,7 @@ def printed_steps(most: int, start: Floats, tolerance: float) -> Watch:
     """What prints the energy of each of up to `most` steps, and why a run ended."""
     steps, before = iter(range(most)), [start]
 
-    def watch(record: Record, centres: Centres) -> bool:
+    def callback(record: Record, centres: Centres) -> bool:
         step, shift = next(steps), float(np.sum((centres.places - before[0]) ** 2))
         print(f"Iteration {step}, inertia {record.objective}.")
         if record.measure == 0.0:
@@ -217,4 +217,4 @@ def printed_steps(most: int, start: Floats, tolerance: float) -> Watch:
         before[0] = centres.places
         return False
 
-    return watch
+    return callback

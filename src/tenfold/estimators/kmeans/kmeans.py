@@ -21,9 +21,9 @@ from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, boolean, choice
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     warn_unless_certified,
 )
 from tenfold.plans import kmeans as plan
@@ -147,7 +147,7 @@ class KMeans(Centred):
         self.copy_x = copy_x
         self.algorithm = algorithm
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres.
 
@@ -174,7 +174,7 @@ class KMeans(Centred):
             )
         rows = kept_rows(X, weight)
         seeds, starts = seeds_of(self, X, self.n_clusters), starts_of(self)
-        found = refuse_not_finite(
+        found = require_finite(
             self,
             X,
             lambda: plan.fit(
@@ -186,7 +186,7 @@ class KMeans(Centred):
                 max_iter=self.max_iter,
                 tol=self.tol,
                 random=check_random_state(self.random_state),
-                watch=self._watch,
+                callback=self._watch,
                 dtype=numpy_dtype(X.dtype),
             ),
         )
@@ -196,7 +196,7 @@ class KMeans(Centred):
         self.certificate_ = found.certificate
         # those of rows on several machines stay there, and are computed when they are asked for
         self.labels_ = self.predict(X) if found.labels is None else found.labels
-        warn_of_fewer(self, None if rows.scattered else self.labels_)
+        warn_of_fewer(self, None if rows.distributed else self.labels_)
         warn_unless_certified(self)
         return self
 

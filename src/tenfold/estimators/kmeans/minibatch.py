@@ -8,16 +8,16 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import contiguous
 from tenfold.estimators.kmeans.centroid_model import BASIC, PEER_REPORT_ONLY, rows_of_fit, seeds_of, starts_of
-from tenfold.estimators.kmeans.online_update import REPORT_ONLY, Following
+from tenfold.estimators.kmeans.online_update import REPORT_ONLY, OnlineKMeansBase
 from tenfold.estimators.parameters import Constraints, boolean, integer, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import all_or_nothing, refuse_not_finite, rows_alone
+from tenfold.estimators.validation import require_finite, restore_on_error, rows_alone
 from tenfold.plans import kmeans
 from tenfold.plans import minibatch_kmeans as plan
 from tenfold.plans.kmeans import scale_of
 
 
-class MiniBatchKMeans(Following):
+class MiniBatchKMeans(OnlineKMeansBase):
     """k-means by batches: every batch of rows moves its nearest centres (Sculley 2010).
 
     A centre with n rows so far that gets the rows of a batch moves to the mean of all: steps become shorter, and the
@@ -141,7 +141,7 @@ class MiniBatchKMeans(Following):
         self.n_init = n_init
         self.reassignment_ratio = reassignment_ratio
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres of X (n, p) with optional `sample_weight`, a number or (n,); `y` is not used."""
         X, weight = rows_of_fit(self, X, sample_weight)
@@ -164,7 +164,7 @@ class MiniBatchKMeans(Following):
                 say=say,
             )
 
-        found = refuse_not_finite(self, X, work)
+        found = require_finite(self, X, work)
         self.n_steps_ = found.steps
         self.n_iter_ = int(np.ceil(found.steps * batch / n))
         total = float(n if weight is None else np.sum(weight))
@@ -173,7 +173,7 @@ class MiniBatchKMeans(Following):
         self._random, self._since = random, 0
         return self
 
-    @all_or_nothing
+    @restore_on_error
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go on with one more batch; the first one sets the start.
 
@@ -212,7 +212,7 @@ class MiniBatchKMeans(Following):
                 now = plan.replaced(now, batch, self.reassignment_ratio, random, say)
             return now
 
-        found = refuse_not_finite(self, X, work)
+        found = require_finite(self, X, work)
         self._random = random
         self.n_steps_ = (0 if first else self.n_steps_) + 1
         self._store(found, rows, X, weight, "batches", self.compute_labels)

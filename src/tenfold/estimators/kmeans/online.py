@@ -7,15 +7,15 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array
 from tenfold.data import Rows
 from tenfold.estimators.kmeans.centroid_model import BASIC, rows_of_fit, seeds_of
-from tenfold.estimators.kmeans.online_update import REPORT_ONLY, Following
+from tenfold.estimators.kmeans.online_update import REPORT_ONLY, OnlineKMeansBase
 from tenfold.estimators.parameters import Constraints
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import all_or_nothing, refuse_not_finite
+from tenfold.estimators.validation import require_finite, restore_on_error
 from tenfold.plans import kmeans
 from tenfold.plans import minibatch_kmeans as plan
 
 
-class OnlineKMeans(Following):
+class OnlineKMeans(OnlineKMeansBase):
     """Online k-means: each row in turn moves its nearest centre towards itself (MacQueen 1967).
 
     For a row x of weight w with the nearest centre k, ``n_k += w`` and ``c_k += (w / n_k) (x - c_k)``: a centre is the
@@ -90,7 +90,7 @@ class OnlineKMeans(Following):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres of X (n, p) with optional `sample_weight`, a number or (n,); `y` is not used."""
         X, weight = rows_of_fit(self, X, sample_weight)
@@ -102,11 +102,11 @@ class OnlineKMeans(Following):
                 found = plan.one_by_one(rows, found)
             return found
 
-        self._store(refuse_not_finite(self, X, work), rows, X, weight, "single rows")
+        self._store(require_finite(self, X, work), rows, X, weight, "single rows")
         self.n_iter_ = self.max_iter
         return self
 
-    @all_or_nothing
+    @restore_on_error
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go on with more samples, in their order.
 
@@ -130,7 +130,7 @@ class OnlineKMeans(Following):
         def work() -> plan.Centres:
             return plan.one_by_one(rows, self._begin(rows, X) if first else self._so_far())
 
-        self._store(refuse_not_finite(self, X, work), rows, X, weight, "single rows")
+        self._store(require_finite(self, X, work), rows, X, weight, "single rows")
         self.n_iter_ = 1
         return self
 

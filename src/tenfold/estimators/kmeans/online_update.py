@@ -19,7 +19,7 @@ REPORT_ONLY = {
 }
 
 
-class Following(Centred):
+class OnlineKMeansBase(Centred):
     """A model with centres and the weight of the rows that each has had, `counts_` (k,)."""
 
     counts_: Any

@@ -33,10 +33,10 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
     refuse_extra,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     validate,
     validate_weights,
 )
@@ -83,7 +83,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
     cv: Any
     l1_ratio_: Any
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
         """Choose the penalty and fit to X (n, p), y and optional `sample_weight`, a number or (n,); further `params` go
         to the splitter.
@@ -93,7 +93,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
         X, y = validate(self, X, y)
         y = self._targets(y)
         rows = as_rows(X, y, validate_weights(sample_weight, X))
-        fitted = refuse_not_finite(self, X, lambda: self._choose(rows, y, split))
+        fitted = require_finite(self, X, lambda: self._choose(rows, y, split))
         self._store(fitted, X, flat=not self._joint, joint=self._joint)
         return self
 
@@ -147,7 +147,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
             # folds of consecutive or shuffled rows need no more than their number
             blind = self.cv is None or isinstance(self.cv, (Integral, KFold))
             y = None if blind else on_host(y)
-        X = rows.whole().X if isinstance(rows, MemoryRows) and not rows.foreign else np.zeros((rows.shape[0], 1))
+        X = rows.whole().X if isinstance(rows, MemoryRows) and not rows.on_device else np.zeros((rows.shape[0], 1))
         return [Split.of(train, test, rows.shape[0]) for train, test in check_cv(self.cv).split(X, y, **split)]
 
     def _routed(self, weight: Any, params: dict[str, Any]) -> dict[str, Any]:

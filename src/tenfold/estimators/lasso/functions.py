@@ -14,7 +14,7 @@ from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
 from tenfold.estimators.lasso.alpha_grid import alphas_from, given, largest
 from tenfold.estimators.parameters import InvalidParameterError
-from tenfold.estimators.validation import as_rows, follow, refuse_not_finite, validate, validate_weights
+from tenfold.estimators.validation import as_rows, follow, require_finite, validate, validate_weights
 from tenfold.plans.centred_design import Centred, Settings, aligned_statistics
 from tenfold.plans.lasso import judged_path_from_moments, pulls_of_moments, way
 from tenfold.plans.least_squares import fold_moments
@@ -223,9 +223,7 @@ def enet_path(
     rows = as_rows(X, y, validate_weights(weight, X))
     problem = SparseLeastSquares(0.0, 0.0, False, positive, joint)
     start = None if coef_init is None else np.atleast_2d(np.asarray(coef_init, dtype=np.float64))
-    found = refuse_not_finite(
-        owner, X, lambda: _path(rows, problem, float(l1_ratio), wanted, float(eps), settings, start)
-    )
+    found = require_finite(owner, X, lambda: _path(rows, problem, float(l1_ratio), wanted, float(eps), settings, start))
     grid, coefs, gaps, sweeps = found
     _warn(gaps, sweeps, settings)
     coefs = np.moveaxis(coefs, 0, -1)

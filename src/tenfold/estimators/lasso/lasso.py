@@ -25,7 +25,7 @@ from tenfold.estimators.lasso.lasso_fit import (
 from tenfold.estimators.parameters import Constraints, check_parameters, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import all_or_nothing, as_rows, refuse_not_finite, validate, validate_weights
+from tenfold.estimators.validation import as_rows, require_finite, restore_on_error, validate, validate_weights
 from tenfold.plans.lasso import SparseFit, from_gram
 from tenfold.problems import SparseLeastSquares
 
@@ -155,7 +155,7 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
         self.selection = selection
         self.solver = solver
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> "ElasticNet":
         """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight`, a number or (n,); `check_input` has no
@@ -178,14 +178,14 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
         """The fit from products of the columns that were given, where they were, and can be used."""
         if isinstance(self.precompute, (bool, np.bool_)) or not isinstance(rows, MemoryRows):
             return None
-        if rows.sparse or rows.foreign:
+        if rows.sparse or rows.on_device:
             return None
         given = check_array(self.precompute, dtype=np.float64, order="C", input_name="precompute")
         p = rows.shape[1]
         if given.shape != (p, p):
             raise ValueError(f"precompute must have shape {(p, p)}, the products of all columns; got {given.shape}.")
         settings = settings_of(self)
-        fitted = refuse_not_finite(self, X, lambda: from_gram(rows, given, problem, settings, start, rows.dtype))
+        fitted = require_finite(self, X, lambda: from_gram(rows, given, problem, settings, start, rows.dtype))
         if fitted is None:
             warnings.warn(
                 "Gram matrix was provided but X was centered to fit intercept: recomputing Gram matrix.",

@@ -14,7 +14,7 @@ from tenfold.data import Rows
 from tenfold.estimators.callbacks import watcher
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, integer, nothing, random_state, real
 from tenfold.estimators.predictors import LinearPredictor
-from tenfold.estimators.validation import follow, refuse_not_finite, store, warn_unless_certified
+from tenfold.estimators.validation import follow, require_finite, store, warn_unless_certified
 from tenfold.plans.centred_design import Settings
 from tenfold.plans.lasso import SparseFit
 from tenfold.plans.lasso import fit as fit_sparse
@@ -100,8 +100,8 @@ class SparseModel(LinearPredictor, BaseEstimator):
                 "intercept_": follow(params.intercept[0] if flat else params.intercept, X),
             }
 
-        settings = replace(settings, watch=watcher(self, X, y, settings.max_iter, attributes))
-        return refuse_not_finite(self, X, lambda: fit_sparse(rows, problem, settings, dtype=rows.dtype, **known))
+        settings = replace(settings, callback=watcher(self, X, y, settings.max_iter, attributes))
+        return require_finite(self, X, lambda: fit_sparse(rows, problem, settings, dtype=rows.dtype, **known))
 
     def _start(self, warm: bool, targets: int, p: int) -> Floats | None:
         """The previous weights (t, p), where they are to be continued."""

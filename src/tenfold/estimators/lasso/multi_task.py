@@ -12,7 +12,7 @@ from tenfold.estimators.lasso.lasso_fit import REPORT_ONLY, SETTINGS, SOLVER, Sp
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import all_or_nothing, as_rows, validate, validate_weights
+from tenfold.estimators.validation import as_rows, restore_on_error, validate, validate_weights
 
 
 def matrix_of(y: Array, instead: str) -> Array:
@@ -150,7 +150,7 @@ class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, Regres
         self.selection = selection
         self.solver = solver
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskElasticNet":
         """Fit to X (n, p), y (n, t) and optional `sample_weight`, a number or (n,)."""

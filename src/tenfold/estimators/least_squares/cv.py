@@ -16,7 +16,7 @@ from tenfold.estimators.least_squares.ridge_selection import REPORT_ONLY, Choosi
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, instance, nothing
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import all_or_nothing, validate, validate_weights
+from tenfold.estimators.validation import restore_on_error, validate, validate_weights
 
 
 class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
@@ -130,7 +130,7 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
         self.store_cv_results = store_cv_results
         self.alpha_per_target = alpha_per_target
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeCV":
         """Choose alpha and fit to X (n, p), y (n,) or (n, t) and optional `sample_weight`, a number or (n,); further
         `params`, such as `groups`, go to the splitter and the scorer.
@@ -294,7 +294,7 @@ class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
         self.class_weight = class_weight
         self.store_cv_results = store_cv_results
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeClassifierCV":
         """Choose alpha and fit to X (n, p), classes y (n,) or an indicator matrix of labels, and optional
         `sample_weight`, a number or (n,); further `params` go to the splitter and the scorer.

@@ -7,7 +7,7 @@ from sklearn.utils import check_array
 
 from tenfold.cross_validation.ridge_path import RidgePath, norm_bounded, path
 from tenfold.estimators.least_squares.ridge import Ridge
-from tenfold.estimators.validation import as_rows, refuse_not_finite, validate, validate_weights
+from tenfold.estimators.validation import as_rows, require_finite, validate, validate_weights
 
 
 def ridge_regression(
@@ -157,8 +157,8 @@ def ridge_path(
         if alphas is not None:
             raise ValueError("Give either alphas or norm: the norm-bounded form finds its own alpha.")
         bound = float(norm)
-        return refuse_not_finite(owner, X, lambda: norm_bounded(rows, bound, fit_intercept, flat=y.ndim == 1))
+        return require_finite(owner, X, lambda: norm_bounded(rows, bound, fit_intercept, flat=y.ndim == 1))
     if alphas is None:
         raise ValueError("ridge_path needs alphas, or the bound norm.")
     grid = np.ravel(check_array(alphas, ensure_2d=False, dtype=np.float64))
-    return refuse_not_finite(owner, X, lambda: path(rows, grid, fit_intercept, flat=y.ndim == 1))
+    return require_finite(owner, X, lambda: path(rows, grid, fit_intercept, flat=y.ndim == 1))

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 from tenfold.arrays import Array
 from tenfold.estimators.parameters import check_parameters
-from tenfold.estimators.validation import as_rows, refuse_not_finite, validate_more, validate_weights
+from tenfold.estimators.validation import as_rows, require_finite, validate_more, validate_weights
 from tenfold.plans.least_squares import KEPT_COLUMNS, fold_moments
 from tenfold.stats.moments import Moments
 
@@ -19,7 +19,7 @@ class FromMoments:
 
     def _merge(self, X: Array, y: Array, weight: Array | None) -> None:
         rows = as_rows(X, y, weight)
-        new: Moments = refuse_not_finite(self, X, lambda: fold_moments(rows))
+        new: Moments = require_finite(self, X, lambda: fold_moments(rows))
         self._fit_moments(self.moments_.merge(new) if hasattr(self, "moments_") else new)
 
     def _fit_moments(self, moments: Moments) -> None:

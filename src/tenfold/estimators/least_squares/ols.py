@@ -13,11 +13,11 @@ from tenfold.estimators.parameters import Constraints, boolean, check_parameters
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
     follow,
     names_of,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     store,
     validate,
     validate_weights,
@@ -132,7 +132,7 @@ class LinearRegression(
         self.n_jobs = n_jobs
         self.positive = positive
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
         """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)
@@ -141,7 +141,7 @@ class LinearRegression(
         X, y = validate(self, X, y)
         weight = validate_weights(sample_weight, X)
         rows = as_rows(X, y, weight)
-        fitted = refuse_not_finite(
+        fitted = require_finite(
             self,
             X,
             lambda: fit_least_squares(

@@ -33,10 +33,10 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     store,
     validate,
     validate_more,
@@ -94,7 +94,7 @@ class _Ridge(CallbackSupportMixin, FromMoments, LinearPredictor, BaseEstimator):
             coef = params.coef[0] if rows.targets == 1 else params.coef
             return {"coef_": follow(coef, X), "intercept_": follow(params.intercept, X)}
 
-        fitted = refuse_not_finite(
+        fitted = require_finite(
             self,
             X,
             lambda: fit_least_squares(
@@ -104,7 +104,7 @@ class _Ridge(CallbackSupportMixin, FromMoments, LinearPredictor, BaseEstimator):
                 positive=self.positive,
                 tol=self.tol,
                 max_iter=self.max_iter,
-                watch=watcher(self, X, Y, 10 * min(X.shape) if self.max_iter is None else self.max_iter, attributes),
+                callback=watcher(self, X, Y, 10 * min(X.shape) if self.max_iter is None else self.max_iter, attributes),
                 dtype=rows.dtype,
             ),
         )
@@ -256,7 +256,7 @@ class Ridge(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, _Ridge)
         self.positive = positive
         self.random_state = random_state
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
         """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight`, a number or (n,)."""
@@ -454,7 +454,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
         self.positive = positive
         self.random_state = random_state
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
         """Fit to X (n, p), classes y (n,), or an indicator matrix of labels (n, k), and optional `sample_weight`, a

@@ -20,7 +20,7 @@ from tenfold.data import MemoryRows, Rows, targets_of, weights_of
 from tenfold.estimators.least_squares.ridge import Ridge
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, function, nothing, real, splitter
 from tenfold.estimators.predictors import LinearPredictor
-from tenfold.estimators.validation import as_rows, refuse_extra, refuse_not_finite, store, warn_unless_certified
+from tenfold.estimators.validation import as_rows, refuse_extra, require_finite, store, warn_unless_certified
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import fold_moments, from_moments
@@ -92,7 +92,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
             name = "store_cv_results" if self.store_cv_results else "alpha_per_target"
             raise ValueError(f"cv!=None and {name}=True are incompatible")
         rows = as_rows(X, Y, weight)
-        fitted = refuse_not_finite(self, X, lambda: self._choose_on(rows, y, alphas, routed))
+        fitted = require_finite(self, X, lambda: self._choose_on(rows, y, alphas, routed))
         flat = rows.targets == 1
         store(self, fitted, X, coef_flat=flat, intercept_flat=Y.ndim == 1, intercept=self.fit_intercept)
         warn_unless_certified(self)
@@ -212,7 +212,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
     ) -> None:
         """Keep what jackknife+ intervals need, where that is small."""
         self._jackknife: tuple[JackknifePlus, ...] | str
-        if rows.foreign:
+        if rows.on_device:
             self._jackknife = "Prediction intervals keep the training rows, in NumPy arrays: fit RidgeCV on those."
             return
         if rows.shape[0] * rows.shape[1] > KEPT_ENTRIES:
@@ -269,10 +269,10 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
             if found is not None:
                 return found
         train, test = split.training_rows(rows.shape[0]), split.test
-        if rows.scattered:
+        if rows.distributed:
             return self._scattered_scores(rows, fold, test, "sample_weight" in routed.scorer.score)
         parameters = {name: _of_rows(value, test, rows.shape[0]) for name, value in routed.scorer.score.items()}
-        if rows.foreign:
+        if rows.on_device:
             return self._foreign_scores(subset(rows, test), fold, parameters)
         X_test, y_test = contiguous_rows(rows.whole().X, test), y[test]
         models = (self._model(fold, a, alpha, y, train, rows) for a, alpha in enumerate(alphas))
@@ -365,7 +365,7 @@ def _of_rows(value: Any, index: Array, n: int) -> Any:
 
 def _as_given(rows: Rows) -> Array:
     """X for a splitter: splitters count its rows, and few look at more."""
-    return rows.whole().X if isinstance(rows, MemoryRows) and not rows.foreign else np.zeros((rows.shape[0], 1))
+    return rows.whole().X if isinstance(rows, MemoryRows) and not rows.on_device else np.zeros((rows.shape[0], 1))
 
 
 def contiguous_rows(X: Array, index: Array) -> Array:

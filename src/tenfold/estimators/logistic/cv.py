@@ -41,11 +41,11 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
     counted,
     refuse_extra,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     validate,
     validate_weights,
 )
@@ -270,7 +270,7 @@ class LogisticRegressionCV(LogisticRegression):
         self.random_state = random_state
         self.use_legacy_attributes = use_legacy_attributes
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "LogisticRegressionCV":
         """Choose C and the share of L1, and fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or
         (n,); `params` go to the splitter and the scorer.
@@ -300,7 +300,7 @@ class LogisticRegressionCV(LogisticRegression):
         rows = as_rows(*counted(X, targets(number, count), whole))
         trains = counted_folds(trains, whole)
         with counting_work() as grid:
-            paths, iterations = refuse_not_finite(self, X, lambda: self._paths(rows, trains, ratios, count))
+            paths, iterations = require_finite(self, X, lambda: self._paths(rows, trains, ratios, count))
         trains.clear()  # numbers of rows, several times as many as there are
         scores = self._scores(X, y, number, tests, paths, routed.scorer.score)
         with counting_work() as last:

@@ -29,10 +29,10 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import Scored, Sparsified
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    all_or_nothing,
     follow,
     kept_rows,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     rowwise,
     total_weight,
     validate,
@@ -220,7 +220,7 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         self.n_jobs = n_jobs
         self.time_limit = time_limit
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
@@ -235,7 +235,7 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         self.class_prior_ = shares(number, count, weight)
         target = targets(number, count)
         rows = kept_rows(X, target, weight)
-        fitted = refuse_not_finite(
+        fitted = require_finite(
             self,
             X,
             lambda: fit_glm(
@@ -249,7 +249,7 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
                 max_iter=int(self.max_iter),
                 start=self._start(X.shape[1], 1 if count == 2 else count),
                 time_limit=self.time_limit,
-                watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                callback=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
                 dtype=rows.dtype,
             ),
         )

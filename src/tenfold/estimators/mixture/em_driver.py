@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tenfold.estimators.parameters import check_arguments, integer, real
-from tenfold.estimators.validation import refuse_not_finite, rows_alone, validate_rows, validate_weights
+from tenfold.estimators.validation import require_finite, rows_alone, validate_rows, validate_weights
 from tenfold.solvers.em import Allowance, Model, steps
 from tenfold.solvers.loop import Record, run
 
@@ -126,12 +126,12 @@ def em(
     rows = rows_alone(X, validate_weights(sample_weight, X))
     seen = 0
 
-    def watch(record: Record, params: Any) -> bool:
+    def report(record: Record, params: Any) -> bool:
         nonlocal seen
         seen += 1
         return callback is not None and bool(callback(seen, record.objective, params))
 
     path = steps(model, rows, start, tol, allowance)
-    found = refuse_not_finite(holder, X, lambda: run(path, max_iter, time_limit, watch))
+    found = require_finite(holder, X, lambda: run(path, max_iter, time_limit, report))
     bounds = tuple(record.objective for record in found.trace[1:])
     return Ascent(found.params, bounds, found.status.value == "converged", len(bounds), found.status.value)

@@ -15,7 +15,7 @@ from tenfold.arrays import FLOATS, Array, is_dask, is_foreign, like, namespace, 
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.classes import largest
 from tenfold.estimators.leaderboard_entry import Entry
-from tenfold.estimators.mixture.progress import Told
+from tenfold.estimators.mixture.progress import Reporter
 from tenfold.estimators.mixture.validation import given, positive, shape_of
 from tenfold.estimators.parameters import (
     Constraints,
@@ -33,9 +33,9 @@ from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
 from tenfold.estimators.validation import (
     ADVICE,
-    all_or_nothing,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     rows_alone,
     rowwise,
     validate_rows,
@@ -266,7 +266,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         self.covariance_prior = covariance_prior
 
     @with_callbacks
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find weights, means and covariances.
 
@@ -301,18 +301,18 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
             int(self.max_iter),
             check_random_state(self.random_state),
         )
-        watch = watcher(self, X, y, self.max_iter, partial(self._attributes, X=X))
-        told = Told(self.verbose, self.verbose_interval, watch) if self.verbose else None
-        watch = watch if told is None else told.watch
+        callback = watcher(self, X, y, self.max_iter, partial(self._attributes, X=X))
+        told = Reporter(self.verbose, self.verbose_interval, callback) if self.verbose else None
+        callback = callback if told is None else told.callback
 
         def found() -> FittedMixture:
             seen = look(rows)
             earlier = None if before is None else (before, float(self.lower_bound_))
             problem = self._problem(seen, p)
             dtype = numpy_dtype(X.dtype)
-            return fit(problem, rows, seen, search, dtype, watch=watch, listener=told, earlier=earlier)
+            return fit(problem, rows, seen, search, dtype, callback=callback, listener=told, earlier=earlier)
 
-        self._store(refuse_not_finite(self, X, found), X)
+        self._store(require_finite(self, X, found), X)
         return self
 
     def _refuse_few(self, n: int) -> None:

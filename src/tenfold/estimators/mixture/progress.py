@@ -8,7 +8,7 @@ import numpy as np
 from tenfold.solvers.loop import Record, Watch
 
 
-class Told:
+class Reporter:
     """Says where each start begins and ends, and every so many steps; from verbose = 2 on with times, the change of the
     bound and the bound at the end, as scikit-learn says them.
     """
@@ -21,7 +21,7 @@ class Told:
         self._steps, self._bound = 0, -np.inf
         self._begun = self._last = time.perf_counter()
 
-    def watch(self, record: Record, params: Any) -> bool:
+    def callback(self, record: Record, params: Any) -> bool:
         """A step was taken; whether somebody wants to stop."""
         self._steps += 1
         if self._steps % self._interval == 0:

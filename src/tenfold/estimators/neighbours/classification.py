@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, Floats, on_host
 from tenfold.estimators.neighbours.neighbors_model import NEAREST, SEARCH, WEIGHTS, Targeted
 from tenfold.estimators.neighbours.queries import NearestTold
-from tenfold.estimators.neighbours.remote_queries import Told
+from tenfold.estimators.neighbours.remote_queries import Reporter
 from tenfold.estimators.neighbours.stored import INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints
 from tenfold.estimators.predictors import Scored
@@ -25,7 +25,7 @@ NO_WEIGHT = (
 )
 
 
-class Voted(Scored, ClassifierMixin, Targeted):
+class VotingClassifierMixin(Scored, ClassifierMixin, Targeted):
     """Classes of queries by the votes of their neighbours."""
 
     classes_: Any
@@ -50,13 +50,13 @@ class Voted(Scored, ClassifierMixin, Targeted):
         each = self._each_classes()
         nothing = np.empty((0, len(each)), dtype=each[0].dtype)
         chosen = partial(_chosen, self._counted(), each, self._unheard(), self.outputs_2d_)
-        return self._asked(X, self._looked_up(), Told(chosen, nothing if self.outputs_2d_ else nothing[:, 0]))
+        return self._asked(X, self._looked_up(), Reporter(chosen, nothing if self.outputs_2d_ else nothing[:, 0]))
 
     def predict_proba(self, X: Any) -> Any:
         """Shares of the votes for each sample of X, (m, n_classes), or a list of them for several outputs."""
         check_is_fitted(self)
         ends = np.cumsum([len(classes) for classes in self._each_classes()])
-        told = Told(partial(_shares, self._counted()), np.zeros((0, int(ends[-1]))))
+        told = Reporter(partial(_shares, self._counted()), np.zeros((0, int(ends[-1]))))
         found = self._asked(X, self._looked_up(), told)
         return [found[:, a:b] for a, b in pairwise([0, *ends.tolist()])] if self.outputs_2d_ else found
 
@@ -101,7 +101,7 @@ def _shares(counted: Callable[[Near], list[Floats]], near: Near) -> Floats:
     return np.concatenate(found, axis=1)
 
 
-class KNeighborsClassifier(Voted, NearestTold):
+class KNeighborsClassifier(VotingClassifierMixin, NearestTold):
     """Classification by the k nearest neighbours: the class that most of them have.
 
     Predicts the class c with the largest sum of votes ``sum_{i in N_k(x)} w_i [y_i = c]`` over the k nearest samples

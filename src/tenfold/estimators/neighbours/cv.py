@@ -12,7 +12,7 @@ from tenfold.arrays import Array, Floats, Integers, on_host
 from tenfold.cross_validation.classifier_scores import roc_areas
 from tenfold.cross_validation.knn_loo import NeighbourJackknife, list_of, mean_error, means_left_out, votes_left_out
 from tenfold.estimators.leaderboard_entry import Entry
-from tenfold.estimators.neighbours.classification import NO_WEIGHT, Voted
+from tenfold.estimators.neighbours.classification import NO_WEIGHT, VotingClassifierMixin
 from tenfold.estimators.neighbours.neighbors_model import SEARCH, WEIGHTS
 from tenfold.estimators.neighbours.queries import NearestTold
 from tenfold.estimators.neighbours.regression import Averaged
@@ -20,7 +20,7 @@ from tenfold.estimators.neighbours.remote_queries import THERE, follow_queries
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints, array_like, choice, function, integer, nothing
 from tenfold.estimators.registration import Registration, source_of
-from tenfold.estimators.validation import all_or_nothing
+from tenfold.estimators.validation import restore_on_error
 from tenfold.plans.neighbours import Near, weighed
 
 CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100)
@@ -45,7 +45,7 @@ class Chosen(NearestTold):
 
     scoring: Any
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the samples X (n, p), their targets y and optional `sample_weight` (n,), and choose the number of
         neighbours.
@@ -170,7 +170,7 @@ class _VotesLeftOut(ClassifierMixin, _LeftOut):
         return self.shares
 
 
-class KNeighborsClassifierCV(Voted, Chosen):
+class KNeighborsClassifierCV(VotingClassifierMixin, Chosen):
     """Classification by the k nearest neighbours, k by exact leave-one-out.
 
     Predicts the class c with the largest sum of votes ``sum_{i in N_k(x)} w_i [y_i = c]`` over the k nearest samples

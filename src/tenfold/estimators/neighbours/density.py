@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, Floats, on_host
 from tenfold.distances import VALID, Distance, Minkowski, distance_of, same
 from tenfold.estimators.neighbours.kde_model import Windowed
-from tenfold.estimators.neighbours.remote_queries import Told
+from tenfold.estimators.neighbours.remote_queries import Reporter
 from tenfold.estimators.neighbours.stored import INDEXED
 from tenfold.estimators.parameters import (
     Constraints,
@@ -24,7 +24,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.registration import Registration, Source
-from tenfold.estimators.validation import all_or_nothing, rows_alone, total_weight
+from tenfold.estimators.validation import restore_on_error, rows_alone, total_weight
 from tenfold.plans.neighbours import (
     KeptWindows,
     Tolerance,
@@ -167,7 +167,7 @@ class KernelDensity(Windowed):
         self.metric_params = metric_params
         self.candidates = candidates
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the samples X (n, p) and optional `sample_weight` (n,), and choose the bandwidth; `y` is not used."""
         check_parameters(self, self._constraints)
@@ -208,12 +208,12 @@ class KernelDensity(Windowed):
             )
         return float(tried[np.argmax(self.likelihoods_)])
 
-    def _question(self) -> tuple[WindowsAbout, Told]:
+    def _question(self) -> tuple[WindowsAbout, Reporter]:
         """What is asked of the rows, and the density that is made of it."""
         h = np.array([float(self.bandwidth_)])
         volume = float(log_volume(self.kernel, h, self._rows.shape[1])[0])
         level = np.log(total_weight(self._rows, self._weight)) + volume
-        return WindowsAbout(self.kernel, h, False), Told(partial(log_density, level), np.zeros(0))
+        return WindowsAbout(self.kernel, h, False), Reporter(partial(log_density, level), np.zeros(0))
 
     def score_samples(self, X: Any) -> Array:
         """Logarithms of the density at the samples X, (m,), where these are."""

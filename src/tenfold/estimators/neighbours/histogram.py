@@ -15,8 +15,8 @@ from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration, source_of
 from tenfold.estimators.schema import floats
 from tenfold.estimators.validation import (
-    all_or_nothing,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     rows_alone,
     total_weight,
     validate_rows,
@@ -104,7 +104,7 @@ class Histogram(Predictor, BaseEstimator):
         self.width = width
         self.candidates = candidates
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Count the samples X (n, p) by their optional `sample_weight` (n,); `y` is not used."""
         check_parameters(self, self._constraints)
@@ -112,7 +112,7 @@ class Histogram(Predictor, BaseEstimator):
         for name in ("candidates_", "risks_"):
             self.__dict__.pop(name, None)
         rows, total = rows_alone(X, weight), total_weight(X, weight)
-        low, high = refuse_not_finite(self, X, lambda: plan.range_of(rows))
+        low, high = require_finite(self, X, lambda: plan.range_of(rows))
         choose = isinstance(self.bins, str) and self.width is None
         if choose:
             self.candidates_ = self._tried(len(low), total)

@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tenfold.arrays import Array, is_dask, on_host
 from tenfold.data import Rows
 from tenfold.distances import Distance, distance_of
-from tenfold.estimators.neighbours.remote_queries import THERE, Told, positive, refuse_distance, told_of
+from tenfold.estimators.neighbours.remote_queries import THERE, Reporter, positive, refuse_distance, told_of
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration, source_of
 from tenfold.estimators.validation import (
     as_rows,
-    refuse_not_finite,
+    require_finite,
     rows_alone,
     total_weight,
     validate,
@@ -107,7 +107,7 @@ class Windowed(Predictor, BaseEstimator):
     def _check_enough(self, question: Question, itself: bool, queries: int) -> None:
         """Any number of rows is enough."""
 
-    def _asked(self, X: Any, question: WindowsAbout, told: Told) -> Array:
+    def _asked(self, X: Any, question: WindowsAbout, told: Reporter) -> Array:
         """What is made of the sums at each query, wherever the queries are."""
         check_is_fitted(self)
         return told_of(self, X, question, told)
@@ -115,7 +115,7 @@ class Windowed(Predictor, BaseEstimator):
     def _judged(self, judged: Callable[..., Certificate], **settings: Any) -> Certificate:
         """What is said of the rows that are kept."""
         rows, params = self._stored(), self.metric_params or {}
-        return refuse_not_finite(
+        return require_finite(
             self,
             self._rows,
             lambda: judged(self._index, rows, self._weight, self._count, metric=self.metric, params=params, **settings),

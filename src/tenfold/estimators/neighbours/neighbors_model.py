@@ -18,7 +18,7 @@ from tenfold.estimators.classes import encoded
 from tenfold.estimators.error_hints import advising
 from tenfold.estimators.neighbours.distance_metric_objects import is_metric
 from tenfold.estimators.neighbours.metrics import check_search, check_table, name_metric, warn_of_sets
-from tenfold.estimators.neighbours.remote_queries import THERE, Told, positive, refuse_distance, told_of
+from tenfold.estimators.neighbours.remote_queries import THERE, Reporter, positive, refuse_distance, told_of
 from tenfold.estimators.parameters import (
     Check,
     Constraints,
@@ -33,10 +33,10 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration, source_of
 from tenfold.estimators.validation import (
-    all_or_nothing,
     as_rows,
     canonical,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     rows_alone,
     total_weight,
     validate,
@@ -79,7 +79,7 @@ RADIUS: Constraints = {"radius": (real(0, np.inf, "both"), nothing())}
 WEIGHTS: Constraints = {"weights": (choice("uniform", "distance"), function(), nothing())}
 
 
-class Searched(MultiOutputMixin, Predictor, BaseEstimator):
+class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
     """Keeps rows in an index, by scikit-learn's parameters of a search."""
 
     _registration: ClassVar[Registration]
@@ -127,7 +127,7 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
     def _keep(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         check_parameters(self, self._constraints)
         shared = is_index(X)
-        X = X._fit_X if isinstance(X, Searched) else np.array(X.data) if shared else X
+        X = X._fit_X if isinstance(X, NeighborsBase) else np.array(X.data) if shared else X
         self._registration.refuse(type(self).__name__, X)
         there = source_of(X) in THERE
         X, y = self._of_source(X, y) if there else (X, y) if shared else self._taken(X, y)
@@ -245,7 +245,7 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
         warn_of_sets(self.effective_metric_, X)
         return canonical(X), None
 
-    def _asked(self, X: Any, question: Question, told: Told) -> Array:
+    def _asked(self, X: Any, question: Question, told: Reporter) -> Array:
         """What is made of the neighbours of each query, wherever the queries are."""
         check_is_fitted(self)
         return told_of(self, X, question, told)
@@ -270,7 +270,7 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
 
     def _certified(self) -> Self:
         rows = rows_alone(self._fit_X, self._votes)
-        self.certificate_ = refuse_not_finite(
+        self.certificate_ = require_finite(
             self, self._fit_X, lambda: judged_index(self._index, rows, self._votes, **self._question())
         )
         return self
@@ -292,24 +292,24 @@ def is_index(X: Any) -> bool:
     """Whether X is an index in place of rows: of ours, or a tree of scikit-learn's, which is known by its name, for to
     import it takes longer than many fits.
     """
-    return isinstance(X, Searched) or type(X).__name__ in ("BallTree", "BallTree64", "KDTree", "KDTree64")
+    return isinstance(X, NeighborsBase) or type(X).__name__ in ("BallTree", "BallTree64", "KDTree", "KDTree64")
 
 
-class Alone(Searched):
+class Alone(NeighborsBase):
     """Keeps rows without targets."""
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the samples X (n, p), or distances (n, n) with metric "precomputed"; `y` is not used."""
         return self._keep(X)._certified()
 
 
-class Targeted(Searched):
+class Targeted(NeighborsBase):
     """Keeps rows with their targets, which say something of queries."""
 
     weights: Any
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the samples X (n, p), their targets y, (n,) or (n, n_outputs), and optional `sample_weight` (n,); a
         table may bring its own.

@@ -13,12 +13,12 @@ from tenfold.distances import VALID, Distance
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.neighbours.density import DENSE, SPARSE
 from tenfold.estimators.neighbours.kde_model import Windowed
-from tenfold.estimators.neighbours.remote_queries import Told
+from tenfold.estimators.neighbours.remote_queries import Reporter
 from tenfold.estimators.neighbours.stored import INDEXED
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, instance, nothing, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import all_or_nothing
+from tenfold.estimators.validation import restore_on_error
 from tenfold.plans.neighbours import KeptWindows, WindowsAbout, WindowSum, bandwidths_to_try, judged_means
 
 WINDOWS = {"box": "box", "triangular": "cut", "gaussian": "gaussian", "exponential": "exponential"}
@@ -135,7 +135,7 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
         self.outside = outside
         self.candidates = candidates
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the samples X (n, p), their targets y, (n,) or (n, n_outputs), and optional `sample_weight` (n,); choose
         the bandwidth.
@@ -177,7 +177,7 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
         """The local mean at each sample of X, (m,) or (m, n_outputs), where the samples are."""
         check_is_fitted(self)
         nothing = np.zeros(0) if self._flat else np.zeros((0, self._targets.shape[1]))
-        told = Told(partial(_first, self._mean(), self._flat), nothing)
+        told = Reporter(partial(_first, self._mean(), self._flat), nothing)
         return self._asked(X, windows_about(self, self.bandwidth_), told)
 
 

@@ -14,7 +14,7 @@ from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, integer, random_state
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import anything
-from tenfold.estimators.validation import all_or_nothing, validate_weights
+from tenfold.estimators.validation import restore_on_error, validate_weights
 from tenfold.plans.neighbours import built, fit_prototypes
 
 
@@ -90,7 +90,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         self.n_prototypes = n_prototypes
         self.random_state = random_state
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the prototypes of the samples X (n, p) of classes y (n,), with optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)

@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, is_dask, is_foreign, like, namespace, on_host
-from tenfold.estimators.neighbours.neighbors_model import Searched, Targeted
-from tenfold.estimators.neighbours.remote_queries import Told, in_memory
+from tenfold.estimators.neighbours.neighbors_model import NeighborsBase, Targeted
+from tenfold.estimators.neighbours.remote_queries import Reporter, in_memory
 from tenfold.plans.neighbours import AllWithin, Near, Question, TheNearest
 
 
-class NearestAsked(Searched):
+class NearestAsked(NeighborsBase):
     """`kneighbors` and its graph."""
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
@@ -46,7 +46,7 @@ class NearestAsked(Searched):
         if in_memory(self, X):
             distances, rows = self._near(X, question).table(question.k)
         else:
-            found = self._asked(X, question, Told(partial(_beside, question.k), np.zeros((0, 2 * question.k))))
+            found = self._asked(X, question, Reporter(partial(_beside, question.k), np.zeros((0, 2 * question.k))))
             distances, rows = found[:, : question.k], _whole(found[:, question.k :])
         if more:
             xp, own = namespace(rows), like(np.arange(rows.shape[0]), rows)
@@ -115,7 +115,7 @@ class NearestTold(Targeted, NearestAsked):
         super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
 
 
-class RadiusAsked(Searched):
+class RadiusAsked(NeighborsBase):
     """`radius_neighbors` and its graph."""
 
     def radius_neighbors(
@@ -147,7 +147,7 @@ class RadiusAsked(Searched):
         check_is_fitted(self)
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
-        found = self._asked(X, self._within(radius, sort_results), Told(_lists, np.empty((0, 2), dtype=object)))
+        found = self._asked(X, self._within(radius, sort_results), Reporter(_lists, np.empty((0, 2), dtype=object)))
         return (found[:, 0], found[:, 1]) if return_distance else found[:, 1]
 
     def _within(self, radius: Any = None, by_distance: bool = False) -> AllWithin:
@@ -184,7 +184,7 @@ class RadiusAsked(Searched):
         question = self._within(radius, sort_results and mode == "distance")
         if in_memory(self, X):
             return graph(self._near(X, question), mode, self.n_samples_fit_)
-        found = on_host(self._asked(X, question, Told(_lists, np.empty((0, 2), dtype=object))))
+        found = on_host(self._asked(X, question, Reporter(_lists, np.empty((0, 2), dtype=object))))
         offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in found[:, 1]])])
         near = Near(offsets, *(np.concatenate(list(found[:, i])) for i in range(2)))
         return graph(near, mode, self.n_samples_fit_)

@@ -10,18 +10,18 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, is_dask, is_foreign, on_host
 from tenfold.estimators.classes import weights_by_class
-from tenfold.estimators.neighbours.classification import Voted
+from tenfold.estimators.neighbours.classification import VotingClassifierMixin
 from tenfold.estimators.neighbours.neighbors_model import RADIUS, SEARCH, WEIGHTS
 from tenfold.estimators.neighbours.queries import RadiusAsked
 from tenfold.estimators.neighbours.regression import Averaged
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints, array_like, instance, nothing
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import all_or_nothing
+from tenfold.estimators.validation import restore_on_error
 from tenfold.plans.neighbours import Near, votes
 
 
-class RadiusNeighborsClassifier(Voted, RadiusAsked):
+class RadiusNeighborsClassifier(VotingClassifierMixin, RadiusAsked):
     """Classification by all neighbours within a radius: the class that most of them have.
 
     Predicts the class c with the largest sum of votes ``sum_i w_i [d(x, x_i) <= radius] [y_i = c]``, w_i the weight of
@@ -132,7 +132,7 @@ class RadiusNeighborsClassifier(Voted, RadiusAsked):
         self.outlier_label = outlier_label
         super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
 
-    @all_or_nothing
+    @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the samples X (n, p), their classes y, (n,) or (n, n_outputs), and optional `sample_weight` (n,)."""
         self._keep(X, y, sample_weight)

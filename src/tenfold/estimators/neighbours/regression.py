@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array
 from tenfold.estimators.neighbours.neighbors_model import NEAREST, SEARCH, WEIGHTS, Targeted
 from tenfold.estimators.neighbours.queries import NearestTold
-from tenfold.estimators.neighbours.remote_queries import Told
+from tenfold.estimators.neighbours.remote_queries import Reporter
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED
 from tenfold.estimators.parameters import Constraints
 from tenfold.estimators.predictors import Scored
@@ -26,7 +26,7 @@ class Averaged(Scored, RegressorMixin, Targeted):
         check_is_fitted(self)
         flat, dtype = self._y.ndim == 1, np.float32 if self._y.dtype == np.float32 else np.float64
         nothing = np.zeros((0,) if flat else (0, self._y.shape[1]), dtype=dtype)
-        return self._asked(X, self._looked_up(), Told(partial(_mean, self.weights, flat, dtype), nothing))
+        return self._asked(X, self._looked_up(), Reporter(partial(_mean, self.weights, flat, dtype), nothing))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R^2 of the predictions for X with targets y and optional `sample_weight`; without X for the samples of the

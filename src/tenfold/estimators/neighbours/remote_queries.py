@@ -17,7 +17,7 @@ THERE = ("files", "Dask", "devices")
 """Rows that stay where they are: the source is kept, and read for every question."""
 
 
-class Told(NamedTuple):
+class Reporter(NamedTuple):
     """What is made of neighbours, or of sums of windows: an array with one result a query, and such an array for no
     query.
     """
@@ -26,7 +26,7 @@ class Told(NamedTuple):
     nothing: Array
 
 
-def told_of(model: Any, X: Any, question: Question, told: Told) -> Array:
+def told_of(model: Any, X: Any, question: Question, told: Reporter) -> Array:
     """What is made of the answers to a question at each query, wherever the queries and the rows are: in memory for
     queries in memory and in tables, as a Dask array not computed yet, or where a device has the queries.
     """

@@ -17,7 +17,7 @@ from tenfold.estimators.perceptron.mistake_driven import (
     problem_of,
 )
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import all_or_nothing, refuse_not_finite
+from tenfold.estimators.validation import require_finite, restore_on_error
 from tenfold.plans.perceptron import fit_mean
 from tenfold.solvers.perceptron import Memory
 from tenfold.stats.derivatives import Params
@@ -153,7 +153,7 @@ class AveragedPerceptron(Mistaken, Linear):
         self.normalize = normalize
         self.time_limit = time_limit
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "AveragedPerceptron":
         """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
@@ -162,14 +162,14 @@ class AveragedPerceptron(Mistaken, Linear):
         X, y, label, weight = self._all_rows(X, y, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
         course, limits, memory = self._course(parts=False), self._limits(X, y), self._remembered(start)
-        fitted = refuse_not_finite(
+        fitted = require_finite(
             self, X, lambda: fit_mean(problem_of(self), rows, start, course, limits, rows.dtype, memory)
         )
         self._settle(fitted, X)
         self._memory = fitted.memory
         return self
 
-    @all_or_nothing
+    @restore_on_error
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> "AveragedPerceptron":
@@ -180,7 +180,7 @@ class AveragedPerceptron(Mistaken, Linear):
         X, label, weight = self._part(X, y, classes, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
         course, memory = self._course(parts=True), self._remembered(start)
-        fitted = refuse_not_finite(
+        fitted = require_finite(
             self, X, lambda: fit_mean(problem_of(self), rows, start, course, self._one_pass(), rows.dtype, memory)
         )
         self._settle_part(fitted, X)

@@ -116,8 +116,8 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, label, weight)
 
     def _limits(self, X: Array, y: Array) -> Limits:
-        watch = watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
-        return Limits(int(self.max_iter), self.time_limit, watch)
+        callback = watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
+        return Limits(int(self.max_iter), self.time_limit, callback)
 
     def _one_pass(self) -> Limits:
         return Limits(1)

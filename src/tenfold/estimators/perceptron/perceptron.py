@@ -20,7 +20,7 @@ from tenfold.estimators.perceptron.mistake_driven import (
     problem_of,
 )
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import all_or_nothing, refuse_not_finite
+from tenfold.estimators.validation import require_finite, restore_on_error
 from tenfold.plans.perceptron import Limits, Penalty, PerceptronFit, fit_last, fit_penalised, held_back
 from tenfold.plans.sgd import Held
 from tenfold.stats.derivatives import Params
@@ -214,7 +214,7 @@ class Perceptron(Mistaken, Linear):
         self.record = record
         self.time_limit = time_limit
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(
         self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
@@ -228,13 +228,13 @@ class Perceptron(Mistaken, Linear):
         rows, group = self._rows(X, label, weight), self._held_back(label, weight)
         start = self._first(self._start(X.shape[1]), coef_init, intercept_init)
         limits = self._limits(X, y)
-        fitted = refuse_not_finite(self, X, lambda: self._learned(rows, group, start, limits, parts=False))
+        fitted = require_finite(self, X, lambda: self._learned(rows, group, start, limits, parts=False))
         self._settle(fitted, X)
         if self.record and fitted.updates is not None:
             self.mistakes_ = fitted.updates.rows
         return self
 
-    @all_or_nothing
+    @restore_on_error
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "Perceptron":
         """One pass over more samples X (n, p) of classes y (n,) with optional `sample_weight`; `classes` names all
         classes in the first call.
@@ -244,7 +244,7 @@ class Perceptron(Mistaken, Linear):
             raise ValueError("early_stopping should be False with partial_fit")
         X, label, weight = self._part(X, y, classes, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
-        fitted = refuse_not_finite(self, X, lambda: self._learned(rows, None, start, self._one_pass(), parts=True))
+        fitted = require_finite(self, X, lambda: self._learned(rows, None, start, self._one_pass(), parts=True))
         self._settle_part(fitted, X)
         return self
 

@@ -11,7 +11,7 @@ from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.estimators.perceptron.mistake_driven import COMMON, INSTEAD, REPORT_ONLY, WHERE, Mistaken, problem_of
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import all_or_nothing, canonical, refuse_not_finite
+from tenfold.estimators.validation import canonical, require_finite, restore_on_error
 from tenfold.plans.perceptron import PerceptronFit, fit_votes
 from tenfold.stats.perceptron_votes import Voters, balance
 
@@ -152,7 +152,7 @@ class VotedPerceptron(Mistaken):
         self.normalize = normalize
         self.time_limit = time_limit
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "VotedPerceptron":
         """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
@@ -161,14 +161,14 @@ class VotedPerceptron(Mistaken):
         X, y, label, weight = self._all_rows(X, y, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
         course, limits = self._course(parts=False), self._limits(X, y)
-        fitted = refuse_not_finite(
+        fitted = require_finite(
             self, X, lambda: fit_votes(problem_of(self), rows, start, course, limits, rows.dtype, *self._so_far())
         )
         self._settle(fitted, X)
         self._elect(fitted)
         return self
 
-    @all_or_nothing
+    @restore_on_error
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "VotedPerceptron":
         """One pass over more samples X (n, p) of classes y (n,) with optional `sample_weight`; `classes` names all
         classes in the first call.
@@ -177,7 +177,7 @@ class VotedPerceptron(Mistaken):
         X, label, weight = self._part(X, y, classes, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
         course, limits = self._course(parts=True), self._one_pass()
-        fitted = refuse_not_finite(
+        fitted = require_finite(
             self, X, lambda: fit_votes(problem_of(self), rows, start, course, limits, rows.dtype, *self._so_far())
         )
         self._settle_part(fitted, X)
@@ -202,7 +202,7 @@ class VotedPerceptron(Mistaken):
         check_is_fitted(self)
         if isinstance(X, Table):
             rows = BatchRows(X, np.zeros((X.shape[0], 0)))
-            z = refuse_not_finite(self, X, lambda: rows.map(self._of_block))
+            z = require_finite(self, X, lambda: rows.map(self._of_block))
         else:
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
             z = balance(self._voters.shares(canonical(X)))

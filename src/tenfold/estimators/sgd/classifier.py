@@ -40,7 +40,7 @@ from tenfold.estimators.sgd.sgd_fit import (
     validate_part,
     warn_negative_power,
 )
-from tenfold.estimators.validation import all_or_nothing, validate, validate_weights
+from tenfold.estimators.validation import restore_on_error, validate, validate_weights
 from tenfold.plans.sgd import Held, Rule, Target
 
 LOSSES = (
@@ -379,7 +379,7 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
     def _rule(self) -> Rule:
         return penalised_rule(self, self.loss)
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(
         self,
@@ -401,7 +401,7 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
         warn_negative_power(self)
         return self
 
-    @all_or_nothing
+    @restore_on_error
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "SGDClassifier":
         """One more epoch over samples X (n, p) of classes y (n,) with optional `sample_weight`; `classes` names all
         classes in the first call.

@@ -22,8 +22,8 @@ from tenfold.estimators.sgd.sgd_fit import (
     warn_negative_power,
 )
 from tenfold.estimators.validation import (
-    all_or_nothing,
     follow,
+    restore_on_error,
     validate_rows,
     validate_weights,
 )
@@ -200,7 +200,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
     def _put_bias(self, b: Floats, X: Array) -> dict[str, Any]:
         return {"offset_": follow(1.0 - b, X)}
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(
         self, X: Any, y: Any = None, coef_init: Any = None, offset_init: Any = None, sample_weight: Any = None
@@ -217,7 +217,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
         warn_negative_power(self)
         return self
 
-    @all_or_nothing
+    @restore_on_error
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SGDOneClassSVM":
         """One more epoch over samples X (n, p) with optional `sample_weight` (n,); y is not used."""
         check_parameters(self, self._constraints)

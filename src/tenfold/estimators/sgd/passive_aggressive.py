@@ -12,7 +12,7 @@ from tenfold.estimators.registration import Registration
 from tenfold.estimators.sgd.classifier import OnlineClassifier
 from tenfold.estimators.sgd.regressor import OnlineRegressor
 from tenfold.estimators.sgd.sgd_fit import INSTEAD, REPORT_ONLY, SHARED, STOPPING, WHERE
-from tenfold.estimators.validation import all_or_nothing
+from tenfold.estimators.validation import restore_on_error
 from tenfold.plans.sgd import Rule
 
 
@@ -180,7 +180,7 @@ class PassiveAggressiveClassifier(Scored, OnlineClassifier, ClassifierMixin, Bas
     def _rule(self) -> Rule:
         return _rule(self, "hinge", 0.0)
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(
         self,
@@ -202,7 +202,7 @@ class PassiveAggressiveClassifier(Scored, OnlineClassifier, ClassifierMixin, Bas
         self._fit(X, y, coef_init, intercept_init, sample_weight, X_val, y_val)
         return self
 
-    @all_or_nothing
+    @restore_on_error
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, *, sample_weight: Any = None
     ) -> "PassiveAggressiveClassifier":
@@ -355,7 +355,7 @@ class PassiveAggressiveRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEs
     def _rule(self) -> Rule:
         return _rule(self, "epsilon_insensitive", float(self.epsilon))
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(
         self,
@@ -377,7 +377,7 @@ class PassiveAggressiveRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEs
         self._fit(X, y, coef_init, intercept_init, sample_weight, X_val, y_val)
         return self
 
-    @all_or_nothing
+    @restore_on_error
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> "PassiveAggressiveRegressor":
         """One more epoch over samples X (n, p) of targets y (n,) with optional `sample_weight`."""
         check_parameters(self, self._constraints)

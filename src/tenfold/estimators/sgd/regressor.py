@@ -29,7 +29,7 @@ from tenfold.estimators.sgd.sgd_fit import (
     validate_part,
     warn_negative_power,
 )
-from tenfold.estimators.validation import all_or_nothing, validate, validate_weights
+from tenfold.estimators.validation import restore_on_error, validate, validate_weights
 from tenfold.plans.sgd import Held, Rule, Target
 
 LOSSES = ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
@@ -275,7 +275,7 @@ class SGDRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
     def _rule(self) -> Rule:
         return penalised_rule(self, self.loss)
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(
         self,
@@ -297,7 +297,7 @@ class SGDRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
         warn_negative_power(self)
         return self
 
-    @all_or_nothing
+    @restore_on_error
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SGDRegressor":
         """One more epoch over samples X (n, p) of targets y (n,) with optional `sample_weight`."""
         self._check(partial=True)

@@ -14,7 +14,7 @@ from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
 from tenfold.estimators.parameters import Constraints, boolean, integer, nothing, random_state, real
 from tenfold.estimators.predictors import Sparsified
 from tenfold.estimators.registration import Source
-from tenfold.estimators.validation import as_rows, canonical, follow, is_plain, refuse_not_finite
+from tenfold.estimators.validation import as_rows, canonical, follow, is_plain, require_finite
 from tenfold.plans.sgd import Held, Patience, Rule, SgdFit, Target, fit, start_at
 from tenfold.solvers.loop import Status
 from tenfold.stats.derivatives import Params
@@ -95,7 +95,7 @@ class Online(CallbackSupportMixin, Sparsified):
                 state = start_at(*state.last, self.t_, self._average)
         patience = Patience(self.tol, getattr(self, "n_iter_no_change", 5))
         rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, y, weight)
-        fitted = refuse_not_finite(
+        fitted = require_finite(
             self,
             X,
             lambda: fit(
@@ -108,7 +108,7 @@ class Online(CallbackSupportMixin, Sparsified):
                 held=held,
                 skip=skip,
                 time_limit=None if partial else self.time_limit,
-                watch=None
+                callback=None
                 if partial
                 else watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
             ),

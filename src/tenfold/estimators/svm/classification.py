@@ -15,9 +15,9 @@ from tenfold.estimators.predictors import Scored, Sparsified
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.svm.parameters import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of, tasks
 from tenfold.estimators.validation import (
-    all_or_nothing,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     rowwise,
     validate,
     validate_weights,
@@ -181,7 +181,7 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
         self.penalize_intercept = penalize_intercept
         self.time_limit = time_limit
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVC":
         """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
@@ -210,7 +210,7 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
             for task in todo:
                 done.append(one(task))
 
-        refuse_not_finite(self, X, work)
+        require_finite(self, X, work)
         self._store(done, X)
         return self
 

@@ -68,7 +68,7 @@ def refuse_elsewhere(model: Any, X: Any) -> None:
     """Refuse losses with kinks for rows that are not in this machine's memory or files."""
     source = source_of(X)
     joint = getattr(model, "multi_class", "ovr") == "crammer_singer"
-    if source not in ("Dask", "devices") or not (joint or LOSSES[model.loss](0.0).kinked):
+    if source not in ("Dask", "devices") or not (joint or LOSSES[model.loss](0.0).nonsmooth):
         return
     setting = "multi_class='crammer_singer'" if joint else f"loss={model.loss!r}"
     other = "multi_class='ovr' and loss='squared_hinge'" if joint else f"loss='squared_{model.loss}'"
@@ -139,13 +139,13 @@ def seed_of(model: Any) -> int:
 class Fits:
     """The fits of a model, one for each of its targets: within one time, and none after an interruption."""
 
-    def __init__(self, model: Any, dual: bool | None, watch: Watch | None) -> None:
-        self.model, self.dual, self.watch, self.halted = model, dual, watch, False
+    def __init__(self, model: Any, dual: bool | None, callback: Watch | None) -> None:
+        self.model, self.dual, self.callback, self.halted = model, dual, callback, False
         self.seed, self.begin, self.max_iter = seed_of(model), time.perf_counter(), int(model.max_iter)
 
     def at_once(self, work: Callable[[Task], Fitted], todo: Sequence[Task], entries: int) -> list[Fitted]:
         """The fits of several targets; an interruption reaches those that go on in other threads, too."""
-        self.watch = self.heed
+        self.callback = self.heed
         return at_once(work, todo, entries, self.halt)
 
     def halt(self) -> None:
@@ -161,7 +161,7 @@ class Fits:
     def _limits(self) -> Limits:
         left = self.model.time_limit
         left = None if left is None else max(0.0, left - (time.perf_counter() - self.begin))
-        return Limits(self.max_iter, left, self.watch)
+        return Limits(self.max_iter, left, self.callback)
 
     def joint(self, rows: Rows, machine: Machine, classes: int) -> Fitted:
         """All classes together."""

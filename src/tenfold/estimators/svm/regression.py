@@ -13,9 +13,9 @@ from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.svm.parameters import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of
 from tenfold.estimators.validation import (
-    all_or_nothing,
     follow,
-    refuse_not_finite,
+    require_finite,
+    restore_on_error,
     store,
     validate,
     validate_weights,
@@ -157,7 +157,7 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         self.penalize_intercept = penalize_intercept
         self.time_limit = time_limit
 
-    @all_or_nothing
+    @restore_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVR":
         """Fit to X (n, p), targets y (n,) and optional `sample_weight`, a number or (n,)."""
@@ -170,7 +170,7 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         rows, total = rows_of(contiguous(X) if isinstance(X, np.ndarray) else X, task)
         told = watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
         fit, machine = Fits(self, dual, told), machine_of(self, total)
-        self._store(refuse_not_finite(self, X, lambda: fit(rows, machine)), X)
+        self._store(require_finite(self, X, lambda: fit(rows, machine)), X)
         return self
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:

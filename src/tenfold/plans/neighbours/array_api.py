@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Array, Floats, along_rows, like, namespace, on_host, smallest
-from tenfold.data import Block, Pending
+from tenfold.data import Block, Deferred
 from tenfold.distances import Distance, Minkowski
 from tenfold.plans.neighbours.index import LARGEST, SIZES, SQUARES, Near, code_of
 from tenfold.plans.neighbours.topk_merge import Inside, Shortlist
@@ -32,7 +32,7 @@ def is_possible(distance: Distance) -> bool:
     return isinstance(distance, Minkowski)
 
 
-def nearest_in_arrays(distance: Distance, queries: Array, k: int, block: Block) -> Pending[Shortlist]:
+def nearest_in_arrays(distance: Distance, queries: Array, k: int, block: Block) -> Deferred[Shortlist]:
     """The shortlist of a block, of which a device is told and not asked."""
     assert isinstance(distance, Minkowski)
     xp, Q = namespace(block.X), distance.image(queries, True)
@@ -53,7 +53,7 @@ def nearest_in_arrays(distance: Distance, queries: Array, k: int, block: Block) 
     parts = [distances, xp.astype(rows, xp.float64), xp.reshape(xp.take(block.y, flat, axis=0), (m, width, t))]
     if block.weight is not None:
         parts.append(xp.reshape(xp.take(block.weight, flat, axis=0), (m, width)))
-    return Pending.of(parts, partial(_shortlist, k, n))
+    return Deferred.of(parts, partial(_shortlist, k, n))
 
 
 def _shortlist(

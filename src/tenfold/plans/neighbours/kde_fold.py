@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Array, Floats, Integers, is_foreign, namespace
-from tenfold.data import Block, Lifted, Pending
+from tenfold.data import Block, Deferred, Lifted
 from tenfold.distances import Distance, Minkowski
 from tenfold.plans.neighbours.array_api import PIECE, TILE, measured
 from tenfold.plans.neighbours.index import ByTree, built, code_of, finish_of
@@ -112,7 +112,7 @@ def _of_block(distance: Distance, question: WindowsAbout, queries: Array, block:
     return WindowSum(logs, np.where(np.isneginf(logs)[:, :, None], 0.0, means))
 
 
-def _in_arrays(distance: Distance, question: WindowsAbout, queries: Array, block: Block) -> Pending[WindowSum]:
+def _in_arrays(distance: Distance, question: WindowsAbout, queries: Array, block: Block) -> Deferred[WindowSum]:
     """The same in the Array API, a tile of rows at a time."""
     assert isinstance(distance, Minkowski)
     xp, Q, n = namespace(block.X), distance.image(queries, True), block.X.shape[0]
@@ -129,7 +129,7 @@ def _in_arrays(distance: Distance, question: WindowsAbout, queries: Array, block
         assert found is not None
         parts.append(found)
     logs, means = (xp.concat([part[i] for part in parts], axis=0) for i in range(2))
-    return Pending.of([logs, means], _settled)
+    return Deferred.of([logs, means], _settled)
 
 
 def _settled(_: Any, logs: Floats, means: Floats) -> WindowSum:

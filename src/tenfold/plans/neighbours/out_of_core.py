@@ -237,7 +237,7 @@ def rows_at(rows: Rows, numbers: Integers, *, missing: bool = False) -> Array:
     """The rows of these numbers, which rise, where they are; refuses rows that are not finite (or, where values may be
     `missing`, infinite), as the first pass over rows does.
     """
-    if isinstance(rows, MemoryRows) and not rows.foreign:
+    if isinstance(rows, MemoryRows) and not rows.on_device:
         return rows.X[numbers]
     return numbered(rows).fold(partial(_picked, numbers, missing)).whole()
 
