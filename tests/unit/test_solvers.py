@@ -233,7 +233,7 @@ class Near(Far):
     """The same, and on one machine."""
 
     __slots__ = ()
-    scattered = False
+    distributed = False
 
 
 def classes():
