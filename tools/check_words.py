@@ -11,7 +11,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HERE = Path(__file__).parent
-IRREGULAR = set("found said made told known kept given taken chosen drawn met sent held".split())
+IRREGULAR = {
+    "found",
+    "said",
+    "made",
+    "told",
+    "known",
+    "kept",
+    "given",
+    "taken",
+    "chosen",
+    "drawn",
+    "met",
+    "sent",
+    "held",
+}
 VERBS = {"embed", "feed", "need", "proceed", "seed", "speed", "shed", "shred", "unfeed"}
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"\(.*?\)"|"(?:\\.|[^"\\\n])*"|#include[^\n]*', re.DOTALL)
