@@ -54,6 +54,21 @@ class TestRegistration:
         assert said.where
         assert bool(said.instead) == (len(said.where) < 5)
 
+    def test_tuning_names_parameters_of_the_class_of_one_candidate(self, name):
+        """A class that ends in CV says how it selects, so that searches and leaderboards let it."""
+        tuning = getattr(tenfold, name)._registration.tuning
+        assert (tuning is not None) == name.endswith("CV")
+        if tuning is not None and tuning.single:
+            parameters = getattr(tenfold, tuning.single)().get_params()
+            assert {*tuning.selected} == {*tuning.candidates} <= {*parameters}
+
+    def test_path_names_parameters_of_both_classes(self, name):
+        path = getattr(tenfold, name)._registration.path
+        if path is not None:
+            assert {path.parameter, *path.listed} <= {*getattr(tenfold, name)().get_params()}
+            parameters = getattr(tenfold, path.cv_class)().get_params()
+            assert {path.values, "cv", *path.settings, *path.listed.values()} <= {*parameters}
+
     def test_belongs_to_the_class_alone(self, name):
         ours = getattr(tenfold, name)
         assert find_registration(ours) is ours._registration

@@ -14,10 +14,11 @@ from sklearn.pipeline import Pipeline
 import tenfold
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.tuning import Tuning
 from tenfold.selection.fitting import Chain, Data, Params, fitted, keys_of, seeded
 from tenfold.selection.score_settings import scores_of
 from tenfold.selection.scoring import LABELLED, Scoring
-from tenfold.selection.shortcuts import Own, last_step, looks_at, own_protocol, shortcut
+from tenfold.selection.shortcuts import last_step, shortcut, transform_uses, tuning_of
 from tenfold.selection.splitters import Protocol
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
@@ -87,23 +88,23 @@ def choose(
     and is asked only where there is something to choose.
     """
     model = seeded(candidate.model, seed)
-    own = own_protocol(last_step(model))
+    tuning = tuning_of(last_step(model))
     settings = [{}] if candidate.grid is None else list(ParameterGrid(candidate.grid))
-    if own is None and candidate.grid is None:
+    if tuning is None and candidate.grid is None:
         return _as_it_is(fitted(model, data, deadline))
     inner = splits()
-    if own is None:
+    if tuning is None:
         return _by_grid(model, settings, data, inner, scoring, deadline)
     how, reason = shortcut(model, exchangeable=inner.exchangeable)
-    if how is None and own.plain is not None and isinstance(model, Pipeline):
+    if how is None and tuning.single and isinstance(model, Pipeline):
         # some steps know only when they have seen the rows whether they look at the target
         how, reason = shortcut(_steps_fitted(model, data, deadline), exchangeable=inner.exchangeable)
     where = _prefix(model)
     last = last_step(model)
-    if how is not None and own.plain is not None and not _can_score(last, scoring):
+    if how is not None and tuning.single and not _can_score(last, scoring):
         how, reason = None, f"{type(last).__name__} cannot choose by {scoring.name} itself."
     if how is None:
-        plain, more = _one_by_one(model, own, data, deadline)
+        plain, more = _expand_candidates(model, tuning, data, deadline)
         more = [{where + name: value for name, value in one.items()} for one in more]
         settings = [{**setting, **one} for setting in settings for one in more]
         return _by_grid(plain, settings, data, inner, scoring, deadline, reason)
@@ -111,14 +112,14 @@ def choose(
     if how == "folds" and not hasattr(last.cv, "split"):
         model.set_params(**{f"{where}cv": [tuple(pair) for pair in inner.pairs]})
     if candidate.grid is not None and how == "leave-one-out":
-        return _by_own_score(model, settings, own, data, deadline, reason)
+        return _by_own_score(model, settings, tuning, data, deadline, reason)
     if candidate.grid is not None:
         # the folds of the class itself are numbered within all of these rows, not within those of an inner fold
         model.set_params(**{f"{where}cv": last_step(candidate.model).cv})
         return _by_grid(model, settings, data, inner, scoring, deadline, f"Within each, {reason}")
     model = fitted(model, data, deadline)
-    chosen, tried = _chosen(last_step(model), own), own.tried(last_step(model))
-    return Choice(model, chosen, tried, tried - 1 if own.free else 0, reason)
+    chosen, tried = _selected_params(last_step(model), tuning), tuning.count_candidates(last_step(model))
+    return Choice(model, chosen, tried, 0 if tuning.refits else tried - 1, reason)
 
 
 SQUARES = frozenset({"r2", "neg_mean_squared_error", "neg_root_mean_squared_error"})
@@ -168,22 +169,24 @@ def _is_set(model: Any, entry: Entry) -> bool:
     return all(own[name] is value or np.array_equal(own[name], value) for name, value in entry.settings.items())
 
 
-def _chosen(last: Any, own: Own) -> Params:
+def _selected_params(last: Any, tuning: Tuning) -> Params:
     """What a class chose by itself."""
-    found = {name: np.asarray(getattr(last, attribute)) for name, attribute in own.chosen.items()}
+    found = {name: np.asarray(getattr(last, attribute)) for name, attribute in tuning.selected.items()}
     return {name: value.item() if value.size == 1 else value.tolist() for name, value in found.items()}
 
 
-def _by_own_score(model: Any, settings: list[Params], own: Own, data: Data, deadline: float, reason: str) -> Choice:
+def _by_own_score(
+    model: Any, settings: list[Params], tuning: Tuning, data: Data, deadline: float, reason: str
+) -> Choice:
     """The setting whose own exact leave-one-out score is the largest, the first of several."""
     best, tried = None, 0
     for setting in settings:
         one = fitted(clone(model).set_params(**setting), data, deadline)
-        tried += own.tried(last_step(one))
+        tried += tuning.count_candidates(last_step(one))
         if best is None or last_step(one).best_score_ > last_step(best[0]).best_score_:
             best = one, setting
     assert best is not None
-    chosen = {**best[1], **_chosen(last_step(best[0]), own)}
+    chosen = {**best[1], **_selected_params(last_step(best[0]), tuning)}
     words = f"{len(settings)} settings, compared by the score of each left-out sample. {reason}"
     return Choice(best[0], chosen, tried, tried - len(settings), words)
 
@@ -240,7 +243,7 @@ def _prepare(model: Any, data: Data, deadline: float) -> tuple[Any, Data, str] |
         hash_of((type(step), step.get_params())) if hasattr(step, "get_params") else "" for _, step in model.steps
     )
     ready, _ = Chain(model, data, deadline=deadline).before_last(model, keys)
-    if any(looks_at(step) == "target" for _, step in model.steps[:-1]):
+    if any(transform_uses(step) == "targets" for _, step in model.steps[:-1]):
         return None
     name, last = model.steps[-1]
     return last, replace(ready, place=(*data.place, *keys[:-1])), f"{name}__"
@@ -259,16 +262,15 @@ def _prefix(model: Any) -> str:
     return f"{name}__{_prefix(last)}"
 
 
-def _one_by_one(model: Any, own: Own, data: Data, deadline: float) -> tuple[Any, list[Params]]:
+def _expand_candidates(model: Any, tuning: Tuning, data: Data, deadline: float) -> tuple[Any, list[Params]]:
     """The pipeline with the class that fits one candidate at its end, and all candidates.
 
     Some grids begin where the data say, so the class that chooses is fitted once; what it chose is not looked at.
     """
     last = last_step(model)
-    settings = own.settings(last_step(fitted(seeded(model, 0), data, deadline)))
-    assert own.plain is not None
-    plain = getattr(tenfold, own.plain)()
-    usual, shared = type(last)().get_params(deep=False), plain.get_params(deep=False).keys() - own.chosen.keys()
+    settings = tuning.settings(last_step(fitted(seeded(model, 0), data, deadline)))
+    plain = getattr(tenfold, tuning.single)()
+    usual, shared = type(last)().get_params(deep=False), plain.get_params(deep=False).keys() - tuning.selected.keys()
     for name, value in last.get_params(deep=False).items():
         # what was left as it is may have another default there
         if name in shared and value is not usual[name]:

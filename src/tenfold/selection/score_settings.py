@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from tenfold.estimators.tuning import PathScores
 from tenfold.selection.fitting import Chain, Data, Params, in_order, keys_of, passes
-from tenfold.selection.path_scoring import Path, path_of, scores_together
+from tenfold.selection.path_scoring import path_of, score_path
 from tenfold.selection.scoring import Scoring
 from tenfold.selection.splitters import Pair
 from tenfold.selection.time_limit import check
@@ -61,7 +62,7 @@ def scores_of(
 class Along(NamedTuple):
     """A path, and the name of its parameter within the pipeline."""
 
-    path: Path
+    path: PathScores
     name: str
 
 
@@ -121,7 +122,7 @@ def _at_once(
         train, X = chain.before_last(first, key)
         last = first.steps[-1][1] if isinstance(first, Pipeline) else first
         values = [settings[number][along.name] for number in some]
-        scores = scores_together(along.path, last, values, train, replace(test, X=X), scoring.name)
+        scores = score_path(along.path, last, values, train, replace(test, X=X), scoring.name)
     except Exception:
         return None  # each by itself will say which of them failed, and why
     if scores is None:
