@@ -20,7 +20,7 @@ from tenfold.selection import (
     split_stability,
     wrong_cross_validation,
 )
-from tenfold.selection.comparing import corrected_t, mcnemar
+from tenfold.selection.comparing import compute_resampled_t, mcnemar
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +41,12 @@ def test_the_corrected_t_by_hand():
     """t = mean / sqrt((1/k + n2/n1) s^2), k - 1 degrees of freedom (Nadeau and Bengio 2003)."""
     differences = np.array([0.02, 0.05, -0.01, 0.03, 0.04])
     t = differences.mean() / np.sqrt((1 / 5 + 0.25) * differences.var(ddof=1))
-    found = corrected_t(differences, 0.25)
+    found = compute_resampled_t(differences, 0.25)
     assert found.p_value == pytest.approx(2 * stats.t.sf(t, 4))
     assert found.interval.low < 0 < found.difference
     assert found.p_value > stats.ttest_1samp(differences, 0).pvalue
-    assert corrected_t([0.0, 0.0], 0.25).p_value == 1.0
-    assert np.isnan(corrected_t([0.1], 0.25).p_value)
+    assert compute_resampled_t([0.0, 0.0], 0.25).p_value == 1.0
+    assert np.isnan(compute_resampled_t([0.1], 0.25).p_value)
 
 
 def test_mcnemar_by_hand():
@@ -82,7 +82,7 @@ def test_the_size_of_the_test_is_kept():
         X, y = rng.standard_normal((60, 2)), rng.standard_normal(60)
         folds = k_fold(X, 5, random_state=seed)
         one, other = (nested({"a": Ridge()}, X[:, [k]], y, outer=folds, refit=False)["a"].scores for k in (0, 1))
-        found.append(corrected_t(other - one, 0.25).p_value)
+        found.append(compute_resampled_t(other - one, 0.25).p_value)
     assert np.mean(np.array(found) < 0.05) <= 0.16
 
 

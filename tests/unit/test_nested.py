@@ -38,7 +38,7 @@ from tenfold import (
 )
 from tenfold.selection import Candidate, nested, nested_events, shortcut
 from tenfold.selection.fitting import in_order
-from tenfold.selection.results import ranked
+from tenfold.selection.results import rank
 
 
 @pytest.fixture(scope="module")
@@ -463,7 +463,7 @@ def test_part_of_the_folds_is_compared_on_the_same_folds(numbers):
     ridge = replace(ridge, folds=tuple(ridge.folds[i] for i in order))
     slightly = replace(ridge, name="cut", folds=(replace(ridge.folds[0], score=ridge.folds[0].score + 1e-3),))
     assert slightly.score < ridge.score
-    assert [one.name for one in ranked([ridge, slightly, found["mean"]])][:2] == ["cut", "ridge"]
+    assert [one.name for one in rank([ridge, slightly, found["mean"]])][:2] == ["cut", "ridge"]
 
 
 def test_warnings_are_kept_with_the_candidate(numbers):

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tenfold import ElasticNet, Lasso, LogisticRegression, Ridge, RidgeClassifier
 from tenfold.selection import Search, one_standard_error, search
-from tenfold.selection.racing import falls_behind
+from tenfold.selection.racing import is_worse
 
 
 @pytest.fixture(scope="module")
@@ -175,11 +175,11 @@ def test_a_rule_that_chance_seldom_meets():
     """Equal settings are given up with the probability of three standard deviations, whatever the number of folds."""
     rng = np.random.default_rng(0)
     for folds in (3, 5, 10):
-        rate = np.mean([falls_behind(rng.standard_normal(folds)) for _ in range(1500)])
+        rate = np.mean([is_worse(rng.standard_normal(folds)) for _ in range(1500)])
         assert rate < 0.00135 + 3 * np.sqrt(0.00135 / 1500)
-    assert falls_behind(np.array([1.0, 1.0, 1.0]))
-    assert not falls_behind(np.array([1.0, 1.0]))
-    assert not falls_behind(np.array([1.0, np.nan, 1.0]))
+    assert is_worse(np.array([1.0, 1.0, 1.0]))
+    assert not is_worse(np.array([1.0, 1.0]))
+    assert not is_worse(np.array([1.0, np.nan, 1.0]))
 
 
 def test_time_is_kept(numbers):

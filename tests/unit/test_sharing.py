@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from tenfold import KNeighborsCV, RidgeCV
 from tenfold.selection import nested
 from tenfold.selection.fitting import Data
-from tenfold.selection.transform_cache import Shared
+from tenfold.selection.transform_cache import TransformCache
 
 
 class Counted(TransformerMixin, BaseEstimator):
@@ -50,7 +50,7 @@ def test_first_steps_are_fitted_once_for_all_candidates():
 
 def test_no_more_is_kept_than_there_is_room_for():
     X = np.random.default_rng(0).normal(size=(100, 10))
-    shared = Shared(room=3 * X[:50].nbytes)
+    shared = TransformCache(room=3 * X[:50].nbytes)
     data = Data(X, X[:, 0], None, shared)
     parts = [data.part(np.arange(start, start + 50)) for start in range(50)]
     assert data.part(np.arange(49, 99)) is parts[-1]
@@ -59,6 +59,6 @@ def test_no_more_is_kept_than_there_is_room_for():
 
 
 def test_another_process_begins_anew():
-    shared = Shared()
+    shared = TransformCache()
     shared.part("x", lambda: Data(np.zeros((2, 2)), None))
     assert not pickle.loads(pickle.dumps(shared))._kept

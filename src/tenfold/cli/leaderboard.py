@@ -16,7 +16,7 @@ from tenfold.evaluation import Figure
 from tenfold.features import TableEncoder
 from tenfold.machine import threads
 from tenfold.selection import Candidate, Event, Nested, Result, nested
-from tenfold.selection.scoring import LABELLED
+from tenfold.selection.scoring import NEEDS_ALL_LABELS
 
 MOST_ROWS_BY_MEANS = 20_000
 """Larger tables take the rare levels of a category together, instead of the mean target of each level."""
@@ -63,7 +63,7 @@ def is_curved(data: Prepared, metric: Metric, seed: int) -> tuple[bool, str]:
     encoder = TableEncoder(types=data.schema.text(), task=data.family, many_levels="group", sparse_output=False)
     try:
         X, y = encoder.fit_transform(data.frame[rows], data.y[rows]), data.y[rows]
-        scoring = None if metric.scorer in LABELLED else metric.scorer  # ridge has no probabilities
+        scoring = None if metric.scorer in NEEDS_ALL_LABELS else metric.scorer  # ridge has no probabilities
         found = linear_or_not(X, y, task=data.family, scoring=scoring, random_state=seed)
     except ValueError:  # too few rows of a class to compare anything
         return False, ""

@@ -15,7 +15,7 @@ from tenfold.cli.explain.influence import Influence, influence_of, variance_of_m
 from tenfold.cli.load_table import Prepared
 from tenfold.cli.scoring import Metric
 from tenfold.selection import Result
-from tenfold.selection.comparing import corrected_t
+from tenfold.selection.comparing import compute_resampled_t
 from tenfold.selection.scoring import Outputs
 
 
@@ -61,7 +61,7 @@ def _by_folds(first: Result, second: Result) -> dict[str, Any] | None:
     if count < 2:
         return None
     ratio = float(np.mean([len(fold.rows) / fold.trained for fold in first.folds]))
-    found = corrected_t(first.scores[:count] - second.scores[:count], ratio)
+    found = compute_resampled_t(first.scores[:count] - second.scores[:count], ratio)
     samples = sum(len(fold.rows) for fold in first.folds[:count])
     ends = {"low": found.interval.low, "high": found.interval.high}
     return {"difference": found.difference, **ends, "samples": samples, "by": "folds"}
