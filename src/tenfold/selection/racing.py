@@ -90,8 +90,9 @@ def reason_to_give_up(scoring: str, data: Data, result: Any, best: Any, count: i
     if not is_worse(differences, min_count):
         return None
     mean, error = float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(len(differences)))
-    times = f"by {mean / error:.0f} standard errors" if error > 0.0 else "by as much on every one"
-    return f"Given up after {len(result.folds)} of {count} folds: worse than {best.name} {times} of {len(differences)} {what}."
+    ratio = f"by {mean / error:.0f} standard errors" if error > 0.0 else "by as much on every one"
+    done = f"Given up after {len(result.folds)} of {count} folds"
+    return f"{done}: worse than {best.name} {ratio} of {len(differences)} {what}."
 
 
 def is_worse(differences: Floats, min_count: int = MIN_FOLDS) -> bool:
