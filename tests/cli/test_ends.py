@@ -49,7 +49,7 @@ def test_interrupted_runs_give_the_results_so_far(customers, monkeypatch):
 
 
 def test_interrupted_before_there_is_anything(customers, monkeypatch):
-    monkeypatch.setattr("tenfold.cli.fitting.prepared", lambda *args: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("tenfold.cli.fitting.prepare", lambda *args: signal.raise_signal(signal.SIGINT))
     result, record = fitted(customers)
     assert result.exit_code == 4
     assert record is None

@@ -228,12 +228,12 @@ def test_help_is_quick():
 
 
 def test_every_class_that_enters_can_be_fitted():
-    from tenfold.cli.candidates import entered
+    from tenfold.cli.candidates import leaderboard_classes
 
-    names = [entry.name for entry, _ in entered()]
+    names = [entry.name for entry, _ in leaderboard_classes()]
     assert len(set(names)) == len(names)
-    assert {entry.task for entry, _ in entered()} == {"regression", "classification", "structure"}
-    for entry, cls in entered():
+    assert {entry.task for entry, _ in leaderboard_classes()} == {"regression", "classification", "structure"}
+    for entry, cls in leaderboard_classes():
         parameters = cls().get_params()
         assert set(entry.settings) | set(entry.grid) <= set(parameters), entry.name
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from scripts import run_script
 from tenfold.cli import run_commands
 from tenfold.cli.commands import tenfold
-from tenfold.cli.load_table import Roles, prepared
+from tenfold.cli.load_table import Roles, prepare
 from tenfold.datasets import write_csv
 from tenfold.features import TableEncoder
 
@@ -64,9 +64,9 @@ def test_sentinels_are_named(run):
     said = called("info", run / "old.csv", "--target", "y")
     assert "-999 (15) stands apart from the other values" in said
     assert "--missing x=-999" in said
-    table = prepared(run / "old.csv", Roles("y"))
+    table = prepare(run / "old.csv", Roles("y"))
     assert any("--missing x=-999" in sentence for sentence in table.warnings)
-    assert prepared(run / "old.csv", Roles("y", missing={"x": ["-999"]})).warnings == []
+    assert prepare(run / "old.csv", Roles("y", missing={"x": ["-999"]})).warnings == []
     assert "--missing names a column 'z'" in called(
         "fit", run / "old.csv", "--target", "y", "--missing", "z=1", "--out", run / "other", code=3
     )
@@ -124,7 +124,7 @@ def test_features_are_counted(tmp_path):
     words = ["good", "bad", "fair", "ill", "well", "so", "not"]
     columns = columns_of() | {"note": [" ".join(random.choice(words, 6)) for _ in range(150)]}
     write_csv(columns, tmp_path / "notes.csv")
-    table = prepared(tmp_path / "notes.csv", Roles("y"))
+    table = prepare(tmp_path / "notes.csv", Roles("y"))
     encoder = TableEncoder(types=table.schema.text(), task=table.family).fit(table.frame, table.y)
     assert table.vocabularies == [7]
     assert table.width == len(encoder.get_feature_names_out()) == 11

@@ -117,7 +117,7 @@ def added(tmp_path, monkeypatch):
     monkeypatch.setattr(tenfold, "ESTIMATORS", names["ESTIMATORS"])
     monkeypatch.setattr(tenfold, "__all__", names["__all__"])
     caches = [import_module("tenfold.persist.models").class_of, import_module("tenfold.persist.models").schema_of]
-    caches.append(import_module("tenfold.cli.candidates").entered)
+    caches.append(import_module("tenfold.cli.candidates").leaderboard_classes)
     for cache in caches:
         cache.cache_clear()
     yield tenfold.MeanRegressor
@@ -130,7 +130,7 @@ def added(tmp_path, monkeypatch):
 
 
 def test_a_class_that_is_added_as_contributing_says_is_known_everywhere(added, tmp_path):
-    from tenfold.cli.candidates import lines
+    from tenfold.cli.candidates import select_models
 
     rng = np.random.default_rng(0)
     X, y, weight = rng.standard_normal((40, 3)), 5.0 + rng.standard_normal(40), rng.integers(0, 3, 40)
@@ -150,7 +150,7 @@ def test_a_class_that_is_added_as_contributing_says_is_known_everywhere(added, t
     assert type(again) is added
     assert again.predict(X).tolist() == model.predict(X).tolist()
     # on the leaderboard, and in the tables
-    assert "mean" in [line.name for line in lines("regression", "fast", y, X.shape, 0)[0]]
+    assert "mean" in [line.name for line in select_models("regression", "fast", y, X.shape, 0)[0]]
     assert "| `MeanRegressor` | Mean of the targets | one pass | exact |" in methods_table.table()
     # tampered
     model.mean_ += 1e-3

@@ -10,17 +10,17 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
 
 from tenfold import KNeighborsClassifier, LinearRegression, LogisticRegression, TableEncoder
-from tenfold.cli.explain.columns import Target, bin_numbers, profile_columns
+from tenfold.cli.explain.column_profiles import Target, bin_numbers, profile_columns
 from tenfold.cli.explain.differences import _influence, compare_models
-from tenfold.cli.explain.entry import explain
+from tenfold.cli.explain.explanation import explain
 from tenfold.cli.explain.groups import describe_groups
-from tenfold.cli.explain.growth import _extrapolate, fit_power_law
 from tenfold.cli.explain.held_out import HeldOut
 from tenfold.cli.explain.importance import permutation_importance
 from tenfold.cli.explain.influence import _area, variance_of_mean
-from tenfold.cli.explain.samples import list_wrong_samples
+from tenfold.cli.explain.power_law import _extrapolate, fit_power_law
 from tenfold.cli.explain.weights import LinearView, source_columns, sum_contributions, weights_of
-from tenfold.cli.load_table import Prepared
+from tenfold.cli.explain.wrong_samples import list_wrong_samples
+from tenfold.cli.load_table import LoadedTable
 from tenfold.cli.scoring import METRICS, score_of
 from tenfold.features import infer_schema
 from tenfold.selection import Candidate, nested
@@ -34,7 +34,7 @@ def prepare(columns, y, task, **more):
     frame = pl.DataFrame(columns)
     rows = np.arange(1, frame.height + 1)
     extra = {"groups": None, "weight": None, "time": None} | more
-    return Prepared(
+    return LoadedTable(
         frame, np.asarray(y), schema=infer_schema(frame), task=task, rows=rows, name="t", sha256="", **extra
     )
 
@@ -109,7 +109,7 @@ class TestWeights:
     def test_dependent_features_are_warned_of(self, condition):
         table = make_table()
         view = LinearView.of(pipeline(LinearRegression()).fit(table.frame, table.y), table.frame)
-        assert "No single weight means anything" in weights_of(view, None, condition)["warning"]
+        assert "Single weights are not identified" in weights_of(view, None, condition)["warning"]
         assert weights_of(view, None, 1e6)["warning"] is None
         assert weights_of(view, None, None)["warning"] is None
 
@@ -325,7 +325,7 @@ class TestColumns:
     def test_table_without_a_target(self):
         table = make_table()
         bare = prepare(table.frame.to_dict(as_series=False), np.zeros(300), "structure")
-        found = profile_columns(Prepared(**{**vars(bare), "y": None}), deadline=time.perf_counter() + 60.0)
+        found = profile_columns(LoadedTable(**{**vars(bare), "y": None}), deadline=time.perf_counter() + 60.0)
         assert all(one["strength"] is None and sum(one["counts"]) == 300 for one in found)
 
 
@@ -388,7 +388,7 @@ def test_parts_that_fail_leave_a_note(monkeypatch):
     def fail(*args, **kwargs):
         raise ValueError("a reason of its own")
 
-    monkeypatch.setattr("tenfold.cli.explain.entry.permutation_importance", fail)
+    monkeypatch.setattr("tenfold.cli.explain.explanation.permutation_importance", fail)
     found = explain(standing[0], standing, table, metric, candidate, seconds=60.0)
     assert found["notes"] == ["Permutation importance: a reason of its own"]
     assert found["curve"] is not None

@@ -5,10 +5,10 @@ import pytest
 from tenfold.report import page
 from tenfold.report.board import draw_board, headline, tiles
 from tenfold.report.cards import draw_cards
-from tenfold.report.depth import confusion, differences, growth, importance
-from tenfold.report.ranges import Range, draw_ranges
+from tenfold.report.formatting import format_seconds, format_share, round_to
+from tenfold.report.interval_plot import Range, draw_ranges
+from tenfold.report.sections import confusion, differences, growth, importance
 from tenfold.report.svg import Chart, Mark
-from tenfold.report.words import format_seconds, format_share, round_to
 
 EVIL = '<script>alert("x")</script>&'
 ROW = {
