@@ -230,7 +230,7 @@ def test_an_inverted_score_is_named():
     y = rng.integers(0, 2, 100)
     found = evaluate(y, score=-(y + 0.3 * rng.standard_normal(100)))
     assert found["roc_auc"].high < 0.5
-    assert any("wrong order" in note for note in found.notes)
+    assert any("in reverse" in note for note in found.notes)
 
 
 def test_a_quantile_that_is_not_one_is_named():
