@@ -74,7 +74,7 @@ def test_a_clear_difference_is_found_and_none_where_there_is_none(classes):
     assert "chance alone" in same.words
 
 
-def test_the_size_of_the_test_is_kept():
+def test_size_of_the_test():
     """Two columns of noise are equally good: of 25 comparisons about one in twenty may say otherwise."""
     rng = np.random.default_rng(0)
     found = []
@@ -163,7 +163,7 @@ def test_stability_of_splits(numbers):
 # -- the best of many
 
 
-def test_the_best_of_many_coins_is_a_coin():
+def test_best_of_many_random_classifiers():
     rng = np.random.default_rng(0)
     found = [best_of(rng.integers(0, 2, (200, 30)), n_resamples=100, random_state=seed) for seed in range(20)]
     assert np.mean([one.loss for one in found]) < 0.45
@@ -173,7 +173,7 @@ def test_the_best_of_many_coins_is_a_coin():
 
 
 @pytest.mark.parametrize("count", [1, 2, 8])
-def test_picking_never_makes_a_loss_smaller(count):
+def test_optimism_is_never_negative(count):
     rng = np.random.default_rng(count)
     found = [best_of(rng.integers(0, 2, (100, count)), n_resamples=50, random_state=seed) for seed in range(20)]
     assert all(one.optimism >= 0.0 for one in found)
@@ -181,7 +181,7 @@ def test_picking_never_makes_a_loss_smaller(count):
     assert count > 1 or all(one.optimism == 0.0 for one in found)
 
 
-def test_figures_that_are_no_means_are_functions_of_weights():
+def test_best_of_takes_functions_of_weights():
     losses = np.random.default_rng(0).random((60, 4))
     squares = best_of(lambda weight: np.sqrt(weight @ losses / weight.sum()), n_samples=60, n_resamples=100)
     assert squares.loss == pytest.approx(np.sqrt(losses.mean(axis=0).min()))
@@ -211,12 +211,12 @@ def test_the_best_of_a_leaderboard():
 
 
 @pytest.mark.parametrize("losses", [np.zeros(5), np.zeros((1, 2)), np.full((5, 2), np.nan)])
-def test_bad_tables_of_losses(losses):
+def test_invalid_losses(losses):
     with pytest.raises(ValueError, match="got shape"):
         best_of(losses)
 
 
-def test_the_classic_mistake_with_another_model():
+def test_wrong_cross_validation_with_another_model():
     found = wrong_cross_validation(columns=500, chosen=20, times=2, model=RidgeClassifierCV())
     assert found.wrong.mean() < 0.25 < 0.3 < found.right.mean()
 

@@ -114,7 +114,7 @@ class TestWeights:
         assert weights_of(view, None, None)["warning"] is None
 
     @pytest.mark.parametrize("sparse_output", [True, False])
-    def test_effects_that_the_samples_leave_open_are_marked(self, sparse_output):
+    def test_undetermined_effects_are_marked(self, sparse_output):
         table = make_table()
         frame = table.frame.with_columns(twin=2.0 * pl.col("strong") + 1.0)
         encoder = TableEncoder(scale=True, sparse_output=sparse_output)
@@ -174,7 +174,7 @@ class TestDifferences:
             ("roc_auc", "binary"),
         ],
     )
-    def test_influence_is_the_slope_in_the_weights(self, name, task):
+    def test_influence_is_the_derivative_in_the_weights(self, name, task):
         table = make_table(120, task)
         model = LinearRegression() if task == "regression" else LogisticRegression()
         # scikit-learn's scorer of this name takes classes of text for an error
@@ -251,7 +251,7 @@ class TestImportance:
         assert found["rows"] == []
 
 
-class TestGrowth:
+class TestPowerLaw:
     def test_power_law_is_recovered(self):
         n = np.array([125.0, 250.0, 500.0, 1000.0])
         curve = fit_power_law(n, 0.1 + 2.0 * n**-0.5)
@@ -267,13 +267,13 @@ class TestGrowth:
         assert found["gains"][-1] == pytest.approx(expected)
         assert _extrapolate(n, drops[:2], error[-1])["low"] is None
 
-    def test_curve_that_does_not_fall_gains_nothing(self):
+    def test_flat_curve_has_no_gain(self):
         n = np.array([125.0, 250.0, 500.0, 1000.0])
         found = _extrapolate(n, np.zeros((3, 3)), 0.2)
         assert found["gain"] == pytest.approx(0.0, abs=1e-12)
 
 
-class TestColumns:
+class TestColumnProfiles:
     def profiles(self, table):
         found = profile_columns(table, deadline=time.perf_counter() + 60.0)
         return {one["name"]: one for one in found}, [one["name"] for one in found]
@@ -361,7 +361,7 @@ class TestWrongSamples:
 
 
 @pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
-def test_everything_is_explained_within_the_allowance(task):
+def test_explain_within_the_time_limit(task):
     table = make_table(200, task)
     metric = METRICS[task][0]
     model = LinearRegression() if task == "regression" else LogisticRegression()
@@ -380,7 +380,7 @@ def test_everything_is_explained_within_the_allowance(task):
     assert hurried["wrong"]["rows"]
 
 
-def test_parts_that_fail_leave_a_note(monkeypatch):
+def test_failed_sections_leave_a_note(monkeypatch):
     table = make_table(100)
     metric = METRIC["rmse"]
     standing, (candidate,) = stand(table, {"ols": LinearRegression()}, metric)
