@@ -47,7 +47,7 @@ def heavy_tails(n: int, p: int) -> tuple[Any, Any]:
 
 
 def classes(n: int, p: int) -> tuple[Any, Any]:
-    """Two classes drawn from a logistic model: about one row in five lies on the wrong side."""
+    """Two classes drawn from a logistic model: about one sample in five is on the wrong side."""
     random = np.random.default_rng(0)
     X = random.standard_normal((n, p))
     score = 2.0 * X @ random.standard_normal(p) / np.sqrt(p) + random.logistic(size=n)
@@ -89,7 +89,7 @@ def cut(X: Any, y: Any) -> tuple[list[Any], list[Any]]:
 
 
 def few_columns(n: int, p: int, used: int = 50) -> tuple[Any, Any]:
-    """Gaussian columns of which only some are used, with noise of unit variance."""
+    """Gaussian features of which only some are informative, with noise of unit variance."""
     random = np.random.default_rng(0)
     X = random.standard_normal((n, p))
     w = random.standard_normal(min(used, p))
@@ -97,7 +97,7 @@ def few_columns(n: int, p: int, used: int = 50) -> tuple[Any, Any]:
 
 
 def sparse_few_columns(n: int, p: int, density: float) -> tuple[Any, Any]:
-    """Sparse columns of which a hundredth is used."""
+    """Sparse features of which a hundredth is informative."""
     X, _, random = _sparse(n, p, density)
     w = np.zeros(p)
     w[::100] = random.standard_normal(len(w[::100]))
@@ -129,7 +129,7 @@ def _sparse(n: int, p: int, density: float) -> tuple[Any, Any, np.random.Generat
 
 @dataclass(frozen=True)
 class Files:
-    """Rows for files: made and written piece by piece, because together they need not fit into memory."""
+    """Samples in files, generated and written piece by piece, because they may exceed memory."""
 
     shape: tuple[int, int]
     kind: str  # parquet or csv
@@ -272,7 +272,7 @@ def load(folder: Path) -> tuple[Any, Any]:
 
 
 def questions(X: Any) -> Any:
-    """Up to a thousand rows to ask about rows of files, under the names of their columns."""
+    """Up to a thousand query samples for data in files, with the same feature names."""
     import pandas as pd
 
     values = np.random.default_rng(2).standard_normal((min(1_000, X.shape[0]), X.shape[1]))
@@ -280,7 +280,7 @@ def questions(X: Any) -> Any:
 
 
 def forget(folder: Path) -> None:
-    """Let the system drop what it has read of the files, so that the disk must give it again."""
+    """Drop the files from the page cache, so that they are read from the disk again."""
     for path in (folder / "rows").glob("*"):
         with open(path, "rb") as file:
             os.fsync(file.fileno())
@@ -288,7 +288,7 @@ def forget(folder: Path) -> None:
 
 
 def gaussian_classes(n: int, p: int, count: int) -> tuple[Any, Any]:
-    """Classes around means of their own."""
+    """Gaussian classes with different means."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, count, n)
     return rng.standard_normal((n, p)) + 0.5 * rng.standard_normal((count, p))[y], y
@@ -302,7 +302,7 @@ def counted_classes(n: int, p: int, count: int) -> tuple[Any, Any]:
 
 
 def directions(n: int, p: int) -> tuple[Any, Any]:
-    """Rows that vary along some directions, and noise."""
+    """Samples with variance along some directions, and noise."""
     rng = np.random.default_rng(0)
     rank = min(p, 100)
     spread = 10.0 * 0.95 ** np.arange(rank)

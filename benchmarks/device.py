@@ -34,7 +34,7 @@ def seconds(work: Callable[[], Any], repetitions: int = 7) -> tuple[float, float
 
 
 def kernels(work: Callable[[], Any]) -> float:
-    """Seconds for which the device itself is at work, copies included."""
+    """Seconds that the device is busy, copies included."""
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
         work()
         torch.cuda.synchronize()

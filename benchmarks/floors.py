@@ -1,4 +1,4 @@
-"""The floor of a row: a model of the work that no method can avoid, over ceilings measured in the same run.
+"""The floor of a benchmark: a model of the necessary work, over ceilings measured in the same run.
 
 A floor counts floating-point operations (a multiplication and an addition are two) and bytes read from memory. Its time
 is the larger of operations / dgemm rate and bytes / read bandwidth, of memory or of files that the disk must give. It

@@ -60,7 +60,7 @@ def fit(table: Table, data: Path, out: Path, seconds: str, *more: str) -> tuple[
 
 
 def measure(table: Table, seconds: str) -> str:
-    """One line: time, the best of ours, boosting to the end, and the relative distance."""
+    """One line: time, the best of ours, gradient boosting without a limit, and the relative difference."""
     with tempfile.TemporaryDirectory() as home:
         data = real_data_folder() / table.file
         ours, took = fit(table, data, Path(home) / "ours", seconds)

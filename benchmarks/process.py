@@ -168,7 +168,7 @@ def _disk_seconds(x: Any) -> float:
 
 
 def _plain_read(folder: Path) -> float:
-    """Seconds in which the disk gives the files of the rows, without a look at them."""
+    """Seconds of reading the data files from the disk, without decoding."""
     from benchmarks import data
 
     def read() -> None:
@@ -202,13 +202,13 @@ def _peak() -> float:
 
 
 class _Others:
-    """How busy other processes keep the machine: a threaded BLAS beside them can take twenty times as long."""
+    """Processor time of other processes: a threaded BLAS beside them can take twenty times as long."""
 
     def __init__(self) -> None:
         self.start = self._now()
 
     def share(self) -> float | None:
-        """Part of the machine's processor time since the start that was not ours; None where it cannot be known."""
+        """Fraction of the machine's processor time since the start that other processes used; None where unknown."""
         before, after = self.start, self._now()
         if before is None or after is None or after[1] - before[1] < 0.2:
             return None

@@ -1,4 +1,4 @@
-"""Equal quality first: every fitted model is judged again from its coefficients alone, whoever made it.
+"""Equal quality: every fitted model is judged again from its coefficients alone, ours and those of peers.
 
 The coefficients are put into a plain scikit-learn model, so that the judge cannot know whose they are, and
 ``tenfold.certify`` reads the data again. The objective, and for the rows that choose alpha the cross-validation error

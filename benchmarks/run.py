@@ -1,4 +1,6 @@
-"""Run the rows: every measurement in a fresh process, contenders in turn, early stoppers again, tighter."""
+"""Run the benchmarks: every measurement in a fresh process, contenders in turn; imprecise ones again, with a smaller
+tol.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ class Settings:
     say: Callable[[str], None] = print
 
     def process(self, task: str, python_of: str = OURS, **arguments: Any) -> Any:
-        """Run one task in a fresh process; a failed or late one is an answer too."""
+        """Run one task in a fresh process; failures and timeouts are recorded."""
         python = self.peer_python if python_of in (INTELEX, *SPECIALISTS) else sys.executable
         environment = os.environ | {name: str(self.threads) for name in THREAD_VARIABLES}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
@@ -83,7 +85,7 @@ def _row(row: Row, settings: Settings) -> Entry:
 
 
 def _measure(row: Row, contenders: Sequence[Contender], settings: Settings, folder: str) -> list[Entry]:
-    """Repetitions outside, contenders inside in turning order, so that a slow minute of the machine meets them all."""
+    """Repetitions outside, contenders inside in rotating order, so that a slow phase of the machine affects all."""
     results: dict[str, list[Entry]] = {contender.name: [] for contender in contenders}
     for repetition in range(settings.repetitions):
         turn = repetition % len(contenders)

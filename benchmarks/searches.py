@@ -1,4 +1,4 @@
-"""What users do where a class does not choose by itself, in the shape of the classes that do."""
+"""Grid searches of scikit-learn with the interface of the classes with cross-validation of their own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LogisticRegressionCV:
 
 
 class KNeighborsClassifierCV:
-    """A grid search over the number of neighbours by five folds: leaving one out would take as many fits as rows."""
+    """A grid search over the number of neighbours by five folds: leave-one-out would take as many fits as samples."""
 
     def __init__(self, *, n_neighbors: int) -> None:
         grid = {"n_neighbors": list(range(1, n_neighbors + 1))}

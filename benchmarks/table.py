@@ -16,10 +16,10 @@ OURS, SKLEARN, INTELEX = "tenfold", "scikit-learn", "scikit-learn-intelex"
 GRID = "grid search"
 SEARCHES = {GRID: "benchmarks.searches"}
 SPECIALISTS = {"celer": "benchmarks.celer_peers", "skglm": "benchmarks.skglm_peers"}
-"""Libraries of sparse models, which live beside another scikit-learn."""
+"""Libraries of sparse models, which need another version of scikit-learn."""
 
 COMPILE = ("skglm",)
-"""Libraries that compile at their first call, however long that takes: later calls say more."""
+"""Libraries that compile at their first call: later calls are representative."""
 
 MODULES = {OURS: "tenfold", SKLEARN: "sklearn.linear_model", INTELEX: "sklearnex.linear_model"}
 HOMES = {
@@ -45,7 +45,7 @@ HOMES = {
 }
 """Where scikit-learn has what is not among its linear models."""
 ELSEWHERE = {("Zoo", OURS): "benchmarks.zoos"}
-"""What is no class of a library, but what its users do."""
+"""Grid searches, where a library has no class for it."""
 
 Call = Literal[
     "fit",

@@ -1,4 +1,4 @@
-"""A zoo of models, tuned and honestly evaluated in nested folds: ours by `tenfold.selection.nested`."""
+"""Several models, tuned and evaluated by nested cross-validation: ours by `tenfold.selection.nested`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCORES = {"classes": "accuracy", "numbers": "neg_mean_squared_error"}
 
 
 def loss(task: str, scores: Any) -> Any:
-    """The share of mistakes, or the mean square."""
+    """The error rate, or the mean squared error."""
     return 1.0 - scores if task == "classes" else -scores
 
 
@@ -32,7 +32,7 @@ class Zoo:
         from tenfold.selection import nested
 
         zoo = [(name, make_pipeline(StandardScaler(), model), grid) for name, model, grid in self._candidates()]
-        # nobody is given up, so that the work is the same
+        # no candidate is given up, so that the work is the same
         found = nested(zoo, X, y, outer=OUTER, scoring=SCORES[self.task], abandon=False)
         self.losses_ = {one.name: loss(self.task, one.scores) for one in found.results}
         return self

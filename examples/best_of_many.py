@@ -1,4 +1,4 @@
-"""The best of many coins seems to know something: what picking it does to its score (Seeger 10.1.1; Cookbook 6.2)."""
+"""Optimism of the best of many random classifiers, and its correction (Seeger 10.1.1; Cookbook 6.2)."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ def main() -> None:
     for count in (1, 10, 100, 1000):
         draws = [best_of(rng.integers(0, 2, (200, count)), n_resamples=100) for _ in range(20)]
         picked, corrected = np.mean([[one.loss, one.corrected] for one in draws], axis=0)
-        print(f"best of {count:4d} coins on 200 rows: wrong on {picked:.1%}, corrected for the choice {corrected:.1%}")
+        print(f"best of {count:4d} random classifiers, 200 samples: error {picked:.1%}, corrected {corrected:.1%}")
     assert picked < 0.42 < 0.47 < corrected < 0.53
 
 

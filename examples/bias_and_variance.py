@@ -1,4 +1,4 @@
-"""Bias falls and variance grows with the degree; the sum has its minimum at degree 3 (Seeger 10.1.4, Figure 10.3).
+"""Bias decreases and variance increases with the degree; the sum is least at degree 3 (Seeger 10.1.4, Figure 10.3).
 
 Samples of 12 points of sin(2 pi x) with noise of variance 1/16, both ends of the interval among them.
 
@@ -17,7 +17,7 @@ SAMPLES, NOISE = 150, 0.25
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     rng = np.random.default_rng(1014)

@@ -1,7 +1,7 @@
-"""`certify` judges any fitted model, and refuses one that was stopped too early (duality gap: Seeger 9.3, Welling A).
+"""`certify` judges any fitted model, and detects one that was stopped too early (duality gap: Seeger 9.3, Welling A).
 
-scikit-learn's logistic regression is stopped after a few steps. Its predictions look the same; the certificate says by
-how much the objective can still fall, and for which rows the predicted class is already beyond doubt.
+scikit-learn's logistic regression is stopped after a few steps. Its predictions look the same; the certificate bounds
+how much the objective can still decrease, and lists the samples whose predicted class can no longer change.
 
     python examples/certify_refuses.py [--plot gap.png]
 """
@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression as Theirs
+from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from sklearn.preprocessing import scale
 
 from tenfold import LogisticRegression, certify
@@ -20,7 +20,7 @@ from tenfold import LogisticRegression, certify
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     X, y = load_breast_cancer(return_X_y=True)
@@ -29,18 +29,18 @@ def main() -> None:
     for limit in steps:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = Theirs(max_iter=limit).fit(X, y)
+            model = SklearnLogisticRegression(max_iter=limit).fit(X, y)
         certificate = certify(model, X, y)
         gaps.append(certificate.value)
-        verdict = "ok     " if certificate.ok else "refused"
-        beyond_doubt = int(np.sum(certificate.decided(X)))
+        verdict = "ok     " if certificate.ok else "not ok "
+        decided = int(np.sum(certificate.decided(X)))
         gap = f"gap {certificate.value:.1e}"
-        print(f"scikit-learn, {limit:3d} steps: {verdict}  {gap}, {beyond_doubt} of {len(y)} classes beyond doubt")
+        print(f"scikit-learn, {limit:3d} steps: {verdict}  {gap}, {decided} of {len(y)} predicted classes are final")
     ours = LogisticRegression().fit(X, y)
     print("ours:", ours.certificate_.explain())
-    spoiled = LogisticRegression().fit(X, y)
-    spoiled.coef_ = 1.05 * spoiled.coef_
-    print("ours, made worse by 5 %:", certify(spoiled, X, y).explain())
+    perturbed = LogisticRegression().fit(X, y)
+    perturbed.coef_ = 1.05 * perturbed.coef_
+    print("ours, weights scaled by 1.05:", certify(perturbed, X, y).explain())
     if arguments.plot:
         import matplotlib.pyplot as plt
 

@@ -1,4 +1,4 @@
-"""The point of the library in a minute: choose exactly, certify everything, next to scikit-learn on the same machine.
+"""A demonstration in a minute: exact model selection and certificates, beside scikit-learn on the same machine.
 
 Every number below is measured in this run. Usage: python examples/demo.py
 """
@@ -35,7 +35,7 @@ def quote(text: str) -> None:
 
 
 def verdict(name: str, certificate: tenfold.Certificate) -> None:
-    print(f"  {'accepted' if certificate.ok else 'REFUSED '}  {name}")
+    print(f"  {'ok      ' if certificate.ok else 'NOT OK  '}  {name}")
     quote(certificate.explain())
 
 
@@ -46,13 +46,13 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def choice() -> None:
-    heading("1. Choosing the penalty by exact leave-one-out: 100 candidates, 100,000 rows, 100 columns")
+    heading("1. The penalty by exact leave-one-out: 100 candidates, 100,000 samples, 100 features")
     random = np.random.default_rng(0)
     X = random.standard_normal((100_000, 100))
-    X[:, 50:] += X[:, :50]  # columns that share much of what they say
+    X[:, 50:] += X[:, :50]  # correlated columns
     y = X @ random.normal(scale=0.1, size=100) + random.normal(scale=3.0, size=100_000)
     ours, our_time = timed(lambda: tenfold.RidgeCV(ALPHAS).fit(X, y))
-    say(f"Tenfold chose in {our_time:.2f} s, certificate included. scikit-learn is at work on the same choice ...")
+    say(f"Tenfold took {our_time:.2f} s, certificate included. scikit-learn runs the same search ...")
     theirs, their_time = timed(lambda: scikit_learn.RidgeCV(ALPHAS).fit(X, y))
     print(f"  {'':14}{'seconds':>9}{'alpha':>13}{'leave-one-out error':>23}")
     for name, seconds, model in (("scikit-learn", their_time, theirs), ("tenfold", our_time, ours)):
@@ -63,14 +63,14 @@ def choice() -> None:
 
 
 def certificates() -> None:
-    heading("2. Every fit says how good it is")
+    heading("2. Every fit has a certificate")
     X, y = load_diabetes(return_X_y=True)
     verdict("tenfold.Ridge(alpha=0.1) on the diabetes data", tenfold.Ridge(alpha=0.1).fit(X, y).certificate_)
-    say("The judge trusts no solver: it looks at the parameters and at the data, scikit-learn's own models included.")
+    say("The judge is independent of the solver: it uses the parameters and the data, of scikit-learn's models too.")
     model = scikit_learn.Ridge(alpha=0.1).fit(X, y)
     verdict("scikit-learn's Ridge(alpha=0.1)", tenfold.certify(model, X, y))
     model.coef_ = model.coef_ * 1.0001
-    verdict("the same model, its coefficients worsened by one part in ten thousand", tenfold.certify(model, X, y))
+    verdict("the same model, its coefficients scaled by 1.0001", tenfold.certify(model, X, y))
 
 
 def intervals() -> None:
@@ -84,13 +84,13 @@ def intervals() -> None:
         print(f"  {i:7}{model.predict(X_new[i : i + 1])[0]:12.0f}    {low[i]:5.0f} to {high[i]:4.0f}{y_new[i]:16.0f}")
     inside = np.mean((low <= y_new) & (y_new <= high))
     say(
-        f"{inside:.1%} of the {len(y_new)} patients that the model has not seen lie inside. Jackknife+ asks nothing of "
-        f"the noise, only that rows are exchangeable; for an alpha that is given it aims at 90 % and promises 80 %."
+        f"{inside:.1%} of the {len(y_new)} held-out patients lie inside. Jackknife+ makes no assumption on the noise, "
+        f"only that samples are exchangeable; for a fixed alpha it aims at 90 % and guarantees 80 %."
     )
 
 
 def classification() -> None:
-    heading("4. Logistic regression: a bound on what could still be gained")
+    heading("4. Logistic regression: a bound on the suboptimality")
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     model = tenfold.LogisticRegression().fit(X, y)
@@ -100,13 +100,13 @@ def classification() -> None:
         print(f"  {number:4}  {record.objective:.10f}  {record.seconds:9.5f}")
     verdict("tenfold.LogisticRegression() on the breast cancer data", model.certificate_)
     decided = model.certificate_.decided(X)
-    say(f"{np.mean(decided):.1%} of the predicted classes would not change if one went on for ever.")
+    say(f"{np.mean(decided):.1%} of the predicted classes would not change at the optimum.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         stopped = scikit_learn.LogisticRegression(max_iter=3).fit(X, y)
     verdict("scikit-learn's LogisticRegression(max_iter=3), its warning silenced", tenfold.certify(stopped, X, y))
     rates = f"{model.score(X, y):.3f} and {stopped.score(X, y):.3f}"
-    say(f"The share of training rows that the two get right, {rates}, hardly tells them apart.")
+    say(f"The training accuracies, {rates}, hardly differ.")
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
-"""Least squares is led astray by points that it classifies correctly, logistic regression is not (Seeger 8.1.1).
+"""Distant, correctly classified points rotate the boundary of least squares, not of logistic regression (Seeger 8.1.1).
 
-Figure 8.1: a few points far on the right side of the boundary are added. The squared error punishes them for being
-too correct and turns the boundary; their logistic residual is practically zero.
+Figure 8.1: a few points far on the correct side of the boundary are added. Their squared error is large and rotates
+the boundary; their logistic loss is practically zero.
 
     python examples/distant_correct_points.py [--plot boundaries.png]
 """
@@ -21,7 +21,7 @@ def angle(u: np.ndarray, v: np.ndarray) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     X_far, t_far = make_distant(128, n_distant=8, random_state=8)
@@ -34,7 +34,7 @@ def main() -> None:
         score = models[name].decision_function if name == "logistic" else models[name].predict
         mistakes = int(np.sum(np.sign(score(X)) != t))
         turn = angle(before, models[name].coef_)
-        print(f"{name:14s} turns by {turn:6.3f} degrees, mistakes on the first 120 points: {mistakes}")
+        print(f"{name:14s} rotates by {turn:6.3f} degrees, mistakes on the first 120 points: {mistakes}")
     square, logistic = models["least squares"].predict(far) - 1, models["logistic"].predict_proba(far)[:, 1] - 1
     print(f"residuals of the distant points: up to {square.max():.2f} (squared) and {-logistic.min():.1g} (logistic)")
     if arguments.plot:

@@ -1,7 +1,7 @@
-"""Predict, be told, learn: a stream whose subjects change, and one whose meaning changes (CMU 11).
+"""Online learning under covariate shift and under concept drift (CMU 11).
 
-Where the rows wander and what they mean stays, a learner goes on as before. Where the classes change places, the losses
-rise, an alarm is heard, and beginning again is better than remembering.
+Under covariate shift the learner makes no more mistakes than before. Where the classes are swapped, the losses
+increase, the alarm detects the drift, and a restart is better than keeping the old model.
 """
 
 from tenfold import GaussianNB, evaluate_online
@@ -13,7 +13,7 @@ for drift in ("inputs", "jump"):
     for restart in (False, True):
         one = evaluate_online(GaussianNB(), X, y, batch_size=10, window=200, restart=restart)
         found[drift, restart] = one
-        words = "begins again" if restart else "remembers all"
+        words = "restart" if restart else "no restart"
         print(
             f"{drift:>6}, {words:13}: {one.total:4.0f} mistakes, {one.windowed[-1]:.0%} at the end, "
             f"alarms at {one.alarms.tolist()}"

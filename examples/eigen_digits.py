@@ -1,8 +1,8 @@
 """Eigen-digits: images from a few components (Seeger 11.1, Cookbook 7).
 
 Principal components of small images of digits are images themselves. With more of them the mean squared error of the
-images that are rebuilt falls. The certificate says that no direction with more variance was left out, and refuses
-components of which the first was.
+reconstructions decreases. The certificate proves that no direction with more variance was left out, and detects
+components without the first.
 
     python examples/eigen_digits.py [--plot digits.png]
 """
@@ -17,15 +17,15 @@ from tenfold import PCA, certify
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     X = load_digits().data
     print(f"{len(X)} images of {X.shape[1]} pixels")
     for count in (1, 5, 10, 20, 40):
         model = PCA(count).fit(X)
-        rebuilt = model.inverse_transform(model.transform(X))
-        share, error = model.explained_variance_ratio_.sum(), np.mean((X - rebuilt) ** 2)
+        reconstructed = model.inverse_transform(model.transform(X))
+        share, error = model.explained_variance_ratio_.sum(), np.mean((X - reconstructed) ** 2)
         print(f"{count:3d} components: {share:5.1%} of the variance, mean squared error {error:6.3f}")
     print(f"90% of the variance: {PCA(0.9).fit(X).n_components_} components")
     model = PCA(3).fit(X)

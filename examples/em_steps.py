@@ -1,6 +1,6 @@
-"""EM step by step: three Gaussians, from means on rows and unit covariances (Seeger 12.3.1; Cookbook, alg. 10).
+"""EM step by step: three Gaussians, from means at samples and unit covariances (Seeger 12.3.1; Cookbook, alg. 10).
 
-After each step the mean log-likelihood is higher. At the end the judge takes one more step and says what it gains.
+After each step the mean log-likelihood is higher. At the end the judge takes one more step and reports the increase.
 
     python examples/em_steps.py [--plot steps.png]
 """
@@ -19,7 +19,7 @@ SHOWN = (1, 2, 5, 10, 20)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     X = make_gaussian_mixture(500, random_state=123)[0]
@@ -34,7 +34,7 @@ def main() -> None:
                 print(f"step {step:>3}: mean log-likelihood before it {bounds[-1]:.4f}")
                 shown[step] = model.means_.copy(), model.covariances_.copy()
     bounds += model.set_params(max_iter=500).fit(X).lower_bounds_
-    print(f"at rest: {bounds[-1]:.4f}; it never fell: {bool(np.all(np.diff(bounds) >= 0))}")
+    print(f"converged: {bounds[-1]:.4f}; it never decreased: {bool(np.all(np.diff(bounds) >= 0))}")
     print(model.certificate_.explain())
     if arguments.plot:
         import matplotlib.pyplot as plt

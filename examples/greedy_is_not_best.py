@@ -1,8 +1,8 @@
-"""Greedy selection need not find the best columns (Rosasco 11.1-2).
+"""Greedy selection need not find the best features (Rosasco 11.1-2).
 
-Two columns explain the target exactly, but a third is closer to it than either. Orthogonal matching pursuit takes the
-third first and keeps it; the best subset of two columns does without it. Both fits are certified, each for what it
-claims: the rule was followed, and no other two columns leave less.
+Two features explain the target exactly, but a third has a larger correlation with it. Orthogonal matching pursuit
+selects the third first and keeps it; the best subset of two features does not have it. Both fits are certified: the
+greedy rule was followed, and no other two features have a smaller residual.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""One gross outlier moves the boundary of the squared cost, and not that of the tanh cost (Welling 7.2).
+"""One gross outlier moves the boundary of the squared loss, and not that of the tanh loss (Welling 7.2).
 
-The delta rule goes down on both, one row at a time. The squared cost grows without limit and pays almost any price for
-a single point; the tanh cost of a point is at most one, so that a far one is given up.
+The delta rule minimises both, one sample at a time. The squared loss is unbounded, so that a single point dominates;
+the tanh loss of a point is at most one, so that an outlier has little influence.
 
     python examples/gross_outlier.py [--plot boundaries.png]
 """
@@ -19,7 +19,7 @@ def angle(u: np.ndarray, v: np.ndarray) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     rng = np.random.default_rng(2)
@@ -34,7 +34,9 @@ def main() -> None:
         before = rule.fit(X, y).coef_[0].copy()
         models[loss] = rule.fit(X_far, y_far)
         mistakes = int(np.sum(rule.predict(X) != y))
-        print(f"{loss:14s} turns by {angle(before, rule.coef_[0]):6.3f} degrees, mistakes on the first 200: {mistakes}")
+        print(
+            f"{loss:14s} rotates by {angle(before, rule.coef_[0]):6.3f} degrees, mistakes on the first 200: {mistakes}"
+        )
     if arguments.plot:
         import matplotlib.pyplot as plt
 

@@ -1,7 +1,7 @@
-"""Two views of one weak hidden variable, drowned in noise of their own: canonical correlations find it.
+"""Two views of one weak hidden variable, each dominated by noise: canonical correlations recover it.
 
-Principal components of each view find its noise (Cookbook 10, with noise along one direction of each view: with
-isotropic noise, as the text prints it, nothing can be found).
+Principal components of each view recover its noise (Cookbook 10, with noise along one direction of each view: with
+isotropic noise, as the text prints it, nothing can be recovered).
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ views = {
     noise: make_two_views(1000, noise=noise, hidden=True, random_state=0) for noise in ("one_direction", "isotropic")
 }
 
-print("correlation of what was found with the hidden variable")
+print("correlation of the first component with the hidden variable")
 for noise, (X, y, hidden) in views.items():
     model = CCA(1).fit(X, y)
     assert model.certificate_.ok

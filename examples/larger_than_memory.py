@@ -1,7 +1,7 @@
-"""The exact leave-one-out error of rows that are never in memory together (Seeger 10.2.2).
+"""Exact leave-one-out errors of data larger than memory (Seeger 10.2.2).
 
-Forty Parquet files are written piece by piece, and read again in every pass, two blocks at a time. The error of each of
-25 penalties is the one that refitting without each row would give, and the bits are those of a fit in memory.
+Forty Parquet files are read again in every pass, two blocks at a time. The error of each of 25 penalties equals that of
+refits without each sample, and the bits are those of a fit in memory.
 
     python examples/larger_than_memory.py [--plot errors.png]
 """
@@ -29,7 +29,7 @@ def part(number: int) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as folder:

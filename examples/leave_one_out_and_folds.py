@@ -1,7 +1,7 @@
 """Exact leave-one-out and 5-fold cross-validation against the true risk (Seeger 10.2, Figure 10.4).
 
-Samples of 50 points; polynomials of degree 1 to 8. Leave-one-out costs no more than the fit, and it is not an
-approximation: the printed check refits without each point in turn.
+Samples of 50 points; polynomials of degree 1 to 8. Leave-one-out costs no more than the fit, and it is
+exact: the check refits without each point in turn.
 
     python examples/leave_one_out_and_folds.py [--plot cv.png]
 """
@@ -19,7 +19,7 @@ SAMPLES, NU = 12, 1e-8
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     rng = np.random.default_rng(10)

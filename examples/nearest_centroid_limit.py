@@ -1,7 +1,7 @@
 """From nearest centroid to Mahalanobis: one classifier, one constant (Rosasco 5.2).
 
 Regularised least squares on labels -1 and +1 has the nearest centroid rule as its limit for a large constant, and the
-rule with the Mahalanobis inner product for a small one. Two long, parallel classes show how much lies between.
+rule with the Mahalanobis inner product for a small one. Two long, parallel classes show the range in between.
 
     python examples/nearest_centroid_limit.py [--plot limit.png]
 """
@@ -15,7 +15,7 @@ from tenfold import RidgeClassifier, RidgeClassifierCV
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     rng = np.random.default_rng(52)
@@ -26,7 +26,7 @@ def main() -> None:
     print(f"nearest centroid: {np.mean(nearest == y):.1%} right")
     constants = np.logspace(-4, 8, 7)
     accuracy = []
-    print("constant   right   agrees with nearest centroid")
+    print("constant   accuracy   agreement with nearest centroid")
     for constant in constants:
         predicted = RidgeClassifier(alpha=constant).fit(X, y).predict(X)
         accuracy.append(np.mean(predicted == y))
@@ -39,7 +39,7 @@ def main() -> None:
         plt.semilogx(constants, accuracy, "o-")
         plt.axhline(np.mean(nearest == y), linestyle="--")
         plt.xlabel("constant")
-        plt.ylabel("share of right answers")
+        plt.ylabel("accuracy")
         plt.savefig(arguments.plot)
 
 

@@ -1,6 +1,6 @@
-"""More neighbours smooth the border: XOR with k = 1, 3 and 15, and k by leave-one-out (Cookbook 22).
+"""More neighbours smooth the decision boundary: XOR with k = 1, 3 and 15, and k by leave-one-out (Cookbook 22).
 
-The letters are the classes that are predicted; one neighbour follows every stray row.
+The characters are the predicted classes; k = 1 fits the label noise.
 """
 
 import numpy as np
@@ -18,10 +18,10 @@ def main() -> None:
     wrong = {}
     for k in (1, 3, 15):
         model = KNeighborsClassifier(k).fit(X, y)
-        found = model.predict(grid)
-        wrong[k] = np.mean(found != truth)
+        predicted = model.predict(grid)
+        wrong[k] = np.mean(predicted != truth)
         print(f"k = {k}: wrong on {model.score(X, y) * -1 + 1:.0%} of the rows, on {wrong[k]:.0%} of the plane")
-        for line in found.reshape(len(down), -1):
+        for line in predicted.reshape(len(down), -1):
             print("".join(line))
     chosen = KNeighborsClassifierCV(40).fit(X, y)
     print(f"leave-one-out takes k = {chosen.n_neighbors_}, wrong on {-chosen.best_score_:.0%} of the rows left out")

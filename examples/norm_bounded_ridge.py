@@ -1,7 +1,7 @@
 """Ridge with a bound on the norm instead of a penalty (Welling 10.2).
 
-min ||y - X w||^2 with ||w|| <= B. The multiplier of the bound is the ridge constant: it is found by a root of a falling
-function, and it is zero when least squares already keeps the bound. The dual value proves each solution.
+min ||y - X w||^2 with ||w|| <= B. The multiplier of the bound is the ridge constant: it is the root of a decreasing
+function, and zero where least squares satisfies the bound. The dual value proves each solution.
 
     python examples/norm_bounded_ridge.py [--plot bound.png]
 """
@@ -15,7 +15,7 @@ from tenfold import LinearRegression, ridge_path
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     rng = np.random.default_rng(10)

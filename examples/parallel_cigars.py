@@ -1,8 +1,8 @@
 """Two parallel cigars (Welling, ch. 13; Cookbook, ch. 12 and 13; Seeger 12.2.1).
 
-Principal components know no labels: the first takes the long axis, Fisher's discriminant the one across. k-means and
-"spherical" components measure all directions alike and cut both cigars in the middle, which has less energy. A mixture
-of Gaussians learns from the same rows, without labels, that they vary along the cigars.
+The first principal component is the long axis, Fisher's discriminant the short one. k-means and "spherical" components
+are isotropic and cut both cigars in the middle, which has a smaller inertia. A mixture of Gaussians learns the
+covariance from the same samples, without labels.
 
     python examples/parallel_cigars.py [--plot cigars.png]
 """
@@ -25,7 +25,7 @@ def agreement(found: np.ndarray, which: np.ndarray) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     X, which = make_cigars(random_state=13)
@@ -38,7 +38,7 @@ def main() -> None:
     start = {"n_init": 10, "init_params": "random_from_data", "random_state": 0, "max_iter": 500}
     for kind in ("spherical", "tied", "full"):
         found[f"mixture, {kind}"] = GaussianMixture(2, covariance_type=kind, **start).fit_predict(X)
-    print("rows in the right cigar")
+    print("samples in the correct cigar")
     for name, labels in found.items():
         print(f"{name:>20}: {100 * agreement(labels, which):5.1f}%")
     if arguments.plot:

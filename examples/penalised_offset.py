@@ -1,7 +1,7 @@
 """Why the offset must not be penalised (Rosasco 4.4, Cookbook 17 with Figure 17.1).
 
 The points lie on y = 5 + x/10. With a column of ones in the design (Algorithm 16 of the Cookbook) a growing penalty
-pulls the line through the origin and the slope first grows sevenfold. With a free offset the slope only falls.
+moves the line to the origin and the slope first increases sevenfold. With a free offset the slope only decreases.
 
     python examples/penalised_offset.py [--plot slopes.png]
 """
@@ -15,7 +15,7 @@ from tenfold import Ridge
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     x = np.linspace(0.0, 10.0, 50)

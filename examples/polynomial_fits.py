@@ -1,7 +1,7 @@
-"""Polynomials that are too stiff, right, and too free (Seeger 4.1, Figure 4.3).
+"""Polynomials that underfit, fit and overfit (Seeger 4.1, Figure 4.3).
 
 Ten noisy points of sin(2 pi x). A polynomial with 10 coefficients passes through every point, its weights are
-hundreds of thousands of times larger than those of a line, and between the points it is of no use.
+hundreds of thousands of times larger than those of a line, and between the points it is far from the curve.
 
     python examples/polynomial_fits.py [--plot fits.png]
 """
@@ -30,7 +30,7 @@ def plot(path: str, x: np.ndarray, t: np.ndarray, grid: np.ndarray, curves: dict
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     x = np.linspace(0, 1, 10)
@@ -44,7 +44,7 @@ def main() -> None:
         curves[p] = model.predict(powers(grid, p))
         distance = np.max(np.abs(curves[p] - np.sin(2 * np.pi * grid)))
         print(f"{p:3d}   {error:14.2e}   {np.linalg.norm(model.coef_):8.2g}   {distance:.2f}")
-    print(f"The last fit, in the words of its certificate: {model.certificate_.explain()}")
+    print(f"The certificate of the last fit: {model.certificate_.explain()}")
     if arguments.plot:
         plot(arguments.plot, x, t, grid, curves)
 

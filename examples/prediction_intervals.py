@@ -1,7 +1,7 @@
 """Prediction intervals from the exact leave-one-out residuals (Seeger 10.2.2; jackknife+ of Barber and others, 2021).
 
-The leave-one-out residuals that chose the penalty also say how far a new value may fall. Nothing is assumed about the
-noise: here it is skewed. Intervals that promise 90 % are tried on fresh data, many times.
+The leave-one-out residuals that selected the penalty also give prediction intervals, without assumptions on the noise:
+here it is skewed. The coverage is estimated on new data, many times.
 
     python examples/prediction_intervals.py [--plot intervals.png]
 """
@@ -22,11 +22,11 @@ def sample(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     rng = np.random.default_rng(6)
-    print("promised   covered   mean width")
+    print(" nominal   covered   mean width")
     for coverage in (0.5, 0.8, 0.9):
         hits, widths = [], []
         for _ in range(60):

@@ -1,9 +1,9 @@
-"""Standard errors that trust too much (Seeger 8.1.2; White 1982; Liang and Zeger 1986).
+"""Standard errors under overdispersion and clustering (Seeger 8.1.2; White 1982; Liang and Zeger 1986).
 
 Visits to doctors, counted for people of 60 towns. A programme runs in half of the towns and, in truth, does nothing.
-Counts have more spread than Poisson's, and towns differ, so that people of one town depend on each other. The
-coefficients are right all the same; what is wrong is how sure one is of them. Each covariance is judged by how often,
-over many draws, its 95 % interval holds the truth.
+Counts are overdispersed, and towns differ, so that people of one town are correlated. The coefficients are
+consistent all the same, the usual standard errors are too small. Each covariance is assessed by the coverage of its
+95 % interval over many draws.
 
     python examples/robust_errors.py [--plot intervals.png]
 """
@@ -29,7 +29,7 @@ def people(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     rng = np.random.default_rng(812)
@@ -42,7 +42,7 @@ def main() -> None:
             low, high = found.confidence_interval().T
             held[kind] += (low <= TRUTH) & (high >= TRUTH)
     print(infer(model, X, y, covariance="cluster", groups=town))
-    print("\nhow often the 95 % interval holds the truth:", *(f"{name:>10}" for name in NAMES))
+    print("\n          coverage of the 95 % interval:", *(f"{name:>10}" for name in NAMES))
     for kind, count in held.items():
         print(f"{kind:>43}:", *(f"{value:10.2f}" for value in count / DRAWS))
     if arguments.plot:

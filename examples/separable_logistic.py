@@ -1,7 +1,7 @@
-"""Separable classes have no maximum likelihood, and a prior cures it (Seeger 8.2.1 and 8.3.2).
+"""Separable classes have no maximum likelihood estimate, and a prior gives one (Seeger 8.2.1 and 8.3.2).
 
-Along a separating direction the logistic error falls to zero for ever: Newton's method would run to infinity. The fit
-says so and hands over the direction. With any penalty the minimiser is finite, unique and certified.
+Along a separating direction the logistic loss decreases to zero: Newton's method would diverge. The fit reports this
+with the direction. With any penalty the minimiser is finite, unique and certified.
 
     python examples/separable_logistic.py [--plot curve.png]
 """
@@ -16,7 +16,7 @@ from tenfold import LogisticRegression
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    parser.add_argument("--plot", metavar="PATH", help="save a plot here (needs matplotlib)")
     arguments = parser.parse_args()
 
     rng = np.random.default_rng(832)

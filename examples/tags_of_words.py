@@ -1,8 +1,8 @@
 """Tags of whole sentences beside tags of single words (CMU 28).
 
 A hidden Markov model makes sentences: a tag depends on the one before it, a word on its tag, and most words belong to
-several tags. The structured perceptron, which has weights for neighbouring tags, comes close to the best tags under the
-true model, which it has never seen; a perceptron that looks at each word alone does not.
+several tags. The structured perceptron, which has weights for neighbouring tags, comes close to the most likely tags
+under the true model; a perceptron on single words does not.
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def main() -> None:
     tagger = StructuredPerceptron(max_iter=10).fit(X, y)
     alone = AveragedPerceptron(max_iter=10).fit(np.concatenate(X), np.concatenate(y))
     ours, single = tagger.score(new, true), float(alone.score(np.concatenate(new), np.concatenate(true)))
-    print("right tags in new sentences")
+    print("accuracy of tags in new sentences")
     print(f"  the model that made them     {best:.1%}")
     print(f"  structured perceptron        {ours:.1%}, and {tagger.sequence_accuracy(new, true):.1%} of the sentences")
     print(f"  perceptron on single words   {single:.1%}")

@@ -1,7 +1,7 @@
-"""Three classes by binary decisions leave regions that nobody, or more than one class, claims (Seeger 6.4.1).
+"""Ambiguous regions of three classes with one-vs-rest decisions (Seeger 6.4.1).
 
-The letters are the classes that claim a place alone, a dot where nobody does, a star where
-several do; the largest score decides everywhere.
+A letter is the only class with a positive score, a dot stands for none, a star for several; the largest score decides
+everywhere.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ def main() -> None:
     X = np.concatenate([centre + rng.standard_normal((40, 2)) for centre in centres])
     y = np.repeat(["a", "b", "c"], 40)
     model = Perceptron(max_iter=5000, tol=None).fit(X, y)
-    print("separates the rows:", model.certificate_.ok)
+    print("separates the samples:", model.certificate_.ok)
 
     across, down = np.linspace(-8, 8, 60), np.linspace(8, -8, 24)
     grid = np.array([[u, v] for v in down for u in across])
@@ -23,7 +23,7 @@ def main() -> None:
     letters = np.where(found.yes == 1, model.predict(grid), np.where(found.yes == 0, ".", "*"))
     for line in letters.reshape(len(down), -1):
         print("".join(line))
-    print(f"nobody claims {found.nobody:.0%} of the plane, several classes {found.several:.0%}")
+    print(f"no class is positive in {found.nobody:.0%} of the plane, several are in {found.several:.0%}")
     print(f"pairs of classes that end in a tie: {found.tied:.0%}")
     assert found.nobody + found.several > 0.05
     assert found.tied == 0.0

@@ -1,8 +1,7 @@
-"""The same probabilities, other decisions: what is missed costs fifty times what is found in vain (Seeger 5.2.4).
+"""Cost-sensitive decisions: a false negative costs fifty times a false positive (Seeger 5.2.4).
 
-The loss moves the threshold and nothing else. A third decision, "don't know", is taken where both others are dear.
-Scores of ridge regression are no probabilities: they become some by the scores of rows that were left out, exactly and
-for free.
+The loss changes the threshold only. A third decision, "don't know", is taken where both others have a large expected
+loss. Scores of a ridge classifier are calibrated to probabilities by exact leave-one-out scores.
 """
 
 import numpy as np
@@ -16,26 +15,30 @@ from tenfold.decide import Calibrator, DecisionClassifier, reject_curve, screeni
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = X[:, :10], 1 - y  # 1: malignant
-X, new, y, told = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+X, new, y, y_new = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
 scores = make_pipeline(StandardScaler(), Calibrator(RidgeClassifier()))
 loss = screening_loss(50.0)
 
 proba = scores.fit(X, y).predict_proba(new)
-print(f"{scores[-1].protocol_}; {evaluate(told, proba=proba)['brier']}")
+print(f"{scores[-1].protocol_}; {evaluate(y_new, proba=proba)['brier']}")
 costs = {}
 for name, options in {
     "every mistake costs 1": {},
     "a missed case costs 50": {"loss": loss},
     "and a second test 0.5": {"loss": loss, "reject_cost": 0.5},
 }.items():
-    said = DecisionClassifier(scores, **options).fit(X, y).predict(new)
-    missed, vain, unsure = np.sum((said == 0) & (told == 1)), np.sum((said == 1) & (told == 0)), np.sum(said == -1)
-    costs[name] = (50.0 * missed + vain + 0.5 * unsure) / len(told)
-    print(f"{name:>22}: {missed} missed, {vain:2d} in vain, {unsure:2d} undecided; cost {costs[name]:.2f} a row")
+    decisions = DecisionClassifier(scores, **options).fit(X, y).predict(new)
+    missed = np.sum((decisions == 0) & (y_new == 1))
+    false_alarms, rejected = np.sum((decisions == 1) & (y_new == 0)), np.sum(decisions == -1)
+    costs[name] = (50.0 * missed + false_alarms + 0.5 * rejected) / len(y_new)
+    print(
+        f"{name:>22}: {missed} missed, {false_alarms:2d} false alarms, {rejected:2d} rejected; "
+        f"cost {costs[name]:.2f} per sample"
+    )
 assert list(costs.values()) == sorted(costs.values(), reverse=True)
 
-curve = reject_curve(told, proba)
-print("coverage and error where rejecting costs")
+curve = reject_curve(y_new, proba)
+print("coverage and error by the cost of rejection")
 for cost in (0.5, 0.2, 0.1, 0.02):
     coverage, error = curve.at_cost(cost)
     print(f"  {cost:4.2f}: {coverage:6.1%} decided, {error:5.1%} of these wrong")

@@ -40,6 +40,7 @@ PAGES = [
     "persistence",
     "plots",
     "performance",
+    "glossary",
     "api",
 ]
 STYLE = """

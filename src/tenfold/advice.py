@@ -1,8 +1,8 @@
-"""Which method to try first: the table and the questions of the cookbook (section 6.3).
+"""Recommendation of methods: the table and the questions of the cookbook (section 6.3).
 
-Have the rows labels, and of which kind? Is what they depend on linear? Are probabilities wanted? What may prediction
-cost? The figures with the trees of questions are lost from the text; what is here follows its words and its table 6.1,
-whose two sizes of dots are "small" and "large". Advice is no proof: `selection` compares what is proposed.
+Is there a target, and of which kind? Is the dependence linear? Are probabilities wanted? What may prediction cost? The
+figures with the decision trees are missing from the text; this follows its words and its table 6.1, whose two sizes of
+dots are "small" and "large". A recommendation is no proof: `selection` compares the methods.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from sklearn.utils.validation import _num_samples
 
 from tenfold.estimators.least_squares.cv import RidgeClassifierCV, RidgeCV
 from tenfold.estimators.neighbours.cv import KNeighborsClassifierCV, KNeighborsCV
-from tenfold.evaluation.entry import task_of
+from tenfold.evaluation.inputs import task_of
 from tenfold.selection import compare
 
 COLUMNS = ("multiclass", "output", "model", "training", "retraining", "prediction", "memory", "complexity")
@@ -42,7 +42,7 @@ TABLE: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Method:
-    """A method that can be proposed.
+    """A method that can be recommended.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Method:
     linear, probabilities, small, sparse : whether it is linear, gives probabilities or intervals, is small and quick to
         predict with, and takes very many columns.
     row : its row of `TABLE`, or None.
-    why : what speaks for it.
+    why : a reason for it.
     """
 
     classes: tuple[str, ...]
@@ -87,7 +87,7 @@ METHODS = (
     _method("GaussianMixture", "clusters", "ps", None, "groups of any elliptic shape, with probabilities"),
     _method("PCA TruncatedSVD", "components", "lsm", None, "directions of the largest variance"),
 )
-"""What can be proposed, the simplest of each task first."""
+"""All methods, the simplest of each task first."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class Advice:
     Attributes
     ----------
     methods : tuple of Method
-    reasons : what was asked of the data, and answered.
-    cautions : what to look out for.
+    reasons : questions about the data, answered.
+    cautions : warnings.
     """
 
     methods: tuple[Method, ...]
@@ -129,7 +129,7 @@ def recommend(
     n_samples: int | None = None,
     n_features: int | None = None,
 ) -> Advice:
-    """What to try first, by the questions of the cookbook (section 6.3).
+    """Recommend methods to try first, by the questions of the cookbook (section 6.3).
 
     Parameters
     ----------
@@ -172,30 +172,30 @@ def recommend(
     rows = n_samples if X is None else _num_samples(X)
     columns = n_features if X is None or not hasattr(X, "shape") else X.shape[1] if len(X.shape) > 1 else 1
     reasons = [f"{rows} rows, {columns} columns"] if rows is not None and columns is not None else []
-    wanted, word = _wanted(task, y)
-    reasons.append(word)
-    chosen = [method for method in METHODS if method.task == wanted]
+    resolved_task, task_words = _task_of(task, y)
+    reasons.append(task_words)
+    methods = [method for method in METHODS if method.task == resolved_task]
     if probabilities:
-        reasons.append("probabilities are wanted" if wanted != "regression" else "intervals are wanted")
-        chosen = [method for method in chosen if method.probabilities] or chosen
+        reasons.append("probabilities are wanted" if resolved_task != "regression" else "intervals are wanted")
+        methods = [method for method in methods if method.probabilities] or methods
     if linear is not None:
         reasons.append("the dependence is linear" if linear else "the dependence is not linear")
-        chosen = [method for method in chosen if method.linear == linear] or chosen
+        methods = [method for method in methods if method.linear == linear] or methods
     if small:
         reasons.append("prediction must be quick and the model small")
-        chosen = [method for method in chosen if method.small] or chosen
+        methods = [method for method in methods if method.small] or methods
     cautions = []
     if columns is not None and columns > 1000:
         reasons.append("there are many columns")
-        chosen = [method for method in chosen if method.sparse] or chosen
+        methods = [method for method in methods if method.sparse] or methods
     if rows is not None and columns is not None and columns >= rows:
         cautions.append("more columns than rows: only what is penalised, and chosen inside the folds, can be believed.")
-    if linear is None and wanted in ("classification", "regression"):
+    if linear is None and resolved_task in ("classification", "regression"):
         cautions.append("whether a line is enough is not known: tenfold.linear_or_not(X, y) tries it.")
-    return Advice(tuple(chosen), tuple(reasons), tuple(cautions))
+    return Advice(tuple(methods), tuple(reasons), tuple(cautions))
 
 
-def _wanted(task: str | None, y: Any) -> tuple[str, str]:
+def _task_of(task: str | None, y: Any) -> tuple[str, str]:
     words = {"classification": "labels are classes", "regression": "labels are numbers"}
     if task is not None:
         return task, words.get(task, f"{task} are wanted")
@@ -207,7 +207,7 @@ def _wanted(task: str | None, y: Any) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Linearity:
-    """Whether what is not linear predicts better.
+    """Whether a nonlinear model predicts better.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ class Linearity:
 
 
 LINEAR_ROWS, FOLDS = 2000, 10
-"""Enough to tell a line from what is not one, and compared in a second."""
+"""Enough samples to detect nonlinearity, compared in a second."""
 
 
 def linear_or_not(
@@ -238,8 +238,9 @@ def linear_or_not(
     max_rows: int = LINEAR_ROWS,
     random_state: Any = 0,
 ) -> Linearity:
-    """Ridge regression against neighbours, on the same folds: if the linear one is as good, useful non-linear structure
-    is unlikely (Cookbook 6.3). Both choose what they must inside the folds, by exact leave-one-out.
+    """Compare ridge regression with nearest neighbours on the same folds: if the linear one is as good, useful
+    nonlinear structure is unlikely (Cookbook 6.3). Both select hyper-parameters inside the folds, by exact
+    leave-one-out.
 
     Parameters
     ----------
@@ -260,7 +261,7 @@ def linear_or_not(
     Returns
     -------
     Linearity
-        `linear_is_enough`, and the comparison that says so.
+        `linear_is_enough`, and the comparison.
 
     Examples
     --------
@@ -271,30 +272,30 @@ def linear_or_not(
     >>> linear_or_not(*make_xor(300, random_state=0)).linear_is_enough
     False
     """
-    wanted, _ = _wanted(task, y)
-    if wanted not in ("classification", "regression"):
+    resolved_task, _ = _task_of(task, y)
+    if resolved_task not in ("classification", "regression"):
         raise ValueError(f"task must be 'classification' or 'regression'. Got {task!r}.")
     count = _num_samples(X)
     target = np.asarray(y)
     if count > max_rows:
-        kept = check_random_state(random_state).choice(count, max_rows, replace=False)
-        X, target = _safe_indexing(X, kept), target[kept]
+        subsample = check_random_state(random_state).choice(count, max_rows, replace=False)
+        X, target = _safe_indexing(X, subsample), target[subsample]
     grid = np.logspace(-3, 3, 13)
     pair: tuple[BaseEstimator, BaseEstimator] = (
         (RidgeClassifierCV(alphas=grid), KNeighborsClassifierCV())
-        if wanted == "classification"
+        if resolved_task == "classification"
         else (RidgeCV(alphas=grid), KNeighborsCV())
     )
     linear, other = (make_pipeline(StandardScaler(), model) for model in pair)
     seed = int(check_random_state(random_state).randint(2**31))
     folds = min(FOLDS, len(target))  # ten see more than the usual five, at twice the cost
-    found = compare(linear, other, X, target, scoring=scoring, cv=folds, random_state=seed)
-    better = found.scores.interval.low > 0.0  # the score of the second less that of the first, larger is better
-    return Linearity(not better, found, min(count, max_rows))
+    comparison = compare(linear, other, X, target, scoring=scoring, cv=folds, random_state=seed)
+    better = comparison.scores.interval.low > 0.0  # the score of the second less that of the first, larger is better
+    return Linearity(not better, comparison, min(count, max_rows))
 
 
 def n_parameters(method: str, n_features: int, n_classes: int = 2) -> int:
-    """How many numbers a method learns: as many examples and more are needed (Cookbook, chapters 2, 14 and 19).
+    """Number of parameters of a method: at least as many samples are needed (Cookbook, chapters 2, 14 and 19).
 
     The count for linear discriminants in chapter 19 is that of covariances for each class, which are quadratic ones.
 

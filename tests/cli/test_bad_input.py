@@ -44,11 +44,11 @@ def refused(folder, content, *args, code=3, name="data.csv"):
         ('a,b,y\n"1,2,0\n' + ROWS, "quote"),
     ],
 )
-def test_tables_that_cannot_be_used(tmp_path, content, words):
+def test_invalid_tables_exit_with_code_3(tmp_path, content, words):
     assert words in refused(tmp_path, content)
 
 
-def test_names_that_are_not_there(tmp_path):
+def test_unknown_columns_are_named(tmp_path):
     assert "'y'" in refused(tmp_path, GOOD, "--target", "Y")
     assert "drop" in refused(tmp_path, GOOD, "--target", "y", "--drop", "c")
     assert "ridge" in refused(tmp_path, GOOD, "--target", "y", "--models", "rigde-classifier")
@@ -57,11 +57,11 @@ def test_names_that_are_not_there(tmp_path):
 
 
 @pytest.mark.parametrize("args", [("--time", "soon"), ("--seed", "x"), ("--task", "guess"), ("--nothing",)])
-def test_wrong_commands_have_code_2(tmp_path, args):
+def test_invalid_usage_exits_with_code_2(tmp_path, args):
     refused(tmp_path, GOOD, "--target", "y", *args, code=2)
 
 
-def test_file_that_is_not_there(tmp_path):
+def test_missing_file(tmp_path):
     result = CliRunner().invoke(tenfold, ["fit", str(tmp_path / "none.csv"), "--target", "y"])
     assert result.exit_code == 3
     assert "none.csv" in result.output
@@ -77,7 +77,7 @@ def run(tmp_path_factory):
     return folder
 
 
-def test_new_tables_that_do_not_fit(run):
+def test_predict_on_a_table_with_other_columns(run):
     def predicted(content):
         (run / "new.csv").write_text(content)
         return CliRunner().invoke(tenfold, ["predict", str(run / "run"), str(run / "new.csv")])
@@ -90,7 +90,7 @@ def test_new_tables_that_do_not_fit(run):
     assert "'b'" in wrong.output
 
 
-def test_runs_that_are_none(tmp_path, run):
+def test_invalid_run_folders(tmp_path, run):
     (tmp_path / "data.csv").write_text(GOOD)
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -109,13 +109,13 @@ def test_full_disk(run):
     assert "Traceback" not in result.output
 
 
-def test_standard_input_and_a_reader_that_stops(run):
+def test_standard_input_and_closed_pipe(run):
     command = [sys.executable, "-m", "tenfold.cli", "predict", str(run / "run"), "-"]
     found = subprocess.run(command, input=GOOD.encode(), capture_output=True, check=True, env=os.environ)
     assert len(found.stdout.splitlines()) == 61
 
 
-def test_leak_is_named(tmp_path):
+def test_leakage_warning_names_the_column(tmp_path):
     random = np.random.default_rng(0)
     y = random.normal(size=200)
     lines = ["a,twin,y", *(f"{a},{2 * t},{t}" for a, t in zip(random.normal(size=200), y, strict=True))]

@@ -54,14 +54,14 @@ def record_of(folder):
 
 
 @pytest.mark.parametrize("name", ["houses", "customers"])
-def test_run_is_whole(name, request):
+def test_fit_writes_all_files(name, request):
     folder = request.getfixturevalue(name)
     assert {path.name for path in (folder / "run").iterdir()} == FILES
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
 
 
 @pytest.mark.parametrize("name", ["houses", "customers"])
-def test_board_says_all_that_is_promised(name, request):
+def test_leaderboard_has_all_columns(name, request):
     record = record_of(request.getfixturevalue(name))
     rows = {row["name"]: row for row in record["board"]}
     assert record["best"] in rows
@@ -76,7 +76,7 @@ def test_board_says_all_that_is_promised(name, request):
         assert row["predict_us"] > 0.0
 
 
-def test_free_values_are_counted(houses):
+def test_candidates_without_a_fit_are_counted(houses):
     rows = {row["name"]: row for row in record_of(houses)["board"]}
     assert (rows["ridge"]["tried"], rows["ridge"]["free"]) == (101, 100)
     assert "leave-one-out" in rows["ridge"]["how"]
@@ -84,7 +84,7 @@ def test_free_values_are_counted(houses):
 
 
 @pytest.mark.parametrize("name", ["houses", "customers"])
-def test_page_is_one_small_file_that_asks_for_nothing(name, request):
+def test_report_is_one_small_file_without_external_resources(name, request):
     text = (request.getfixturevalue(name) / "run" / "report.html").read_text(encoding="utf-8")
     assert len(text) < 1_000_000
     for outside in ("http://", "https://", "@import", "url(", "src="):
@@ -141,7 +141,7 @@ def _proba(record):
 
 
 @pytest.mark.product
-def test_intervals_cover_the_baseline_when_there_is_nothing_to_find(tmp_path):
+def test_intervals_cover_the_baseline_on_noise(tmp_path):
     for task, target in (("regression", "price"), ("classification", "churned")):
         table = make_table(400, task=task, random_state=2)
         random = np.random.default_rng(3)
@@ -185,7 +185,7 @@ def test_test_table_is_predicted_and_scored(houses, tmp_path):
     assert read(tmp_path / "empty" / "predictions.csv") == read(tmp_path / "run" / "predictions.csv")
 
 
-def test_groups_and_weights_are_set_aside(tmp_path):
+def test_groups_and_weights_are_not_features(tmp_path):
     table = make_table(200, task="regression", random_state=4)
     table["who"] = [i // 4 for i in range(200)]
     table["heft"] = [1.0 + i % 3 for i in range(200)]
@@ -198,7 +198,7 @@ def test_groups_and_weights_are_set_aside(tmp_path):
     assert "allowed" in called("certify", tmp_path / "run", data).output
 
 
-def test_without_a_target_there_are_components_clusters_and_a_mixture(houses, tmp_path):
+def test_unsupervised_models_without_a_target(houses, tmp_path):
     called("fit", houses / "houses.csv", "--out", tmp_path / "run", "--quiet")
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     assert {row["name"] for row in record["board"]} == {"principal-components", "k-means", "mixture"}
@@ -207,7 +207,7 @@ def test_without_a_target_there_are_components_clusters_and_a_mixture(houses, tm
     assert called("predict", tmp_path / "run", houses / "houses.csv").output.startswith("row,prediction")
 
 
-def test_earlier_run_is_replaced_and_other_folders_are_not(houses, tmp_path):
+def test_only_folders_of_earlier_runs_are_replaced(houses, tmp_path):
     args = ("fit", houses / "houses.csv", "--target", "price", "--models", "ridge", "--quiet", "--out")
     called(*args, tmp_path / "run")
     called(*args, tmp_path / "run")
@@ -218,7 +218,7 @@ def test_earlier_run_is_replaced_and_other_folders_are_not(houses, tmp_path):
     assert [path.name for path in other.iterdir()] == ["thesis.tex"]
 
 
-def test_help_is_quick():
+def test_help_imports_no_heavy_modules():
     code = (
         "import sys; from tenfold.cli.commands import tenfold; "
         "print([name for name in ('numpy', 'polars', 'rich', 'sklearn') if name in sys.modules])"
@@ -227,13 +227,13 @@ def test_help_is_quick():
     assert found.stdout.strip() == "[]"
 
 
-def test_every_class_that_enters_can_be_fitted():
-    from tenfold.cli.candidates import entered
+def test_every_leaderboard_model_can_be_fitted():
+    from tenfold.cli.candidates import leaderboard_classes
 
-    names = [entry.name for entry, _ in entered()]
+    names = [entry.name for entry, _ in leaderboard_classes()]
     assert len(set(names)) == len(names)
-    assert {entry.task for entry, _ in entered()} == {"regression", "classification", "structure"}
-    for entry, cls in entered():
+    assert {entry.task for entry, _ in leaderboard_classes()} == {"regression", "classification", "structure"}
+    for entry, cls in leaderboard_classes():
         parameters = cls().get_params()
         assert set(entry.settings) | set(entry.grid) <= set(parameters), entry.name
 
@@ -251,14 +251,14 @@ def test_tables_are_described_and_checked(houses, tmp_path):
     assert f"warning: {name}: " in called("check", moved, "--against", houses / "run", code=3).stdout
 
 
-def test_every_row_is_left_out_once(tmp_path):
+def test_leave_one_out_tests_every_row_once(tmp_path):
     table = make_table(40, task="regression", random_state=5)
     data = write_csv(table, tmp_path / "data.csv")
     called("fit", data, "--target", "price", "--models", "ridge", "--cv", "loo", "--out", tmp_path / "run", "--quiet")
     assert len(set(read(tmp_path / "run" / "predictions.csv")["fold"])) == 40
 
 
-def test_one_figure_has_one_value(customers):
+def test_metrics_agree_in_board_and_report(customers):
     """The area under the ROC curve is the mean over folds, on the board and below it."""
     record = record_of(customers)
     row = next(row for row in record["board"] if row["name"] == record["best"])
@@ -275,7 +275,7 @@ def curved_table(n=300):
     return {"x": x.tolist(), "y": y.tolist(), "inside": np.where(inside, "yes", "no").tolist()}
 
 
-def test_splines_and_products_come_where_a_line_is_not_enough(tmp_path):
+def test_expansions_are_tried_on_nonlinear_data(tmp_path):
     data = write_csv(curved_table(), tmp_path / "rings.csv")
     called("fit", data, "--target", "inside", "--time", "10m", "--out", tmp_path / "run", "--quiet")
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
@@ -299,7 +299,7 @@ def test_expansion_is_saved_and_reproduced(tmp_path):
     assert "allowed" in called("certify", tmp_path / "run", data).output
 
 
-def test_headline_says_that_the_challenger_is_ahead(tmp_path):
+def test_headline_when_the_challenger_is_best(tmp_path):
     data = write_csv(curved_table(), tmp_path / "rings.csv")
     called("fit", data, "--target", "inside", "--models", "lda,gradient-boosting", "--out", tmp_path / "run", "--quiet")
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))

@@ -103,7 +103,7 @@ def open_page(browser, path):
 OPEN_ALL = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
 
 
-def test_page_is_small_and_asks_for_nothing(path, open_page):
+def test_report_is_small_and_has_no_external_resources(path, open_page):
     assert path.stat().st_size < 1_000_000
     page = open_page()
     assert page.evaluate("document.readyState") == "complete"
@@ -112,7 +112,7 @@ def test_page_is_small_and_asks_for_nothing(path, open_page):
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_nothing_sticks_out_of_the_screen(open_page, width):
+def test_report_fits_the_screen_width(open_page, width):
     page = open_page(width=width)
     page.evaluate(OPEN_ALL)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -133,7 +133,7 @@ def test_text_of_charts_is_large_enough(open_page, width):
     assert min(sizes) >= 9.5
 
 
-def test_pictures_have_text_alternatives(open_page):
+def test_charts_have_alternative_text(open_page):
     page = open_page()
     pictures = page.evaluate("""[...document.querySelectorAll('svg, [role=img]')].map(one =>
         [one.getAttribute('role'), one.getAttribute('aria-label') || ''])""")
@@ -183,7 +183,7 @@ CONTRAST = """(() => {
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_contrast_is_that_of_level_aa(open_page, dark):
+def test_contrast_meets_wcag_aa(open_page, dark):
     page = open_page(dark=dark)
     page.evaluate(OPEN_ALL)
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -212,14 +212,14 @@ def test_ten_classes_have_ten_colours(open_page, dark):
 TEXT = "document.querySelector('main').innerText"
 
 
-def test_page_is_whole_without_scripts(open_page):
+def test_report_is_complete_without_scripts(open_page):
     with_scripts, without = open_page(), open_page(scripts=False)
     assert without.evaluate(TEXT) == with_scripts.evaluate(TEXT)
     assert without.evaluate("document.querySelectorAll('th button').length") == 0
     assert without.requests == without.complaints == []
 
 
-def test_board_is_sorted_by_a_click(open_page):
+def test_leaderboard_is_sorted_by_a_click(open_page):
     page = open_page()
     names = "[...document.querySelectorAll('#models tbody tr')].map(row => row.cells[0].innerText)"
     click = "document.querySelector('#models th button').click()"
@@ -232,7 +232,7 @@ def test_board_is_sorted_by_a_click(open_page):
     assert page.complaints == []
 
 
-def test_page_prints(open_page):
+def test_report_prints(open_page):
     page = open_page(width=PAPER, dark=True)
     assert len(page.call("Page.printToPDF", printBackground=True)["data"]) > 10_000
     page.call("Emulation.setEmulatedMedia", media="print")

@@ -54,6 +54,21 @@ class TestRegistration:
         assert said.where
         assert bool(said.instead) == (len(said.where) < 5)
 
+    def test_tuning_names_parameters_of_the_class_of_one_candidate(self, name):
+        """A class that ends in CV says how it selects, so that searches and leaderboards let it."""
+        tuning = getattr(tenfold, name)._registration.tuning
+        assert (tuning is not None) == name.endswith("CV")
+        if tuning is not None and tuning.single:
+            parameters = getattr(tenfold, tuning.single)().get_params()
+            assert {*tuning.selected} == {*tuning.candidates} <= {*parameters}
+
+    def test_path_names_parameters_of_both_classes(self, name):
+        path = getattr(tenfold, name)._registration.path
+        if path is not None:
+            assert {path.parameter, *path.listed} <= {*getattr(tenfold, name)().get_params()}
+            parameters = getattr(tenfold, path.cv_class)().get_params()
+            assert {path.values, "cv", *path.settings, *path.listed.values()} <= {*parameters}
+
     def test_belongs_to_the_class_alone(self, name):
         ours = getattr(tenfold, name)
         assert find_registration(ours) is ours._registration
@@ -102,7 +117,7 @@ def added(tmp_path, monkeypatch):
     monkeypatch.setattr(tenfold, "ESTIMATORS", names["ESTIMATORS"])
     monkeypatch.setattr(tenfold, "__all__", names["__all__"])
     caches = [import_module("tenfold.persist.models").class_of, import_module("tenfold.persist.models").schema_of]
-    caches.append(import_module("tenfold.cli.candidates").entered)
+    caches.append(import_module("tenfold.cli.candidates").leaderboard_classes)
     for cache in caches:
         cache.cache_clear()
     yield tenfold.MeanRegressor
@@ -115,7 +130,7 @@ def added(tmp_path, monkeypatch):
 
 
 def test_a_class_that_is_added_as_contributing_says_is_known_everywhere(added, tmp_path):
-    from tenfold.cli.candidates import lines
+    from tenfold.cli.candidates import select_models
 
     rng = np.random.default_rng(0)
     X, y, weight = rng.standard_normal((40, 3)), 5.0 + rng.standard_normal(40), rng.integers(0, 3, 40)
@@ -135,7 +150,7 @@ def test_a_class_that_is_added_as_contributing_says_is_known_everywhere(added, t
     assert type(again) is added
     assert again.predict(X).tolist() == model.predict(X).tolist()
     # on the leaderboard, and in the tables
-    assert "mean" in [line.name for line in lines("regression", "fast", y, X.shape, 0)[0]]
+    assert "mean" in [line.name for line in select_models("regression", "fast", y, X.shape, 0)[0]]
     assert "| `MeanRegressor` | Mean of the targets | one pass | exact |" in methods_table.table()
     # tampered
     model.mean_ += 1e-3

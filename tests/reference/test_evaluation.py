@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 from tenfold import evaluate
 from tenfold.evaluation import clopper_pearson
 from tenfold.evaluation.intervals import Sample
-from tenfold.evaluation.ranking import ranked
+from tenfold.evaluation.ranking import rank_scores
 from tenfold.evaluation.resampling import bootstrap, units_of
 
 
@@ -129,7 +129,7 @@ def test_delong_is_the_formula_over_all_pairs(ties):
     score = np.round(score * 2.0) if ties else score
     up, down = placements(score, positive)
     variance = np.var(up, ddof=1) / len(up) + np.var(down, ddof=1) / len(down)
-    found = ranked(score, positive, Sample(90))
+    found = rank_scores(score, positive, Sample(90))
     assert found.area == pytest.approx(up.mean(), rel=1e-12)
     assert Sample(90).variance(found.area_influence) == pytest.approx(variance, rel=1e-10)
     figure = evaluate(positive, score=score)["roc_auc"]
@@ -145,14 +145,14 @@ def test_influences_are_slopes_in_the_weights(name):
     positive = rng.random(40) < 0.4
     score = np.round(rng.standard_normal(40) + positive, 1)
     w = rng.uniform(0.5, 2.0, 40)
-    found = getattr(ranked(score, positive, Sample(40, w)), f"{name}_influence")
+    found = getattr(rank_scores(score, positive, Sample(40, w)), f"{name}_influence")
     step = 1e-6
     slopes = np.empty(40)
     for j in range(40):
         up, down = w.copy(), w.copy()
         up[j] += step
         down[j] -= step
-        more, less = (getattr(ranked(score, positive, Sample(40, v)), name) for v in (up, down))
+        more, less = (getattr(rank_scores(score, positive, Sample(40, v)), name) for v in (up, down))
         slopes[j] = w[j] * (more - less) / (2.0 * step)
     if name == "area":  # with the divisors of unbiased variances
         m = np.count_nonzero(positive)

@@ -20,7 +20,7 @@ def test_the_table_is_that_of_the_cookbook():
     assert {method.row for method in METHODS if method.row} <= set(TABLE)
 
 
-def test_all_that_is_proposed_exists_and_is_as_it_says():
+def test_recommended_classes_exist():
     for method in METHODS:
         for name in method.classes:
             model = getattr(tenfold, name)()
@@ -48,7 +48,7 @@ def test_answers_lead_to_methods():
         recommend(task="ranking")
 
 
-def test_lines_are_told_from_what_is_none():
+def test_linear_or_not():
     assert linear_or_not(*make_gaussian_classes(300, random_state=0)).linear_is_enough
     assert not linear_or_not(*make_xor(300, random_state=0)).linear_is_enough
     assert linear_or_not(*make_linear(300, 3, random_state=0)).linear_is_enough

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.svm import l1_min_c as his
+from sklearn.svm import l1_min_c as sklearn_l1_min_c
 
 import tenfold
 from estimators import classes
@@ -36,6 +36,8 @@ def test_the_least_c(loss, count):
     X, y, _ = classes(60, 4, count=count)
     for settings in ({}, {"fit_intercept": False}, {"intercept_scaling": 10.0}):
         for rows in (X, sparse.csr_array(X)):
-            assert tenfold.l1_min_c(rows, y, loss=loss, **settings) == pytest.approx(his(X, y, loss=loss, **settings))
+            assert tenfold.l1_min_c(rows, y, loss=loss, **settings) == pytest.approx(
+                sklearn_l1_min_c(X, y, loss=loss, **settings)
+            )
     with pytest.raises(ValueError, match="Ill-posed"):
         tenfold.l1_min_c(np.zeros((4, 2)), [0, 1, 0, 1], fit_intercept=False)

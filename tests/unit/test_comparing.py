@@ -20,7 +20,7 @@ from tenfold.selection import (
     split_stability,
     wrong_cross_validation,
 )
-from tenfold.selection.comparing import corrected_t, mcnemar
+from tenfold.selection.comparing import compute_resampled_t, mcnemar
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +41,12 @@ def test_the_corrected_t_by_hand():
     """t = mean / sqrt((1/k + n2/n1) s^2), k - 1 degrees of freedom (Nadeau and Bengio 2003)."""
     differences = np.array([0.02, 0.05, -0.01, 0.03, 0.04])
     t = differences.mean() / np.sqrt((1 / 5 + 0.25) * differences.var(ddof=1))
-    found = corrected_t(differences, 0.25)
+    found = compute_resampled_t(differences, 0.25)
     assert found.p_value == pytest.approx(2 * stats.t.sf(t, 4))
     assert found.interval.low < 0 < found.difference
     assert found.p_value > stats.ttest_1samp(differences, 0).pvalue
-    assert corrected_t([0.0, 0.0], 0.25).p_value == 1.0
-    assert np.isnan(corrected_t([0.1], 0.25).p_value)
+    assert compute_resampled_t([0.0, 0.0], 0.25).p_value == 1.0
+    assert np.isnan(compute_resampled_t([0.1], 0.25).p_value)
 
 
 def test_mcnemar_by_hand():
@@ -74,7 +74,7 @@ def test_a_clear_difference_is_found_and_none_where_there_is_none(classes):
     assert "chance alone" in same.words
 
 
-def test_the_size_of_the_test_is_kept():
+def test_size_of_the_test():
     """Two columns of noise are equally good: of 25 comparisons about one in twenty may say otherwise."""
     rng = np.random.default_rng(0)
     found = []
@@ -82,7 +82,7 @@ def test_the_size_of_the_test_is_kept():
         X, y = rng.standard_normal((60, 2)), rng.standard_normal(60)
         folds = k_fold(X, 5, random_state=seed)
         one, other = (nested({"a": Ridge()}, X[:, [k]], y, outer=folds, refit=False)["a"].scores for k in (0, 1))
-        found.append(corrected_t(other - one, 0.25).p_value)
+        found.append(compute_resampled_t(other - one, 0.25).p_value)
     assert np.mean(np.array(found) < 0.05) <= 0.16
 
 
@@ -163,7 +163,7 @@ def test_stability_of_splits(numbers):
 # -- the best of many
 
 
-def test_the_best_of_many_coins_is_a_coin():
+def test_best_of_many_random_classifiers():
     rng = np.random.default_rng(0)
     found = [best_of(rng.integers(0, 2, (200, 30)), n_resamples=100, random_state=seed) for seed in range(20)]
     assert np.mean([one.loss for one in found]) < 0.45
@@ -173,7 +173,7 @@ def test_the_best_of_many_coins_is_a_coin():
 
 
 @pytest.mark.parametrize("count", [1, 2, 8])
-def test_picking_never_makes_a_loss_smaller(count):
+def test_optimism_is_never_negative(count):
     rng = np.random.default_rng(count)
     found = [best_of(rng.integers(0, 2, (100, count)), n_resamples=50, random_state=seed) for seed in range(20)]
     assert all(one.optimism >= 0.0 for one in found)
@@ -181,7 +181,7 @@ def test_picking_never_makes_a_loss_smaller(count):
     assert count > 1 or all(one.optimism == 0.0 for one in found)
 
 
-def test_figures_that_are_no_means_are_functions_of_weights():
+def test_best_of_takes_functions_of_weights():
     losses = np.random.default_rng(0).random((60, 4))
     squares = best_of(lambda weight: np.sqrt(weight @ losses / weight.sum()), n_samples=60, n_resamples=100)
     assert squares.loss == pytest.approx(np.sqrt(losses.mean(axis=0).min()))
@@ -211,12 +211,12 @@ def test_the_best_of_a_leaderboard():
 
 
 @pytest.mark.parametrize("losses", [np.zeros(5), np.zeros((1, 2)), np.full((5, 2), np.nan)])
-def test_bad_tables_of_losses(losses):
+def test_invalid_losses(losses):
     with pytest.raises(ValueError, match="got shape"):
         best_of(losses)
 
 
-def test_the_classic_mistake_with_another_model():
+def test_wrong_cross_validation_with_another_model():
     found = wrong_cross_validation(columns=500, chosen=20, times=2, model=RidgeClassifierCV())
     assert found.wrong.mean() < 0.25 < 0.3 < found.right.mean()
 

@@ -55,7 +55,7 @@ def made(name: str, seed: object) -> list[object]:
     return flat(maker(np.ones((30, 2)), random_state=seed) if name == "make_missing" else maker(random_state=seed))
 
 
-def test_there_are_enough_of_them():
+def test_number_of_generators():
     assert len(MAKERS) >= 25
 
 
@@ -69,7 +69,7 @@ def test_a_seed_decides(name):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_it_says_where_it_comes_from_and_asks_for_a_seed(name):
+def test_docstring_has_source_and_random_state(name):
     maker = getattr(datasets, name)
     assert "random_state" in inspect.signature(maker).parameters
     assert ">>>" in maker.__doc__
@@ -255,7 +255,7 @@ def test_tables_have_columns_of_all_kinds(task, tmp_path):
         assert [line[at] for line in lines] == ["" if value is None else str(value) for value in column]
 
 
-def test_tables_are_taken_by_frames():
+def test_tables_become_data_frames():
     polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
     table = make_table(50)
     assert polars.DataFrame(table).shape == pandas.DataFrame(table).shape == (50, 12)
@@ -277,6 +277,6 @@ def test_tables_are_taken_by_frames():
         (lambda: make_gaussian_classes(covariances=[[1.0, 2.0], [2.0, 1.0]]), "semi-definite"),
     ],
 )
-def test_bad_arguments(call, words):
+def test_invalid_arguments(call, words):
     with pytest.raises(ValueError, match=words):
         call()

@@ -56,7 +56,7 @@ def test_the_best_threshold_is_the_best_of_all_cuts(weighted):
     assert mean(found.cut) == pytest.approx(found.loss)
 
 
-def test_the_empirical_threshold_comes_near_the_one_that_follows():
+def test_empirical_threshold_approaches_the_theoretical():
     X, y = make_gaussian_classes(100_000, random_state=0)
     proba = expit(2.0 * X[:, 0] / 0.36)
     loss = screening_loss(5.0)
@@ -87,7 +87,7 @@ def test_the_empirical_threshold_comes_near_the_one_that_follows():
         (lambda: estimate_priors(np.empty((0, 2)), [0.5, 0.5]), "no rows"),
     ],
 )
-def test_bad_arguments(call, words):
+def test_invalid_arguments(call, words):
     with pytest.raises(ValueError, match=words):
         call()
 
@@ -95,7 +95,7 @@ def test_bad_arguments(call, words):
 # rejecting ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_curve_of_rejecting():
+def test_reject_curve():
     rng = np.random.default_rng(1)
     p = rng.dirichlet([1.0, 1.0, 1.0], 400)
     y = np.array([rng.choice(3, p=row) for row in p])
@@ -130,7 +130,7 @@ def test_cover_and_hart():
 # shares of classes ----------------------------------------------------------------------------------------------------
 
 
-def test_reweighting_there_and_back():
+def test_reweight_is_invertible():
     p = np.random.default_rng(2).dirichlet(np.ones(3), 50)
     old, new = np.array([0.2, 0.3, 0.5]), np.array([0.6, 0.3, 0.1])
     np.testing.assert_allclose(reweight(reweight(p, new, old), old, new), p, rtol=1e-10)
@@ -140,7 +140,7 @@ def test_reweighting_there_and_back():
     np.testing.assert_allclose(reweight([[0.0, 0.0, 1.0]], [0.5, 0.5, 0.0], old), [[0.5, 0.5, 0.0]])
 
 
-def test_estimated_shares_are_the_best_and_never_fall():
+def test_estimate_priors_increases_the_likelihood():
     X, y = make_gaussian_classes(4000, priors=[0.85, 0.15], random_state=3)
     p = expit(2.0 * X[:, 0] / 0.36)
     found = estimate_priors(p, [0.5, 0.5])
@@ -158,7 +158,7 @@ def test_estimated_shares_are_the_best_and_never_fall():
     assert same.p_value > 0.01
 
 
-def test_a_gap_that_is_not_closed_is_said():
+def test_estimate_priors_reports_the_gap_at_max_iter():
     X, _ = make_gaussian_classes(500, priors=[0.85, 0.15], random_state=3)
     short = estimate_priors(expit(X[:, 0]), [0.5, 0.5], max_iter=2)
     assert short.n_iter == 2
@@ -175,7 +175,7 @@ def cancer() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
-def test_scores_become_probabilities(cancer, method):
+def test_calibrated_probabilities(cancer, method):
     X, new, y, told = train_test_split(*cancer, random_state=0, stratify=cancer[1])
     model = Calibrator(RidgeClassifier(), method=method).fit(X, y)
     assert model.protocol_ == "exact leave-one-out"
@@ -203,7 +203,7 @@ def test_left_out_scores_are_those_of_refitting(cancer):
     np.testing.assert_allclose(several.left_out_scores_[77], again[0], rtol=1e-7)
 
 
-def test_folds_where_nothing_is_exact(cancer):
+def test_folds_without_exact_leave_one_out(cancer):
     X, y = cancer
     for inner in (GaussianNB(), LinearSVC(), RidgeClassifier(class_weight="balanced"), RidgeClassifierCV(cv=3)):
         assert Calibrator(inner).fit(X, y).protocol_ == "5 folds"
@@ -231,14 +231,14 @@ def test_weights_are_repeated_rows(cancer):
         np.testing.assert_allclose(curve(at), repeated(at), rtol=1e-5, atol=1e-7)
 
 
-def test_separated_scores_have_a_sigmoid():
+def test_sigmoid_of_separable_scores():
     score, y = np.concatenate([np.linspace(-3, -1, 20), np.linspace(1, 3, 20)])[:, None], np.repeat([0, 1], 20)
     model = Calibrator(FrozenEstimator(RidgeClassifier().fit(score, y))).fit(score, y)
     assert model.certificate_.ok
     assert 0.5 < model.predict_proba([[3.0]])[0, 1] < 1.0
 
 
-def test_a_bent_curve_is_refused():
+def test_certificate_rejects_a_changed_curve():
     rng = np.random.default_rng(6)
     y = np.sort(rng.random(50)) + 0.3 * rng.standard_normal(50)
     w = rng.uniform(0.5, 2.0, 50)
@@ -263,7 +263,7 @@ def test_a_bent_curve_is_refused():
         (Calibrator(GaussianNB(), cv=[([0, 1, 2, 3, 50, 51], [4, 5])]), "every row needs"),
     ],
 )
-def test_bad_calibrators(cancer, model, words):
+def test_invalid_calibrators(cancer, model, words):
     with pytest.raises(ValueError, match=words):
         model.fit(cancer[0][:60], cancer[1][:60])
 
@@ -294,7 +294,7 @@ def test_costs_move_decisions(cancer):
     np.testing.assert_allclose(careful.expected_loss(new), careful.predict_proba(new) @ careful.loss_.T)
 
 
-def test_dont_know(cancer):
+def test_reject_option(cancer):
     X, y = cancer
     names = np.array(["malignant", "benign"])[y]
     model = DecisionClassifier(GaussianNB(), reject_cost=0.1).fit(X, names)
@@ -321,7 +321,7 @@ def test_decisions_need_not_be_classes():
     np.testing.assert_array_equal(model.predict(X), np.array(["water", "call"])[best.choice])
 
 
-def test_other_shares():
+def test_other_priors():
     X, y = make_gaussian_classes(2000, random_state=7)
     new, told = make_gaussian_classes(4000, priors=[0.95, 0.05], random_state=8)
     inner = LogisticRegression(C=np.inf)
@@ -339,7 +339,7 @@ def test_other_shares():
     )
 
 
-def test_weights_count_in_the_shares(cancer):
+def test_weights_count_in_the_priors(cancer):
     X, y = cancer
     weight = np.where(y == 1, 2.0, 1.0)
     model = DecisionClassifier(GaussianNB()).fit(X, y, sample_weight=weight)
@@ -358,12 +358,12 @@ def test_weights_count_in_the_shares(cancer):
         ({"reject_cost": -0.1}, "must not be negative"),
     ],
 )
-def test_bad_decisions(cancer, options, words):
+def test_invalid_decisions(cancer, options, words):
     with pytest.raises(ValueError, match=words):
         DecisionClassifier(GaussianNB(), **options).fit(*cancer)
 
 
-def test_what_cannot_decide_is_told_how(cancer):
+def test_estimator_without_probabilities_raises(cancer):
     X, y = cancer
     with pytest.raises(TypeError, match="Calibrator"):
         DecisionClassifier(LinearSVC()).fit(X, y)

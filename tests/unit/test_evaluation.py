@@ -10,7 +10,7 @@ from scipy.special import expit
 from tenfold import Evaluation, evaluate
 
 
-def test_the_task_is_seen():
+def test_task_is_inferred():
     assert evaluate(["a", "b"], ["a", "a"]).task == "classification"
     assert evaluate([True, False], [True, True]).task == "classification"
     assert evaluate([0, 1, 2], [0, 2, 2]).task == "classification"
@@ -22,7 +22,7 @@ def test_the_task_is_seen():
     assert evaluate(np.arange(101), np.arange(101), task="classification").task == "classification"
 
 
-def test_what_does_not_vary_says_so():
+def test_constant_values_are_reported():
     found = evaluate([1.5, 2.5, 3.0], [1.5, 2.5, 3.0])
     assert found["mae"].method.endswith("(all values are equal)")
     assert found["r2"].method.endswith("(all agree)")
@@ -83,7 +83,7 @@ def test_two_classes_show_the_second():
     assert found["specificity"].value == found.per_class[0]["sensitivity"].value
 
 
-def test_json_of_what_is_not_a_number():
+def test_json_of_nan():
     found = evaluate([0.0, 0.5, 2.0], [0.0, 1.0, 2.0])
     assert found["median_absolute_error"].high == np.inf
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["figures"]["median_absolute_error"]["high"] is None
@@ -101,7 +101,7 @@ def test_seeds_decide():
     evaluate(y, said, random_state=np.random.default_rng(0))
 
 
-def test_without_intervals_of_resamples():
+def test_interval_none_skips_the_bootstrap():
     rng = np.random.default_rng(1)
     y, said = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
     found = evaluate(y, said, interval=None)
@@ -163,7 +163,7 @@ def test_repeated_rows_in_groups_are_no_new_rows():
         assert many[name].high - many[name].low == pytest.approx(once[name].high - once[name].low, rel=0.08), name
 
 
-def test_many_rows_and_groups_are_dealt_into_blocks():
+def test_many_samples_and_groups_are_resampled_in_blocks():
     rng = np.random.default_rng(6)
     y, f = rng.standard_normal(9000), rng.standard_normal(9000)
     assert "2000 random blocks of rows" in evaluate(y, f)["r2"].method
@@ -178,7 +178,7 @@ def test_many_classes_are_resampled_in_blocks():
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e-30, 1e30, 1e200])
-def test_units_do_not_matter(unit):
+def test_metrics_are_scale_equivariant(unit):
     rng = np.random.default_rng(10)
     y, f = rng.standard_normal(50), rng.standard_normal(50)
     plain = evaluate(y, f, quantile=0.5)
@@ -192,7 +192,7 @@ def test_units_do_not_matter(unit):
 # what resamples cannot see --------------------------------------------------------------------------------------------
 
 
-def test_no_interval_is_a_point_because_nothing_went_wrong_yet():
+def test_intervals_without_errors_have_positive_length():
     found = evaluate(np.repeat([0, 1, 2], 10), np.repeat([0, 1, 2], 10))
     for name in ("balanced_accuracy", "mcc", "f1_macro", "precision_macro", "f1_weighted"):
         assert found[name].value == 1.0 == found[name].high
@@ -211,7 +211,7 @@ def test_no_interval_is_a_point_because_nothing_went_wrong_yet():
     assert "disjoint pairs" in area.method
 
 
-def test_what_is_undefined_says_why():
+def test_undefined_metrics_have_a_reason():
     found = evaluate([0, 0, 1, 1], [0, 0, 0, 0])
     assert np.isnan(found["precision"].value)
     assert "never predicted" in found["precision"].method
@@ -224,16 +224,16 @@ def test_what_is_undefined_says_why():
     assert np.isnan(evaluate([0, 1, 1], proba=[0.1, 0.6, 0.7])["roc_auc"].low)
 
 
-def test_an_inverted_score_is_named():
+def test_reversed_score_is_noted():
     """Cookbook 5: a curve in the other corner is a score as good, turned round."""
     rng = np.random.default_rng(7)
     y = rng.integers(0, 2, 100)
     found = evaluate(y, score=-(y + 0.3 * rng.standard_normal(100)))
     assert found["roc_auc"].high < 0.5
-    assert any("wrong order" in note for note in found.notes)
+    assert any("in reverse" in note for note in found.notes)
 
 
-def test_a_quantile_that_is_not_one_is_named():
+def test_wrong_quantile_is_noted():
     rng = np.random.default_rng(8)
     y = rng.standard_normal(300)
     right, wrong = (evaluate(y, np.full(300, at), quantile=0.9) for at in (1.2816, 0.0))
@@ -256,7 +256,7 @@ def test_a_quantile_that_is_not_one_is_named():
         (([0.5, np.nan], [0.5, 1.0]), "row 1 is nan"),
     ],
 )
-def test_bad_columns(arguments, words):
+def test_invalid_columns(arguments, words):
     with pytest.raises(ValueError, match=words):
         evaluate(*arguments)
 
@@ -293,7 +293,7 @@ def test_words_and_numbers_are_words():
         ({"y_pred": [0, 1], "groups": [1]}, "groups has 1"),
     ],
 )
-def test_bad_options(options, words):
+def test_invalid_options(options, words):
     with pytest.raises(ValueError, match=words):
         evaluate([0, 1], **options)
 

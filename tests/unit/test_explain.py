@@ -10,17 +10,17 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
 
 from tenfold import KNeighborsClassifier, LinearRegression, LogisticRegression, TableEncoder
-from tenfold.cli.explain.columns import Target, bin_numbers, profile_columns
+from tenfold.cli.explain.column_profiles import Target, bin_numbers, profile_columns
 from tenfold.cli.explain.differences import _influence, compare_models
-from tenfold.cli.explain.entry import explain
+from tenfold.cli.explain.explanation import explain
 from tenfold.cli.explain.groups import describe_groups
-from tenfold.cli.explain.growth import _extrapolate, fit_power_law
 from tenfold.cli.explain.held_out import HeldOut
 from tenfold.cli.explain.importance import permutation_importance
 from tenfold.cli.explain.influence import _area, variance_of_mean
-from tenfold.cli.explain.samples import list_wrong_samples
+from tenfold.cli.explain.power_law import _extrapolate, fit_power_law
 from tenfold.cli.explain.weights import LinearView, source_columns, sum_contributions, weights_of
-from tenfold.cli.load_table import Prepared
+from tenfold.cli.explain.wrong_samples import list_wrong_samples
+from tenfold.cli.load_table import LoadedTable
 from tenfold.cli.scoring import METRICS, score_of
 from tenfold.features import infer_schema
 from tenfold.selection import Candidate, nested
@@ -34,7 +34,7 @@ def prepare(columns, y, task, **more):
     frame = pl.DataFrame(columns)
     rows = np.arange(1, frame.height + 1)
     extra = {"groups": None, "weight": None, "time": None} | more
-    return Prepared(
+    return LoadedTable(
         frame, np.asarray(y), schema=infer_schema(frame), task=task, rows=rows, name="t", sha256="", **extra
     )
 
@@ -109,12 +109,12 @@ class TestWeights:
     def test_dependent_features_are_warned_of(self, condition):
         table = make_table()
         view = LinearView.of(pipeline(LinearRegression()).fit(table.frame, table.y), table.frame)
-        assert "No single weight means anything" in weights_of(view, None, condition)["warning"]
+        assert "Single weights are not identified" in weights_of(view, None, condition)["warning"]
         assert weights_of(view, None, 1e6)["warning"] is None
         assert weights_of(view, None, None)["warning"] is None
 
     @pytest.mark.parametrize("sparse_output", [True, False])
-    def test_effects_that_the_samples_leave_open_are_marked(self, sparse_output):
+    def test_undetermined_effects_are_marked(self, sparse_output):
         table = make_table()
         frame = table.frame.with_columns(twin=2.0 * pl.col("strong") + 1.0)
         encoder = TableEncoder(scale=True, sparse_output=sparse_output)
@@ -174,7 +174,7 @@ class TestDifferences:
             ("roc_auc", "binary"),
         ],
     )
-    def test_influence_is_the_slope_in_the_weights(self, name, task):
+    def test_influence_is_the_derivative_in_the_weights(self, name, task):
         table = make_table(120, task)
         model = LinearRegression() if task == "regression" else LogisticRegression()
         # scikit-learn's scorer of this name takes classes of text for an error
@@ -251,7 +251,7 @@ class TestImportance:
         assert found["rows"] == []
 
 
-class TestGrowth:
+class TestPowerLaw:
     def test_power_law_is_recovered(self):
         n = np.array([125.0, 250.0, 500.0, 1000.0])
         curve = fit_power_law(n, 0.1 + 2.0 * n**-0.5)
@@ -267,13 +267,13 @@ class TestGrowth:
         assert found["gains"][-1] == pytest.approx(expected)
         assert _extrapolate(n, drops[:2], error[-1])["low"] is None
 
-    def test_curve_that_does_not_fall_gains_nothing(self):
+    def test_flat_curve_has_no_gain(self):
         n = np.array([125.0, 250.0, 500.0, 1000.0])
         found = _extrapolate(n, np.zeros((3, 3)), 0.2)
         assert found["gain"] == pytest.approx(0.0, abs=1e-12)
 
 
-class TestColumns:
+class TestColumnProfiles:
     def profiles(self, table):
         found = profile_columns(table, deadline=time.perf_counter() + 60.0)
         return {one["name"]: one for one in found}, [one["name"] for one in found]
@@ -325,7 +325,7 @@ class TestColumns:
     def test_table_without_a_target(self):
         table = make_table()
         bare = prepare(table.frame.to_dict(as_series=False), np.zeros(300), "structure")
-        found = profile_columns(Prepared(**{**vars(bare), "y": None}), deadline=time.perf_counter() + 60.0)
+        found = profile_columns(LoadedTable(**{**vars(bare), "y": None}), deadline=time.perf_counter() + 60.0)
         assert all(one["strength"] is None and sum(one["counts"]) == 300 for one in found)
 
 
@@ -361,7 +361,7 @@ class TestWrongSamples:
 
 
 @pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
-def test_everything_is_explained_within_the_allowance(task):
+def test_explain_within_the_time_limit(task):
     table = make_table(200, task)
     metric = METRICS[task][0]
     model = LinearRegression() if task == "regression" else LogisticRegression()
@@ -380,7 +380,7 @@ def test_everything_is_explained_within_the_allowance(task):
     assert hurried["wrong"]["rows"]
 
 
-def test_parts_that_fail_leave_a_note(monkeypatch):
+def test_failed_sections_leave_a_note(monkeypatch):
     table = make_table(100)
     metric = METRIC["rmse"]
     standing, (candidate,) = stand(table, {"ols": LinearRegression()}, metric)
@@ -388,7 +388,7 @@ def test_parts_that_fail_leave_a_note(monkeypatch):
     def fail(*args, **kwargs):
         raise ValueError("a reason of its own")
 
-    monkeypatch.setattr("tenfold.cli.explain.entry.permutation_importance", fail)
+    monkeypatch.setattr("tenfold.cli.explain.explanation.permutation_importance", fail)
     found = explain(standing[0], standing, table, metric, candidate, seconds=60.0)
     assert found["notes"] == ["Permutation importance: a reason of its own"]
     assert found["curve"] is not None

@@ -38,7 +38,7 @@ from tenfold import (
 )
 from tenfold.selection import Candidate, nested, nested_events, shortcut
 from tenfold.selection.fitting import in_order
-from tenfold.selection.results import ranked
+from tenfold.selection.results import rank
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ class Counting(FunctionTransformer):
         return super().fit(X, y)
 
 
-def test_out_of_fold_outputs_are_of_every_row(numbers):
+def test_out_of_fold_outputs_cover_every_sample(numbers):
     X, y = numbers
     found = nested({"mean": DummyRegressor(), "ridge": RidgeCV()}, X, y)
     ridge = found["ridge"]
@@ -142,7 +142,7 @@ class MeansOfTarget(BaseEstimator):
         return np.array([[self.means_.get(value, self.mean_)] for value in X[:, 0]])
 
 
-def test_the_choice_itself_is_not_misled():
+def test_target_encoder_does_not_bias_selection():
     """Leave-one-out after the leak believes the column and takes the smallest penalty; inner folds that refit the
     encoder see that it is noise and take the largest.
     """
@@ -224,13 +224,13 @@ def unit(X):
         (make_pipeline(SelectKBest(), LarsCV()), "folds"),
     ],
 )
-def test_when_a_class_chooses_by_itself(model, how):
+def test_shortcut_by_estimator_and_steps(model, how):
     found, reason = shortcut(model)
     assert found == how
     assert reason.endswith(".")
 
 
-def test_a_step_says_what_it_looks_at():
+def test_shortcut_reads_supervised_and_row_wise():
     step = MeansOfTarget()
     assert shortcut(make_pipeline(step, RidgeCV()))[0] is None
     step.supervised = False
@@ -243,7 +243,7 @@ def test_a_step_says_what_it_looks_at():
     assert shortcut(make_pipeline(step, RidgeCV())) == ("leave-one-out", "RidgeCV chooses by exact leave-one-out.")
 
 
-def test_rows_that_belong_together_are_not_left_out_alone(numbers):
+def test_groups_are_left_out_together(numbers):
     X, y = numbers
     groups = np.arange(len(y)) // 10
     found = nested({"ridge": RidgeCV(), "neighbours": KNeighborsCV([5, 9])}, X, y, groups=groups, abandon=False)
@@ -254,7 +254,7 @@ def test_rows_that_belong_together_are_not_left_out_alone(numbers):
     assert shortcut(KNeighborsCV(), exchangeable=False)[0] is None
 
 
-def test_inner_folds_are_needed_only_where_something_is_chosen(numbers):
+def test_inner_folds_only_for_selection(numbers):
     X, y = numbers
     found = nested({"ridge": Ridge(), "grid": RidgeCV()}, X, y, groups=np.arange(len(y)) % 2, abandon=False)
     assert found["ridge"].state == "ok"
@@ -274,7 +274,7 @@ def test_inner_folds_are_needed_only_where_something_is_chosen(numbers):
         RidgeCV(cv=3),
     ],
 )
-def test_classes_that_choose_by_folds_get_the_inner_ones(numbers, model):
+def test_cv_estimators_get_the_inner_folds(numbers, model):
     X, y = (part[:150] for part in numbers)
     found = nested({"model": model}, X, y, outer=3)["model"]
     assert found.state == "ok"
@@ -287,7 +287,7 @@ def test_classes_that_choose_by_folds_get_the_inner_ones(numbers, model):
     assert ("refits" in after.words) or ("can mislead the choice" in after.words)
 
 
-def test_a_grid_around_a_class_that_chooses(numbers):
+def test_grid_over_a_cv_estimator(numbers):
     X, y = numbers
     model = make_pipeline(PCA(), LassoCV(alphas=5))
     found = nested([("model", model, {"pca__n_components": [1, 5]})], X, y, outer=3)["model"]
@@ -297,7 +297,7 @@ def test_a_grid_around_a_class_that_chooses(numbers):
     assert (found.tried, found.params) == (4, {"selectkbest__k": 5, "ridgecv__alpha": 1e-3})
 
 
-def test_classes_that_choose_by_a_criterion_of_their_own(numbers):
+def test_selection_by_an_information_criterion(numbers):
     X, y = numbers
     models = {"parzen": ParzenRegressor("loo"), "fixed": ParzenRegressor(1.0), "bic": LassoLarsIC("bic")}
     found = nested(models, X[:100], y[:100], outer=3, abandon=False)
@@ -310,7 +310,7 @@ def test_classes_that_choose_by_a_criterion_of_their_own(numbers):
 # -- what goes wrong
 
 
-def test_a_failure_does_not_end_the_others(numbers):
+def test_failed_candidate_does_not_end_the_others(numbers):
     X, y = numbers
     found = nested({"broken": Broken(), "mean": DummyRegressor()}, X, y)
     assert found["broken"].state == "failed"
@@ -322,7 +322,7 @@ def test_a_failure_does_not_end_the_others(numbers):
     assert grid["some"].params == {"alpha": 1.0}
 
 
-def test_a_hopeless_candidate_is_given_up(numbers):
+def test_worse_candidate_is_given_up(numbers):
     X, y = numbers
     events = []
     far = DummyRegressor(strategy="constant", constant=10_000.0)
@@ -339,7 +339,7 @@ def test_a_hopeless_candidate_is_given_up(numbers):
     assert np.isnan(found["far"].predictions).sum() == (~found["far"].tested).sum() > 0
 
 
-def test_other_scores_are_compared_by_folds():
+def test_racing_by_folds():
     X, y = make_classification(300, 5, random_state=0)
     found = nested({"ridge": RidgeClassifierCV(), "guess": DummyClassifier()}, X, y, scoring="roc_auc")
     assert found["guess"].state == "abandoned"
@@ -355,7 +355,7 @@ def test_losses_of_classes(scoring):
     assert "rows" in found["guess"].reason
 
 
-def test_a_model_that_never_ends_is_ended(numbers):
+def test_time_limit_interrupts_a_fit(numbers):
     X, y = numbers
     begin = time.perf_counter()
     found = nested({"endless": Endless(), "ridge": RidgeCV()}, X, y, per_model_limit=0.3)
@@ -375,7 +375,7 @@ def test_a_model_that_never_ends_is_ended(numbers):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_time_is_kept_in_other_threads(numbers):
+def test_time_limit_in_other_threads(numbers):
     """No signal reaches them: the time is looked at between fits, and estimators with a limit are given one."""
     X, y = numbers
     found = []
@@ -392,7 +392,7 @@ def test_time_is_kept_in_other_threads(numbers):
     assert 1 <= len(found[0]["slow"].folds) <= 2
 
 
-def test_ctrl_c_keeps_what_is_there(numbers):
+def test_ctrl_c_keeps_results_so_far(numbers):
     """The best so far is fitted to all samples."""
     X, y = numbers
     CtrlC.fits = 0
@@ -419,7 +419,7 @@ def test_a_callback_can_end_everything(numbers):
     assert found["ridge"].model is not None
 
 
-def test_candidates_meet_one_fold_before_any_meets_the_next(numbers):
+def test_all_candidates_run_on_a_fold_before_the_next(numbers):
     X, y = numbers
     events = list(nested_events({"mean": DummyRegressor(), "ridge": RidgeCV()}, X, y, outer=3, abandon=False))
     met = [(event.name, event.fold) for event in events if event.kind == "fold"]
@@ -443,7 +443,7 @@ class Sleeping(DummyRegressor):
         return super().fit(X, y)
 
 
-def test_what_cannot_finish_waits_for_the_others():
+def test_candidates_too_slow_for_the_limit_run_last():
     """Costs are known from small samples: the cheapest run first, and nobody starts who cannot finish before."""
     X, y = np.zeros((4000, 1)), np.arange(4000.0)
     models = {"slow": Sleeping(10.0, 2000.0), "mean": Sleeping(5e-5, 2000.0), "quick": Sleeping(1e-7, 1999.0)}
@@ -454,7 +454,7 @@ def test_what_cannot_finish_waits_for_the_others():
     assert [event.name for event in events if event.kind == "started"] == ["quick", "mean"]
 
 
-def test_part_of_the_folds_is_compared_on_the_same_folds(numbers):
+def test_partial_candidates_are_ranked_on_common_folds(numbers):
     X, y = numbers
     found = nested({"ridge": RidgeCV(), "mean": DummyRegressor()}, X, y, abandon=False)
     ridge = found["ridge"]
@@ -463,7 +463,7 @@ def test_part_of_the_folds_is_compared_on_the_same_folds(numbers):
     ridge = replace(ridge, folds=tuple(ridge.folds[i] for i in order))
     slightly = replace(ridge, name="cut", folds=(replace(ridge.folds[0], score=ridge.folds[0].score + 1e-3),))
     assert slightly.score < ridge.score
-    assert [one.name for one in ranked([ridge, slightly, found["mean"]])][:2] == ["cut", "ridge"]
+    assert [one.name for one in rank([ridge, slightly, found["mean"]])][:2] == ["cut", "ridge"]
 
 
 def test_warnings_are_kept_with_the_candidate(numbers):
@@ -496,7 +496,7 @@ def test_the_seed_decides():
 
 
 @pytest.mark.slow
-def test_processes_change_nothing():
+def test_result_is_independent_of_n_jobs():
     X, y = load_iris(return_X_y=True)
     candidates = {"ridge": RidgeClassifierCV(), "guess": DummyClassifier()}
     one, two = (nested(candidates, X, y, n_jobs=jobs) for jobs in (1, 2))
@@ -517,7 +517,7 @@ def test_other_containers_give_the_same(numbers):
     assert nested({"ridge": RidgeCV()}, X.tolist(), y.tolist())["ridge"].scores.tolist() == plain.tolist()
 
 
-def test_steps_that_stay_the_same_are_fitted_once(numbers):
+def test_equal_steps_are_fitted_once(numbers):
     X, y = numbers
     Counting.count = 0
     model = Pipeline([("count", Counting()), ("scale", StandardScaler()), ("ridge", Ridge())])
@@ -526,7 +526,7 @@ def test_steps_that_stay_the_same_are_fitted_once(numbers):
     assert Counting.count == 4 * (3 + 1)  # once in each inner fold and once for the outer one, for six settings
 
 
-def test_settings_with_equal_first_steps_are_neighbours():
+def test_in_order_groups_equal_first_steps():
     assert in_order([("a", "x"), ("b", "x"), ("a", "y"), ("b", "y"), ("a", "x")]) == [0, 4, 2, 1, 3]
     assert in_order([(), ()]) == [0, 1]
 
@@ -564,7 +564,7 @@ def test_a_single_split(numbers):
     assert np.isnan(found.interval().low)
 
 
-def test_a_function_of_ones_own_as_the_score(numbers):
+def test_callable_scoring(numbers):
     X, y = numbers
 
     def worst(model, X, y):
@@ -587,7 +587,7 @@ def test_a_function_of_ones_own_as_the_score(numbers):
         ({"a": Ridge()}, {"outer": "many"}, "got 'many'"),
     ],
 )
-def test_bad_input_is_a_sentence(numbers, candidates, more, message):
+def test_invalid_input_messages(numbers, candidates, more, message):
     X, y = numbers
     with pytest.raises(ValueError, match=message):
         nested(candidates, X, y, **more)

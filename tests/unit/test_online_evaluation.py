@@ -44,7 +44,7 @@ def test_losses_are_those_of_the_loop_written_out(stream, batch):
     assert "mistakes" in str(found)
 
 
-def test_a_fitted_model_is_judged_from_the_first_row_and_not_changed(stream):
+def test_fitted_model_is_evaluated_from_the_first_sample(stream):
     X, y = stream
     model = GaussianNB().fit(X[:100], y[:100])
     means = model.theta_.copy()
@@ -55,7 +55,7 @@ def test_a_fitted_model_is_judged_from_the_first_row_and_not_changed(stream):
     assert not np.array_equal(found.model.theta_, means)
 
 
-def test_a_jump_is_heard_and_a_new_start_helps(stream):
+def test_jump_triggers_an_alarm_and_restart_helps(stream):
     X, y = stream
     calm = evaluate_online(GaussianNB(), *make_drift(600, drift="none", random_state=0), batch_size=10)
     assert calm.alarms.size == 0
@@ -115,12 +115,12 @@ def test_frames_are_taken(stream):
         ({"alarm": DriftDetection(), "loss": lambda a, b: np.full(len(a), 3.0)}, "between 0 and 1"),
     ],
 )
-def test_bad_options(stream, options, words):
+def test_invalid_options(stream, options, words):
     with pytest.raises(ValueError, match=words):
         evaluate_online(GaussianNB(), *stream, **{"batch_size": 20, **options})
 
 
-def test_bad_data(stream):
+def test_invalid_data(stream):
     X, y = stream
     with pytest.raises(TypeError, match="no partial_fit"):
         evaluate_online(LinearSVC(), X, y)

@@ -127,7 +127,7 @@ def test_values_come_back_to_the_bit(value):
 
 
 @pytest.mark.parametrize("name", ["MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"])
-def test_random_numbers_go_on_where_they_were(name):
+def test_random_state_is_restored(name):
     generator = np.random.Generator(getattr(np.random, name)(3))
     generator.standard_normal(5)
     found = again(generator)
@@ -137,7 +137,7 @@ def test_random_numbers_go_on_where_they_were(name):
     assert np.array_equal(again(legacy).standard_normal(3), legacy.standard_normal(3))
 
 
-def test_a_state_that_is_none_is_refused():
+def test_invalid_random_state_raises():
     writer = Writer(no_instance)
     text = writer.write(np.random.RandomState(0), "random")
     text["random"][2]["dict"][1][1]["dict"][1][1] = 100_000  # a place behind the end, where C would read
@@ -160,12 +160,12 @@ def test_arrays_in_other_orders_come_back_by_value():
         (b"bytes", "bytes"),
     ],
 )
-def test_values_that_are_no_data_are_refused(value, words):
+def test_unsupported_values_raise(value, words):
     with pytest.raises(SaveError, match=words):
         again(value)
 
 
-def test_what_contains_itself_is_refused():
+def test_recursive_value_raises():
     value = [1]
     value.append({"inside": value})
     with pytest.raises(SaveError, match="contains itself"):
@@ -174,7 +174,7 @@ def test_what_contains_itself_is_refused():
     assert again([twice, twice]) == [[1], [1]]
 
 
-def test_a_function_is_refused_by_name(path):
+def test_function_raises_and_is_named(path):
     model = tenfold.KNeighborsClassifier(metric=lambda a, b: 0.0)
     with pytest.raises(SaveError, match=r"parameter 'metric' of KNeighborsClassifier is .*lambda.*Give a name"):
         tenfold.save(model, path)
@@ -183,7 +183,7 @@ def test_a_function_is_refused_by_name(path):
     assert not path.exists()
 
 
-def test_other_classes_are_refused_by_name(path):
+def test_unknown_class_raises_and_is_named(path):
     with pytest.raises(SaveError, match=r"RandomForestRegressor, which is not kept.*StandardScaler"):
         tenfold.save(make_pipeline(StandardScaler(), RandomForestRegressor()), path)
     with pytest.raises(SaveError, match="takes an estimator; got a dict"):
@@ -213,7 +213,7 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(path):
         tenfold.save(model, path)
 
 
-def test_names_routing_losses_and_splitters_are_kept(path):
+def test_names_routing_losses_and_splitters_are_saved(path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["a", "b", "c"])
     with sklearn.config_context(enable_metadata_routing=True):
@@ -233,7 +233,7 @@ def test_names_routing_losses_and_splitters_are_kept(path):
     assert list(tenfold.load(path).transform(frame).columns) == ["a", "b", "c"]
 
 
-def test_a_model_learns_on_from_a_file(path):
+def test_partial_fit_continues_after_load(path):
     batches = np.array_split(np.random.default_rng(1).standard_normal((90, 2)) * 3.0, 3)
     model = tenfold.MiniBatchKMeans(3, random_state=0)
     for batch in batches[:2]:
@@ -245,7 +245,7 @@ def test_a_model_learns_on_from_a_file(path):
     )
 
 
-def test_a_file_takes_the_place_of_another_whole_or_not_at_all(path, monkeypatch):
+def test_save_replaces_a_file_atomically(path, monkeypatch):
     path.write_bytes(b"before")
     path.chmod(0o600)
     model = tenfold.Ridge().fit(X, y)
@@ -266,7 +266,7 @@ def test_a_file_takes_the_place_of_another_whole_or_not_at_all(path, monkeypatch
         tenfold.save(model, path / "below" / "model")
 
 
-def test_a_disk_that_is_full(path):
+def test_full_disk(path):
     """The system itself refuses to write more."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     model = tenfold.KNeighborsRegressor().fit(np.random.default_rng(0).standard_normal((5000, 3)), np.zeros(5000))
@@ -281,7 +281,7 @@ def test_a_disk_that_is_full(path):
     assert os.listdir(path.parent) == []
 
 
-def test_files_that_are_none(path):
+def test_invalid_files_raise(path):
     with pytest.raises(LoadError, match="could not be opened"):
         tenfold.load(path)
     with pytest.raises(LoadError, match="could not be opened"):
@@ -290,7 +290,7 @@ def test_files_that_are_none(path):
         refused(path, file, "too short|not a model|cut short")
 
 
-def test_a_file_that_is_cut_or_longer(path, ridge):
+def test_truncated_or_extended_file_raises(path, ridge):
     whole = path.read_bytes()
     for end in range(0, len(whole), 97):
         refused(path, whole[:end], "short|damaged")
@@ -298,7 +298,7 @@ def test_a_file_that_is_cut_or_longer(path, ridge):
     refused(path, b"more" + whole, "begin")
 
 
-def test_every_byte_that_is_read_is_summed(path, ridge):
+def test_checksums_cover_every_byte(path, ridge):
     """A bit of an entry that was turned is found by its sum."""
     whole = bytearray(path.read_bytes())
     with zipfile.ZipFile(path) as archive:
@@ -318,24 +318,24 @@ def zip_of(entries):
 
 
 @pytest.mark.parametrize("name", ["../escape.npy", "/etc/passwd", "arrays/../model.json", "arrays/01.npy", "other.txt"])
-def test_other_names_are_refused(path, ridge, name):
+def test_unknown_entry_names_raise(path, ridge, name):
     ridge.entries[name] = b""
     refused(path, ridge, "which no model has")
 
 
-def test_two_entries_of_one_name(path, ridge):
+def test_duplicate_entries_raise(path, ridge):
     with pytest.warns(UserWarning, match="Duplicate name"):
         file = zip_of([("model.json", "{}"), ("model.json", "{}")])
     refused(path, file, "two entries")
 
 
-def test_a_link_is_refused(path, ridge):
+def test_symbolic_link_raises(path, ridge):
     link = zipfile.ZipInfo("model.json")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     refused(path, zip_of([(link, "/etc/passwd")]), "link")
 
 
-def test_an_encrypted_entry_is_refused(path, ridge):
+def test_encrypted_entry_raises(path, ridge):
     file = bytearray(zip_of([("model.json", "{}")]))
     directory = file.index(b"PK\x01\x02")
     file[6] |= 1
@@ -343,18 +343,18 @@ def test_an_encrypted_entry_is_refused(path, ridge):
     refused(path, bytes(file), "encrypted")
 
 
-def test_another_compression_is_refused(path):
+def test_other_compression_raises(path):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_BZIP2) as archive:
         archive.writestr("model.json", "{}")
     refused(path, file.getvalue(), "compressed in a way")
 
 
-def test_a_bomb_is_refused(path, ridge):
+def test_zip_bomb_raises(path, ridge):
     refused(path, zip_of([("model.json", " " * 10_000_000)]), "max_ratio")
 
 
-def test_entries_on_top_of_each_other_are_refused(path):
+def test_overlapping_entries_raise(path):
     """Many names for the same bytes: the directory points to one place twice."""
     file = bytearray(zip_of([("arrays/0.npy", b"a" * 50), ("arrays/1.npy", b"a" * 50)]))
     second = file.index(b"PK\x01\x02", file.index(b"PK\x01\x02") + 4)
@@ -395,7 +395,7 @@ def test_json_that_is_too_deep(path, ridge):
         (b"1" * 5000, "damaged"),
     ],
 )
-def test_json_that_is_none(path, text, words):
+def test_invalid_json_raises(path, text, words):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("model.json", text)
@@ -419,7 +419,7 @@ def test_versions(path, ridge):
         tenfold.load(path)
 
 
-def test_a_parameter_that_is_new_since_has_its_default(path, ridge):
+def test_new_parameter_has_its_default(path, ridge):
     del ridge.json["model"]["model"]["parameters"]["alpha"]
     path.write_bytes(ridge.file())
     assert tenfold.load(path).alpha == 1.0
@@ -474,7 +474,7 @@ ARRAYS = [
 
 
 @pytest.mark.parametrize(("array", "words"), ARRAYS, ids=str)
-def test_arrays_that_do_not_go_with_the_model(path, ridge, array, words):
+def test_inconsistent_arrays_raise(path, ridge, array, words):
     number = attributes(ridge)["coef_"]["array"]
     ridge.put(number, array)
     if words.startswith("intercept_"):  # two rows of weights go with one intercept that is the same for both
@@ -494,14 +494,14 @@ def test_an_array_of_objects_is_no_pickle(path, ridge):
 @pytest.mark.parametrize(
     "shape", ["(1099511627776,)", "(4, 4)", "(0,)", "(3, 18446744073709551616)", "(-3,)", "(3", ""]
 )
-def test_a_header_that_lies_takes_no_memory(path, ridge, shape):
+def test_false_header_allocates_no_memory(path, ridge, shape):
     name = f"arrays/{attributes(ridge)['coef_']['array']}.npy"
     header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     ridge.entries[name] = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(24)
     refused(path, ridge, "claims the shape|header")
 
 
-def test_bits_that_are_no_values(path):
+def test_invalid_bits_raise(path):
     tenfold.save(tenfold.HuberRegressor().fit(X, y), path)
     contents = Contents(path.read_bytes())
     name = f"arrays/{attributes(contents)['outliers_']['array']}.npy"
@@ -509,7 +509,7 @@ def test_bits_that_are_no_values(path):
     refused(path, contents, "bits that are no values")
 
 
-def test_an_array_that_is_used_twice_or_never(path, ridge):
+def test_array_used_twice_or_never_raises(path, ridge):
     changed = ridge.copy()
     attributes(changed)["n_iter_"] = attributes(changed)["coef_"]
     refused(path, changed, "twice|does not use")
@@ -529,7 +529,7 @@ def changed_model(model, path, name, array):
     return contents
 
 
-def test_numbers_of_classes_and_rows_stay_inside(path):
+def test_class_and_row_indices_are_checked(path):
     labels = np.digitize(X[:, 0], [-0.3, 0.3])
     model = tenfold.KNeighborsClassifier().fit(X, labels)
     refused(path, changed_model(model, path, "_y", np.full(40, 3)), "numbers of classes")
@@ -547,14 +547,14 @@ def test_numbers_of_classes_and_rows_stay_inside(path):
     refused(path, changed_model(mixture, path, "var_", -mixture.var_), "var_ must be")
 
 
-def test_a_tree_that_goes_in_circles(path):
+def test_cyclic_tree_raises(path):
     tenfold.save(tenfold.BisectingKMeans(3, random_state=0).fit(X), path)
     contents = Contents(path.read_bytes())
     attributes(contents)["_tree"][1] = {"tuple": [0, 2]}
     refused(path, contents, "_tree must be a tree")
 
 
-def test_sparse_indices_stay_inside(path):
+def test_sparse_indices_are_checked(path):
     model = tenfold.LogisticRegression().fit(X, y > 0).sparsify()
     tenfold.save(model, path)
     assert np.array_equal(tenfold.load(path).predict(X), model.predict(X))
@@ -573,7 +573,7 @@ def test_sparse_indices_stay_inside(path):
         refused(path, changed, "sparse matrix")
 
 
-def test_codes_of_scikit_learns_encoders_stay_inside(path):
+def test_codes_of_sklearn_encoders_are_checked(path):
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.preprocessing import OneHotEncoder
 

@@ -47,7 +47,7 @@ def drawn(display):
     return display
 
 
-def test_numbers_need_no_matplotlib():
+def test_data_need_no_matplotlib():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "import numpy as np; from tenfold import Ridge; from tenfold.plots import *\n"
@@ -139,7 +139,7 @@ CHOOSING = [
 
 
 @pytest.mark.parametrize(("model", "target", "chosen", "name"), CHOOSING, ids=lambda one: type(one).__name__)
-def test_the_least_error_is_that_of_what_was_chosen(model, target, chosen, name):
+def test_smallest_error_is_at_the_chosen_value(model, target, chosen, name):
     fitted = model.fit(X, target)
     tried = drawn(LeaveOneOutDisplay.from_estimator(fitted))
     assert tried.chosen == float(getattr(fitted, chosen))
@@ -203,7 +203,7 @@ def test_spectra():
     ],
     ids=lambda one: type(one).__name__,
 )
-def test_traces_fall_and_the_certificate_is_the_judges(model, target):
+def test_traces_decrease_and_certificate_is_the_judges(model, target):
     fitted = model.fit(X, target)
     trace = drawn(CertificateDisplay.from_estimator(fitted))
     assert trace.objective[-1] <= trace.objective[0]
@@ -233,7 +233,7 @@ def test_a_model_without_steps_has_no_trace():
     ],
     ids=lambda one: type(one).__name__,
 )
-def test_the_plane_shows_what_the_model_says(model, target, count):
+def test_decision_boundary_equals_predictions(model, target, count):
     fitted = model.fit(X, target)
     plane = drawn(
         DecisionBoundaryDisplay.from_estimator(fitted, X, target, columns=(0, 3), grid_resolution=15, at=np.ones(4))
@@ -260,7 +260,7 @@ def test_planes_of_frames_and_probabilities():
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
-def test_reliability_is_that_of_scikit_learn_with_intervals(strategy):
+def test_reliability_agrees_with_sklearn(strategy):
     model = tenfold.LogisticRegression().fit(X, two)
     said = model.predict_proba(X)[:, 1]
     shown = drawn(ReliabilityDisplay.from_estimator(model, X, two, n_bins=5, strategy=strategy))

@@ -5,10 +5,10 @@ import pytest
 from tenfold.report import page
 from tenfold.report.board import draw_board, headline, tiles
 from tenfold.report.cards import draw_cards
-from tenfold.report.depth import confusion, differences, growth, importance
-from tenfold.report.ranges import Range, draw_ranges
+from tenfold.report.formatting import format_seconds, format_share, round_to
+from tenfold.report.interval_plot import Range, draw_ranges
+from tenfold.report.sections import confusion, differences, growth, importance
 from tenfold.report.svg import Chart, Mark
-from tenfold.report.words import format_seconds, format_share, round_to
 
 EVIL = '<script>alert("x")</script>&'
 ROW = {
@@ -39,7 +39,7 @@ def test_times_have_no_exponent(seconds, words):
     assert format_seconds(seconds) == words
 
 
-def test_numbers_in_words():
+def test_number_formats():
     assert [round_to(value, 2) for value in (0.01593, 1234.5, -0.5, 0.0)] == ["0.016", "1,200", "-0.50", "0"]
     shares = (0.0, 0.0001, 0.034, 0.5, 0.9999, 1.0)
     assert [format_share(value) for value in shares] == ["0 %", "< 0.1 %", "3.4 %", "50 %", "> 99.9 %", "100 %"]
@@ -56,7 +56,7 @@ def test_tiles_name_score_baseline_and_certificate():
     assert found["certificate"]["value"] == "certified"
 
 
-def test_baseline_far_away_is_said_and_not_drawn():
+def test_distant_baseline_is_given_in_the_caption():
     assert "off the scale" in draw_board([ROW, BASELINE], METRIC, "ridge")
     assert "off the scale" not in draw_board([ROW, BASELINE | {"score": 2.6}], METRIC, "ridge")
 
@@ -117,7 +117,7 @@ def test_names_are_escaped_everywhere():
     assert EVIL not in text
 
 
-def test_ranges_tell_what_they_show():
+def test_interval_plots_have_alternative_text():
     drawn = draw_ranges([Range("a", 0.5, 0.4, 0.6), Range("b", 0.1)], "Scores", "share", 0.0)
     assert 'aria-label="Scores: a 0.50 (0.40 to 0.60); b 0.1."' in drawn
 
@@ -141,7 +141,7 @@ def test_confusion_is_shaded_by_the_true_class():
     assert confusion({"classes": list("abcd") * 10, "counts": []}) is None
 
 
-def test_gain_that_may_be_nothing_is_said_to_be():
+def test_gain_with_interval_from_zero():
     held = {
         "sizes": [10, 20, 40], "scores": [3.0, 2.5, 2.2], "folds": 5, "of_folds": [[3.0, 2.5, 2.2]], "gain": 0.1,
         "low": 0.0, "high": 0.3, "beyond": [40, 80], "gains": [0.0, 0.1],
@@ -151,7 +151,7 @@ def test_gain_that_may_be_nothing_is_said_to_be():
     assert "take it as a hint" in growth(held | {"low": None, "high": None, "folds": 1}, METRIC)["words"]
 
 
-def test_absent_parts_are_absent():
+def test_missing_sections_are_left_out():
     assert importance(None, METRIC) is None
     assert differences(None, "ridge", METRIC) is None
     assert differences([{"name": "baseline", "difference": 1.0, "low": 0.5, "high": 1.5}], "ridge", METRIC) is None

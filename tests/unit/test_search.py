@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tenfold import ElasticNet, Lasso, LogisticRegression, Ridge, RidgeClassifier
 from tenfold.selection import Search, one_standard_error, search
-from tenfold.selection.racing import falls_behind
+from tenfold.selection.racing import is_worse
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ GRIDS = [
 
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("scoring", [None, "neg_mean_absolute_error"])
-def test_is_grid_search(numbers, grid, scoring):
+def test_agrees_with_grid_search_cv(numbers, grid, scoring):
     X, y = numbers
     cv = KFold(4)
     ours = Search(PIPE, grid, cv=cv, scoring=scoring, race=False).fit(X, y)
@@ -60,7 +60,7 @@ def test_is_grid_search(numbers, grid, scoring):
     assert ours.refit_time_ > 0
 
 
-def test_is_random_search(numbers):
+def test_agrees_with_randomized_search_cv(numbers):
     X, y = numbers
     space = {"ridge__alpha": stats.loguniform(1e-3, 1e3), "pca__n_components": [1, 2, 5]}
     ours = Search(PIPE, space, method="random", n_iter=6, cv=KFold(3), race=False, random_state=5).fit(X, y)
@@ -79,7 +79,7 @@ def test_is_random_search(numbers):
     ],
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_penalties_scored_together_are_those_of_single_fits(numbers, model, name, scoring, close, weighted):
+def test_path_scores_equal_single_fits(numbers, model, name, scoring, close, weighted):
     X, y = numbers
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else None
     pipe = make_pipeline(StandardScaler(), model)
@@ -99,7 +99,7 @@ SPARSE = LogisticRegression(l1_ratio=1.0, solver="saga", tol=1e-8, max_iter=1000
 
 @pytest.mark.parametrize("model", [RidgeClassifier(), LogisticRegression(tol=1e-10), SPARSE])
 @pytest.mark.parametrize("scoring", ["accuracy", "roc_auc"])
-def test_classes_are_scored_together(classes, model, scoring):
+def test_path_scores_of_classifiers(classes, model, scoring):
     X, y = classes
     name = "alpha" if isinstance(model, RidgeClassifier) else "C"
     ways = [
@@ -110,7 +110,7 @@ def test_classes_are_scored_together(classes, model, scoring):
     np.testing.assert_allclose(one, other, atol=2e-3)
 
 
-def test_what_cannot_go_together_goes_alone(numbers):
+def test_fallback_to_single_fits(numbers):
     X, y = numbers
     for grid in ({"alpha": [1.0, np.inf]}, {"alpha": [1.0, 0.0]}, {"alpha": [1.0, 1.0]}, {"solver": ["svd", "lsqr"]}):
         found = Search(Ridge(), grid, scoring="r2", cv=3, race=False).fit(X, y)
@@ -130,7 +130,7 @@ class Counting(FunctionTransformer):
         return super().fit(X, y)
 
 
-def test_steps_that_stay_the_same_are_fitted_once(numbers):
+def test_equal_steps_are_fitted_once(numbers):
     X, y = numbers
     Counting.count = 0
     model = Pipeline([("count", Counting()), ("scale", StandardScaler()), ("ridge", TheirRidge())])
@@ -157,7 +157,7 @@ class Timed(RegressorMixin, BaseEstimator):
         return np.full(len(X), self.value)
 
 
-def test_settings_that_fall_behind_are_given_up():
+def test_racing_gives_up_worse_settings():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((400, 1)), rng.standard_normal(400)
     Timed.fits = {}
@@ -171,18 +171,18 @@ def test_settings_that_fall_behind_are_given_up():
     assert found.best_params_["value"] in (0.0, 0.01)
 
 
-def test_a_rule_that_chance_seldom_meets():
+def test_false_positive_rate_of_racing():
     """Equal settings are given up with the probability of three standard deviations, whatever the number of folds."""
     rng = np.random.default_rng(0)
     for folds in (3, 5, 10):
-        rate = np.mean([falls_behind(rng.standard_normal(folds)) for _ in range(1500)])
+        rate = np.mean([is_worse(rng.standard_normal(folds)) for _ in range(1500)])
         assert rate < 0.00135 + 3 * np.sqrt(0.00135 / 1500)
-    assert falls_behind(np.array([1.0, 1.0, 1.0]))
-    assert not falls_behind(np.array([1.0, 1.0]))
-    assert not falls_behind(np.array([1.0, np.nan, 1.0]))
+    assert is_worse(np.array([1.0, 1.0, 1.0]))
+    assert not is_worse(np.array([1.0, 1.0]))
+    assert not is_worse(np.array([1.0, np.nan, 1.0]))
 
 
-def test_time_is_kept(numbers):
+def test_time_limit_is_respected(numbers):
     X, y = numbers
     begin = time.perf_counter()
     grid = {"value": [150.0, 100.0, 50.0], "seconds": [0.05]}
@@ -194,7 +194,7 @@ def test_time_is_kept(numbers):
         Search(Timed(seconds=0.2), {"value": [1.0]}, time_limit=0.05).fit(X, y)
 
 
-def test_failures_are_passed_over_or_told(numbers):
+def test_failed_fits_are_skipped_or_raised(numbers):
     X, y = numbers
     found = Search(Lasso(), {"alpha": [-1.0, 0.1]}, together=False).fit(X, y)
     assert found.best_params_ == {"alpha": 0.1}
@@ -219,7 +219,7 @@ def test_one_standard_error_by_hand():
     assert one_standard_error(np.array([[np.nan, 1.0], [0.5, 0.6]])) == 1
 
 
-def test_the_simplest_that_is_about_as_good(numbers):
+def test_one_standard_error_selects_the_simplest(numbers):
     X, y = numbers
     grid = {"ridge__alpha": np.logspace(-2, 4, 13)}
     model = make_pipeline(StandardScaler(), Ridge())
@@ -234,7 +234,7 @@ def test_the_simplest_that_is_about_as_good(numbers):
     assert one_standard_error(best.cv_results_, "-ridge__alpha") == 0
 
 
-def test_the_order_of_simplicity_must_be_known(numbers):
+def test_unknown_simplicity_raises(numbers):
     X, y = numbers
     with pytest.raises(ValueError, match="which values of scale__with_std are simpler"):
         search(PIPE, {"scale__with_std": [True, False]}, X, y, select="one_se")
@@ -293,6 +293,6 @@ def test_groups_and_time(numbers):
 
 
 @pytest.mark.parametrize("more", [{"method": "best"}, {"select": "worst"}, {"cv": "none"}])
-def test_bad_input_is_a_sentence(numbers, more):
+def test_invalid_input_messages(numbers, more):
     with pytest.raises(ValueError, match="got '"):
         Search(DummyRegressor(), {}, **more).fit(*numbers)

@@ -1,4 +1,4 @@
-"""The command line: a table in, an honest leaderboard, a report and a saved model out."""
+"""The command line: from a table to a leaderboard, a report and a saved model."""
 
 import sys
 
@@ -6,7 +6,7 @@ NEEDED = ("click", "jinja2", "polars", "rich")
 
 
 def main() -> None:
-    """Run `tenfold`; say in a sentence which packages of the command line are missing."""
+    """Run `tenfold`; name packages of the command line that are missing."""
     try:
         from tenfold.cli.commands import tenfold
     except ModuleNotFoundError as missing:

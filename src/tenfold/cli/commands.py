@@ -1,4 +1,4 @@
-"""The commands and their options. What they do is imported when they run, so that `--help` is quick."""
+"""The commands and their options. Implementations are imported when a command runs, so that `--help` is fast."""
 
 import os
 import sys
@@ -12,8 +12,8 @@ import click
 
 from tenfold import __version__
 
-GOOD, USAGE, DATA, LATE = 0, 2, 3, 4
-"""The exit codes: good, a wrong command, a problem with the data, out of time with results so far."""
+EXIT_OK, EXIT_USAGE, EXIT_DATA, EXIT_TIME_OVER = 0, 2, 3, 4
+"""Exit codes: success, wrong usage, a problem with the data, out of time with results so far."""
 
 TABLE = click.Path(path_type=Path, allow_dash=True)
 RUN = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -37,13 +37,13 @@ class Seconds(click.ParamType[float]):
         return seconds
 
 
-class Said(click.ParamType[tuple[str, str]]):
-    """Something about a column: COLUMN=WORDS."""
+class ColumnOption(click.ParamType[tuple[str, str]]):
+    """A declaration about a column: COLUMN=WORDS."""
 
     name = "column=words"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        if isinstance(value, tuple):  # click may give what it has converted
+        if isinstance(value, tuple):  # click may pass a converted value
             return value
         column, sign, words = str(value).rpartition("=")
         if not (sign and column and words):
@@ -51,8 +51,8 @@ class Said(click.ParamType[tuple[str, str]]):
         return column, words
 
 
-def said_plainly(command: Callable[..., int | None]) -> Callable[..., None]:
-    """A command that tells problems of the data in a sentence, exit code 3; a traceback comes with --debug alone."""
+def report_errors(command: Callable[..., int | None]) -> Callable[..., None]:
+    """Wrap a command: errors in the data end it with a sentence and exit code 3; --debug shows the traceback."""
 
     @click.option("--debug", is_flag=True, help="Show tracebacks.")
     @wraps(command)
@@ -61,27 +61,27 @@ def said_plainly(command: Callable[..., int | None]) -> Callable[..., None]:
             code = command(*args, **kwargs)
         except click.ClickException:
             raise
-        except BrokenPipeError:  # the reader of our output has seen enough
+        except BrokenPipeError:  # the reader of our output closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = GOOD
+            code = EXIT_OK
         except KeyboardInterrupt:
             if debug:
                 raise
             click.echo("tenfold: interrupted before there was a result.", err=True)
-            code = LATE
+            code = EXIT_TIME_OVER
         except (ValueError, OSError, MemoryError) as problem:
             if debug:
                 raise
             click.echo(f"tenfold: {_sentence(problem)}", err=True)
-            code = DATA
-        sys.exit(code or GOOD)
+            code = EXIT_DATA
+        sys.exit(code or EXIT_OK)
 
     return run
 
 
 def let_threads_sleep() -> None:
-    """Let OpenMP's threads sleep while they wait, before its library is loaded: on a shared machine threads that spin
-    make scikit-learn's boosting a hundred times as slow.
+    """Make waiting OpenMP threads sleep, before its library is loaded: on a shared machine spinning threads slow
+    scikit-learn's boosting down by a factor of a hundred.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -98,7 +98,7 @@ def _sentence(problem: BaseException) -> str:
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="tenfold")
 def tenfold() -> None:
-    """A table in; an honest leaderboard, a report and a saved model out.
+    """From a table to a leaderboard, a report and a saved model.
 
     Shell completion: eval "$(_TENFOLD_COMPLETE=bash_source tenfold)", or zsh_source, fish_source.
     """
@@ -110,7 +110,7 @@ def tenfold() -> None:
 @click.option("--task", type=click.Choice(["auto", "regression", "classification"]), default="auto", show_default=True)
 @click.option("--metric", default="auto", show_default=True, help="What ranks the models: auto, or a figure's name.")
 @click.option("--time", "time_limit", type=Seconds(), default="60s", show_default=True, help="When to stop: 60s, 5m.")
-@click.option("--models", default="fast", show_default=True, help="fast, all, or names with commas between.")
+@click.option("--models", default="fast", show_default=True, help="fast, all, or names separated by commas.")
 @click.option("--cv", default="auto", show_default=True, help="auto, loo, or a number of outer folds.")
 @click.option("--group", metavar="COLUMN", help="Rows that share its value stay together in folds.")
 @click.option("--weight", metavar="COLUMN", help="Weights of the rows.")
@@ -119,24 +119,24 @@ def tenfold() -> None:
 @click.option(
     "--type",
     "types",
-    type=Said(),
+    type=ColumnOption(),
     multiple=True,
     metavar="COLUMN=KIND",
     help="A column is a number, count, category, boolean, date, text or identifier; may be repeated.",
 )
 @click.option(
     "--ordinal",
-    type=Said(),
+    type=ColumnOption(),
     multiple=True,
     metavar="COLUMN=LOW,...,HIGH",
     help="The levels of a column in order, the lowest first; may be repeated.",
 )
 @click.option(
     "--missing",
-    type=Said(),
+    type=ColumnOption(),
     multiple=True,
     metavar="COLUMN=VALUE,...",
-    help="Values of a column that stand for nothing, such as -999; may be repeated.",
+    help="Values of a column that mean missing, such as -999; may be repeated.",
 )
 @click.option("--test", type=TABLE, help="Another table, to predict and, if it has the target, to score.")
 @click.option(
@@ -149,9 +149,9 @@ def tenfold() -> None:
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the record as JSON instead of the table.")
 @click.option("--quiet", is_flag=True, help="No progress.")
-@said_plainly
+@report_errors
 def fit(**options: Any) -> int:
-    """Try every fitting method on a table, honestly, and keep the best."""
+    """Compare all suitable methods on a table by nested cross-validation, and keep the best."""
     begin = perf_counter()
     let_threads_sleep()
     from tenfold.cli.fitting import run
@@ -169,7 +169,7 @@ def fit(**options: Any) -> int:
 @click.option(
     "--interval", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="An interval of this coverage."
 )
-@said_plainly
+@report_errors
 def predict(run: Path, data: Path, output: Path | None, proba: bool, interval: float | None) -> int:
     """Predict the rows of a new table by the model of a run."""
     from tenfold.cli.run_commands import predict as work
@@ -180,7 +180,7 @@ def predict(run: Path, data: Path, output: Path | None, proba: bool, interval: f
 @tenfold.command()
 @click.argument("run", type=RUN)
 @click.option("--open", "show", is_flag=True, help="Open it in the browser.")
-@said_plainly
+@report_errors
 def report(run: Path, show: bool) -> int:
     """Write the page of a run again, and print where it is."""
     from tenfold.cli.run_commands import report as work
@@ -191,9 +191,9 @@ def report(run: Path, show: bool) -> int:
 @tenfold.command()
 @click.argument("run", type=RUN)
 @click.argument("data", type=TABLE)
-@said_plainly
+@report_errors
 def certify(run: Path, data: Path) -> int:
-    """Judge the saved model anew on its data."""
+    """Certify the saved model again on its data."""
     from tenfold.cli.run_commands import certify as work
 
     return work(run, data)
@@ -201,11 +201,11 @@ def certify(run: Path, data: Path) -> int:
 
 @tenfold.command()
 @click.argument("data", type=TABLE)
-@click.option("--target", metavar="COLUMN", help="Say what its task would be, and which columns may leak it.")
+@click.option("--target", metavar="COLUMN", help="Describe its task as well, and columns that may leak it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@said_plainly
+@report_errors
 def info(data: Path, target: str | None, as_json: bool) -> int:
-    """Say what is in a table: types of columns, missing values, decisions."""
+    """Describe a table: types of columns, missing values, decisions."""
     from tenfold.cli.run_commands import info as work
 
     return work(data, target, as_json=as_json)
@@ -214,7 +214,7 @@ def info(data: Path, target: str | None, as_json: bool) -> int:
 @tenfold.command()
 @click.argument("data", type=TABLE)
 @click.option("--against", type=RUN, required=True, help="The run whose table this one should be like.")
-@said_plainly
+@report_errors
 def check(data: Path, against: Path) -> int:
     """Test a new table against the one of a run: ranges, categories, missing values, drift."""
     from tenfold.cli.run_commands import check as work
@@ -225,7 +225,7 @@ def check(data: Path, against: Path) -> int:
 @tenfold.command()
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="build/demo", show_default=True)
 @click.option("--quiet", is_flag=True, help="No progress.")
-@said_plainly
+@report_errors
 def demo(out: Path, quiet: bool) -> int:
     """Fit a table that comes with the package, as `tenfold fit` does."""
     let_threads_sleep()

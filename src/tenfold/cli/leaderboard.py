@@ -1,4 +1,4 @@
-"""The leaderboard: every model tuned inside honest outer folds, and one line for each."""
+"""The leaderboard: nested cross-validation of every model, one row for each."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -9,93 +9,98 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from tenfold.advice import LINEAR_ROWS, linear_or_not
-from tenfold.cli.candidates import BASELINE, CHALLENGER, Line, expansion_steps
-from tenfold.cli.load_table import Prepared
+from tenfold.cli.candidates import BASELINE, CHALLENGER, LeaderboardModel, expansion_steps
+from tenfold.cli.load_table import LoadedTable
 from tenfold.cli.scoring import Metric, score_of
 from tenfold.evaluation import Figure
 from tenfold.features import TableEncoder
 from tenfold.machine import threads
 from tenfold.selection import Candidate, Event, Nested, Result, nested
-from tenfold.selection.scoring import LABELLED
+from tenfold.selection.scoring import NEEDS_ALL_LABELS
 
-MOST_ROWS_BY_MEANS = 20_000
-"""Larger tables take the rare levels of a category together, instead of the mean target of each level."""
+TARGET_ENCODING_MAX_ROWS = 20_000
+"""Larger tables group the rare levels of a category instead of target encoding."""
 
-DENSE_WORDS = 1000
-"""Words of texts that models get which need their columns dense."""
+DENSE_MAX_WORDS = 1000
+"""Vocabulary of a text column for models that need dense features."""
 
-SMALL_BYTES = 1 << 26
-"""Tables up to this size are dense for all models, so that they share what is encoded."""
+DENSE_ANYWAY_MAX_BYTES = 1 << 26
+"""Tables up to this size are dense for all models, so that these share one encoding."""
 
-MOST_TO_EXPAND = 200
-"""Wider tables have no expansions, whatever the dependence."""
+EXPANSION_MAX_FEATURES = 200
+"""Wider tables get no expansions."""
 
 
-def encoder_of(data: Prepared, line: Line) -> TableEncoder:
+def encoder_of(data: LoadedTable, line: LeaderboardModel) -> TableEncoder:
     """The encoder of a table for a model.
 
-    Categories of many levels are encoded by mean targets, which makes every inner fold refit everything, as long as the
-    table is small enough for that; else their rare levels are one.
+    Categories of many levels are target encoded where the table is small enough, because every inner fold then refits
+    the pipeline; else their rare levels are grouped.
     """
     dense = line.entry is None or line.entry.dense or bool(line.expansion)
-    words = DENSE_WORDS if dense and data.schema.of("text") else TableEncoder().max_words
-    small = 8 * data.frame.height * data.width <= SMALL_BYTES
+    words = DENSE_MAX_WORDS if dense and data.schema.of("text") else TableEncoder().max_words
+    small = 8 * data.frame.height * data.width <= DENSE_ANYWAY_MAX_BYTES
     return TableEncoder(
         types=data.schema.text(),
         task=data.family,
         scale=line.entry is None or line.entry.scaled[0],
-        many_levels="target" if data.frame.height <= MOST_ROWS_BY_MEANS else "group",
+        many_levels="target" if data.frame.height <= TARGET_ENCODING_MAX_ROWS else "group",
         sparse_output=False if dense or small else "auto",
         max_words=words,
     )
 
 
-def dense_width(data: Prepared) -> int:
-    """How many features the table becomes for models that need it dense."""
-    return data.width_at(DENSE_WORDS)
+def dense_width(data: LoadedTable) -> int:
+    """Number of features for models that need them dense."""
+    return data.width_at(DENSE_MAX_WORDS)
 
 
-def is_curved(data: Prepared, metric: Metric, seed: int) -> tuple[bool, str]:
-    """Whether a line is not enough for this table, tried on a sample of its rows, and what was seen."""
-    if data.width > MOST_TO_EXPAND or data.weight is not None or data.groups is not None or data.time is not None:
+def is_nonlinear(data: LoadedTable, metric: Metric, seed: int) -> tuple[bool, str]:
+    """Whether a linear model is not enough, tried on a subsample of the rows, and a sentence about it."""
+    if (
+        data.width > EXPANSION_MAX_FEATURES
+        or data.weight is not None
+        or data.groups is not None
+        or data.time is not None
+    ):
         return False, ""
     rows = np.sort(np.random.default_rng(seed).permutation(data.frame.height)[:LINEAR_ROWS])
     encoder = TableEncoder(types=data.schema.text(), task=data.family, many_levels="group", sparse_output=False)
     try:
         X, y = encoder.fit_transform(data.frame[rows], data.y[rows]), data.y[rows]
-        scoring = None if metric.scorer in LABELLED else metric.scorer  # ridge has no probabilities
-        found = linear_or_not(X, y, task=data.family, scoring=scoring, random_state=seed)
+        scoring = None if metric.scorer in NEEDS_ALL_LABELS else metric.scorer  # ridge has no probabilities
+        result = linear_or_not(X, y, task=data.family, scoring=scoring, random_state=seed)
     except ValueError:  # too few rows of a class to compare anything
         return False, ""
     words = "Splines and products of features are tried with linear models"
-    return not found.linear_is_enough, "" if found.linear_is_enough else f"{words}: {found}"
+    return not result.linear_is_enough, "" if result.linear_is_enough else f"{words}: {result}"
 
 
-def candidate(data: Prepared, line: Line) -> Candidate:
-    """A line as selection takes it: the encoder, the expansion, then the model. The baseline looks at no column and is
-    never given up; of the challenger the scores are enough.
+def candidate(data: LoadedTable, line: LeaderboardModel) -> Candidate:
+    """A candidate for nested cross-validation: encoder, expansion, model. The baseline uses no column and is never
+    given up; the challenger is not refitted.
     """
     if line.name == BASELINE:
         return Candidate(line.name, line.model, keep=True)
     grid = {f"model__{name}": list(values) for name, values in (line.entry.grid if line.entry else {}).items()}
     if line.entry is not None and len(line.entry.scaled) > 1:
         grid["table__scale"] = list(line.entry.scaled)
-    between = expansion_steps(line.expansion, dense_width(data)) if line.expansion else []
-    model = Pipeline([("table", encoder_of(data, line)), *between, ("model", line.model)])
+    expansion = expansion_steps(line.expansion, dense_width(data)) if line.expansion else []
+    model = Pipeline([("table", encoder_of(data, line)), *expansion, ("model", line.model)])
     return Candidate(line.name, model, grid or None, refit=line.name != CHALLENGER)
 
 
-def played(
-    lines: list[Line],
-    data: Prepared,
+def run_models(
+    lines: list[LeaderboardModel],
+    data: LoadedTable,
     metric: Metric,
     *,
     cv: Any,
     seconds: float,
     seed: int,
-    tell: Callable[[Event], Any],
+    callback: Callable[[Event], Any],
 ) -> Nested:
-    """All models in nested cross-validation, scikit-learn's with as many threads as ours have."""
+    """Nested cross-validation of all models; scikit-learn's get as many threads as ours."""
     with threadpool_limits(threads(), user_api="openmp"):
         return nested(
             [candidate(data, line) for line in lines],
@@ -107,25 +112,25 @@ def played(
             time=data.time,
             sample_weight=data.weight,
             time_limit=max(0.0, seconds),
-            callback=tell,
+            callback=callback,
             random_state=seed,
             abandon=False,
         )
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A model with its score on rows that it has not seen; `lead` is by how much it is better than the best of those
-    with most folds, on the folds that both have.
+class RankedModel:
+    """A model with its out-of-fold score; `lead` is its advantage over the best of the models with most folds, on the
+    folds that both have.
     """
 
-    line: Line
+    line: LeaderboardModel
     result: Result
     figure: Figure | None
     lead: float = 0.0
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         """Whether all folds were done."""
         return self.result.state == "ok" and self.figure is not None
 
@@ -135,39 +140,41 @@ class Standing:
             return {BASELINE: "baseline", CHALLENGER: "challenger"}[self.line.name]
         if self.figure is None:
             return "skipped" if self.result.state == "not started" else "failed"
-        return "done" if self.whole else "partial"
+        return "done" if self.complete else "partial"
 
 
-def standings(lines: list[Line], found: Nested, metric: Metric, data: Prepared) -> list[Standing]:
-    """The models, the best first, compared on the same folds; then those without any.
+def rank_models(lines: list[LeaderboardModel], run: Nested, metric: Metric, data: LoadedTable) -> list[RankedModel]:
+    """The models, the best first, compared on the same folds; then those without folds.
 
     A model with some of the folds counts with the score of the best of those with most folds, plus the difference
     between the two on the folds that both have.
     """
-    scored = []
+    models = []
     for line in lines:
-        result = found[line.name]
+        result = run[line.name]
         figure = score_of(metric, result, data.y, data.weight, data.groups) if result.folds else None
-        scored.append(Standing(line, result, figure if figure is not None and np.isfinite(figure.value) else None))
-    most = max((len(one.result.folds) for one in scored if one.figure), default=0)
-    full = [one for one in scored if one.figure and len(one.result.folds) == most]
+        models.append(RankedModel(line, result, figure if figure is not None and np.isfinite(figure.value) else None))
+    most = max((len(one.result.folds) for one in models if one.figure), default=0)
+    full = [one for one in models if one.figure and len(one.result.folds) == most]
     if not full:
-        return scored
+        return models
     reference = min(full, key=lambda one: metric.gap(0.0, one.figure.value) if one.figure else 0.0)
-    standing = [replace(one, lead=_lead_over(one, reference, metric, data)) for one in scored]
-    return sorted(standing, key=lambda one: (one.figure is None, -one.lead))
+    ranking = [replace(one, lead=_lead(one, reference, metric, data)) for one in models]
+    return sorted(ranking, key=lambda one: (one.figure is None, -one.lead))
 
 
-def _lead_over(one: Standing, reference: Standing, metric: Metric, data: Prepared) -> float:
-    """By how much a model is better than the reference, on the folds that it has."""
-    return 0.0 if one.figure is None else metric.gap(*same_folds(one, reference, metric, data))
+def _lead(one: RankedModel, reference: RankedModel, metric: Metric, data: LoadedTable) -> float:
+    """Advantage of a model over the reference, on the folds that it has."""
+    return 0.0 if one.figure is None else metric.gap(*scores_on_same_folds(one, reference, metric, data))
 
 
-def same_folds(one: Standing, other: Standing, metric: Metric, data: Prepared) -> tuple[float, float]:
+def scores_on_same_folds(
+    one: RankedModel, other: RankedModel, metric: Metric, data: LoadedTable
+) -> tuple[float, float]:
     """The scores of two models on the folds that both have."""
     count = min(len(one.result.folds), len(other.result.folds))
 
-    def score(model: Standing) -> float:
+    def score(model: RankedModel) -> float:
         if model.figure is not None and len(model.result.folds) == count:
             return model.figure.value
         part = replace(model.result, folds=model.result.folds[:count])
@@ -176,20 +183,20 @@ def same_folds(one: Standing, other: Standing, metric: Metric, data: Prepared) -
     return score(one), score(other)
 
 
-def best_of_ours(standing: list[Standing]) -> Standing | None:
-    """The first of our own models that is fitted to all rows."""
-    return next((one for one in standing if one.figure and one.line.ours and one.result.model is not None), None)
+def best_of_ours(ranking: list[RankedModel]) -> RankedModel | None:
+    """The best of our models that is fitted to all samples."""
+    return next((one for one in ranking if one.figure and one.line.ours and one.result.model is not None), None)
 
 
-def board(standing: list[Standing], metric: Metric, away: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The lines of the leaderboard, for the record."""
-    baseline = next((one.figure.value for one in standing if one.line.name == BASELINE and one.figure), None)
-    rows = [_row(one, metric, baseline) for one in standing]
-    rows += [{**EMPTY, "name": name, "status": "skipped", "note": reason} for name, reason in away.items()]
+def board(ranking: list[RankedModel], metric: Metric, skipped: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The rows of the leaderboard, for the record."""
+    baseline = next((one.figure.value for one in ranking if one.line.name == BASELINE and one.figure), None)
+    rows = [_row(one, metric, baseline) for one in ranking]
+    rows += [{**EMPTY_ROW, "name": name, "status": "skipped", "note": reason} for name, reason in skipped.items()]
     return rows
 
 
-EMPTY: dict[str, Any] = {
+EMPTY_ROW: dict[str, Any] = {
     "name": "",
     "class": "",
     "status": "",
@@ -213,16 +220,16 @@ EMPTY: dict[str, Any] = {
 }
 
 
-def _row(one: Standing, metric: Metric, baseline: float | None) -> dict[str, Any]:
+def _row(one: RankedModel, metric: Metric, baseline: float | None) -> dict[str, Any]:
     result, figure = one.result, one.figure
     certificate = result.certificate if one.line.ours else None
     row = {
-        **EMPTY,
+        **EMPTY_ROW,
         "name": one.line.name,
         "class": type(one.line.model).__name__,
         "status": one.status,
         "folds": len(result.folds),
-        "certificate": "" if certificate is None else certified(certificate),
+        "certificate": "" if certificate is None else format_certificate(certificate),
         "certified": None if certificate is None else bool(certificate.ok),
         "chosen": {name.rpartition("__")[2]: value for name, value in result.params.items()},
         "tried": result.tried if result.tried > 1 else 0,
@@ -241,20 +248,20 @@ def _row(one: Standing, metric: Metric, baseline: float | None) -> dict[str, Any
 
 
 def _seconds(result: Result) -> float | None:
-    """Of the fit to all rows, or else of a fold."""
+    """Seconds of the fit to all samples, or else of a fold."""
     if np.isfinite(result.fit_seconds):
         return float(result.fit_seconds)
     return float(np.mean([fold.fit_seconds for fold in result.folds])) if result.folds else None
 
 
-def certified(certificate: Any) -> str:
-    """A certificate in few words."""
+def format_certificate(certificate: Any) -> str:
+    """A certificate as a short string."""
     if certificate.status == "not judged":
         return "not judged"
     return f"{'ok' if certificate.ok else 'NOT OK'} {certificate.kind} {certificate.value:.1g}"
 
 
-def _note(one: Standing) -> str:
+def _note(one: RankedModel) -> str:
     words = []
     if one.line.name == CHALLENGER:
         words.append("scikit-learn's, to compare with")

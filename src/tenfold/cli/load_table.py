@@ -1,4 +1,4 @@
-"""From a file to rows and a target: what is read, left out, and noticed, each with a sentence."""
+"""Load a table: columns to learn from, target, groups, weights and times, with a sentence on every decision."""
 
 import hashlib
 import sys
@@ -26,13 +26,13 @@ from tenfold.features import (
     suspects,
 )
 
-ASIDE = ("group", "weight", "time")
-LABELS = ("target", *ASIDE)
+EXTRA_ROLES = ("group", "weight", "time")
+ROLES = ("target", *EXTRA_ROLES)
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """Rows and what belongs to them.
+class LoadedTable:
+    """A table that is ready to learn from.
 
     Attributes
     ----------
@@ -60,17 +60,17 @@ class Prepared:
 
     @property
     def width(self) -> int:
-        """How many features the table becomes."""
+        """Number of features of the encoded table."""
         return self.width_at(TableEncoder().max_words)
 
     def width_at(self, max_words: int) -> int:
-        """How many features the table becomes with at most so many words of each column of text."""
+        """Number of features of the encoded table with at most `max_words` words of each text column."""
         return self._features_without_words + sum(min(words, max_words) for words in self.vocabularies)
 
     def words_within(self, features: int) -> int:
-        """The largest `max_words` of an encoder with which the table becomes at most so many features.
+        """The largest `max_words` of an encoder with which the table has at most `features` features.
 
-        At least 1, where the table is too wide without any word, and at most the default of `TableEncoder`.
+        At least 1, even where the table is too wide without any word, and at most the default of `TableEncoder`.
         """
         default = TableEncoder().max_words
         most = min(max(self.vocabularies, default=0), default)
@@ -79,7 +79,7 @@ class Prepared:
 
     @cached_property
     def vocabularies(self) -> list[int]:
-        """How many words each column of text has a feature for, where their number is not limited."""
+        """Size of the unlimited vocabulary of each text column."""
         return [count_vocabulary(self.frame[name]) for name in self.schema.of("text")]
 
     @cached_property
@@ -96,7 +96,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Roles:
-    """What is said of columns, by name: those that are not learned from, and the kinds of others."""
+    """Roles and declared kinds of columns, by name."""
 
     target: str | None = None
     group: str | None = None
@@ -107,20 +107,20 @@ class Roles:
     ordinal: Mapping[str, Sequence[str]] = field(default_factory=dict)
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def check(self, columns: Sequence[str], source: str, *, needed: Sequence[str] = LABELS) -> None:
-        """Refuse names that the table does not have, and one column in two roles."""
-        named = [(role, name) for role in LABELS if (name := getattr(self, role)) is not None]
+    def check(self, columns: Sequence[str], source: str, *, needed: Sequence[str] = ROLES) -> None:
+        """Raise for names that the table does not have, and for a column with two roles."""
+        assigned = [(role, name) for role in ROLES if (name := getattr(self, role)) is not None]
         declared = [*(("type", name) for name in self.types), *(("ordinal", name) for name in self.ordinal)]
         dropped = [("drop", name) for name in self.drop]
-        absent = [("missing", name) for name in self.missing]
-        for role, name in [*((r, n) for r, n in named if r in needed), *dropped, *declared, *absent]:
+        missing_values = [("missing", name) for name in self.missing]
+        for role, name in [*((r, n) for r, n in assigned if r in needed), *dropped, *declared, *missing_values]:
             if name not in columns:
                 raise TableError(
                     f"--{role} names a column {name!r}, which the table does not have. {_hint(name, columns)}",
                     source=source,
                 )
         taken: dict[str, str] = {}
-        for role, name in [*named, *dropped, *declared]:
+        for role, name in [*assigned, *dropped, *declared]:
             if name in taken and taken[name] != role:
                 raise TableError(f"{name!r} is given as --{taken[name]} and as --{role}: take one.", source=source)
             taken[name] = role
@@ -132,60 +132,62 @@ class Roles:
 
 
 def _hint(name: str, columns: Sequence[str]) -> str:
-    alike = [column for column in columns if column.lower() == name.lower()] or get_close_matches(name, columns, 1)
-    return f"Did you mean {alike[0]!r}?" if alike else f"It has {', '.join(map(repr, columns[:10]))}."
+    close_matches = [column for column in columns if column.lower() == name.lower()] or get_close_matches(
+        name, columns, 1
+    )
+    return f"Did you mean {close_matches[0]!r}?" if close_matches else f"It has {', '.join(map(repr, columns[:10]))}."
 
 
-def opened(path: Path) -> tuple[Reading, str, str]:
+def open_table(path: Path) -> tuple[Reading, str, str]:
     """A table, the name of its file and the SHA-256 of its bytes; "-" is the standard input."""
     if str(path) == "-":
-        content = sys.stdin.buffer.read()
-        return read_table(BytesIO(content)), "standard input", hashlib.sha256(content).hexdigest()
+        data = sys.stdin.buffer.read()
+        return read_table(BytesIO(data)), "standard input", hashlib.sha256(data).hexdigest()
     reading = read_table(path)
     with path.open("rb") as file:
         return reading, path.name, hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def prepared(path: Path, roles: Roles, task: str = "auto") -> Prepared:
-    """Read a table and set its columns apart."""
-    reading, name, sha256 = opened(path)
+def prepare(path: Path, roles: Roles, task: str = "auto") -> LoadedTable:
+    """Read a table and separate target, groups, weights and times from the features."""
+    reading, name, sha256 = open_table(path)
     roles.check(reading.frame.columns, name)
     reading = reading.without(roles.missing)
     frame = reading.frame
     decisions = [str(decision) for decision in reading.decisions]
     rows = np.arange(1, frame.height + 1)
     frame = frame.drop(roles.drop)
-    for role in ASIDE:
+    for role in EXTRA_ROLES:
         column = getattr(roles, role)
         if column is None:
             continue
-        there = frame[column].is_not_null().to_numpy()
-        if not there.any():
+        present = frame[column].is_not_null().to_numpy()
+        if not present.any():
             raise TableError(f"the {role} is missing in every row.", source=name, column=column)
-        if not there.all():
-            decisions.append(f"{column}: {np.count_nonzero(~there):,} rows without {role} were left out")
-            frame, rows = frame.filter(there), rows[there]
-    y, kind, warnings, of_target = None, "structure", [], []
-    aside = {role: frame[name] for role, name in vars(roles).items() if role in ASIDE and name is not None}
-    frame = frame.drop([column.name for column in aside.values()])
+        if not present.all():
+            decisions.append(f"{column}: {np.count_nonzero(~present):,} rows without {role} were left out")
+            frame, rows = frame.filter(present), rows[present]
+    y, kind, warnings, target_sentinels = None, "structure", [], []
+    extra = {role: frame[name] for role, name in vars(roles).items() if role in EXTRA_ROLES and name is not None}
+    frame = frame.drop([column.name for column in extra.values()])
     if roles.target is not None:
-        found = split_target(frame, roles.target, task=task)
-        y, kind = found.y, found.task
+        split = split_target(frame, roles.target, task=task)
+        y, kind = split.y, split.task
         if kind == "regression":
-            of_target = find_sentinels(frame.select(roles.target), types={roles.target: "number"})
-        decisions += [str(decision) for decision in found.decisions]
-        frame, rows = found.frame, rows[found.rows]
-        aside = {role: column[found.rows] for role, column in aside.items()}
+            target_sentinels = find_sentinels(frame.select(roles.target), types={roles.target: "number"})
+        decisions += [str(decision) for decision in split.decisions]
+        frame, rows = split.frame, rows[split.rows]
+        extra = {role: column[split.rows] for role, column in extra.items()}
     if frame.width == 0:
         raise TableError("no column is left to learn from.", source=name)
-    absent = {column: values for column, values in roles.missing.items() if column in frame.columns}
-    schema = infer_schema(frame, types=dict(roles.types), ordinal=roles.ordinal, missing=absent)
+    missing_values = {column: values for column, values in roles.missing.items() if column in frame.columns}
+    schema = infer_schema(frame, types=dict(roles.types), ordinal=roles.ordinal, missing=missing_values)
     if y is not None:
         warnings = [str(suspect) for suspect in suspects(frame, y, types=schema, task=kind)]
-    warnings += map(str, [*of_target, *find_sentinels(frame, types=schema)])
-    weight = _weight(aside["weight"], name) if "weight" in aside else None
-    groups, time = (aside[role].to_numpy() if role in aside else None for role in ("group", "time"))
-    return Prepared(frame, y, groups, weight, time, schema, kind, rows, name, sha256, decisions, warnings)
+    warnings += map(str, [*target_sentinels, *find_sentinels(frame, types=schema)])
+    weight = _weight(extra["weight"], name) if "weight" in extra else None
+    groups, time = (extra[role].to_numpy() if role in extra else None for role in ("group", "time"))
+    return LoadedTable(frame, y, groups, weight, time, schema, kind, rows, name, sha256, decisions, warnings)
 
 
 def _weight(column: Any, source: str) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from tenfold.cli.leaderboard import Standing, candidate
-from tenfold.cli.load_table import Prepared
-from tenfold.cli.run_record import Task
+from tenfold.cli.leaderboard import RankedModel, candidate
+from tenfold.cli.load_table import LoadedTable
+from tenfold.cli.run_record import Job
 from tenfold.cli.scoring import Metric
 
 HEAD = '''\
@@ -39,7 +39,7 @@ with open(DATA, "rb") as file:
 frame = read_table(DATA{missing}).frame{drop}
 '''
 
-ASIDE = """\
+SPLIT = """\
 frame = frame.with_row_index({row!r}, 1){there}
 table = split_target(frame, {target!r}, task={task!r})
 frame, y = table.frame, table.y
@@ -55,7 +55,7 @@ model = Pipeline(
 """
 
 FOLDS = """\
-found = nested(
+result = nested(
     [Candidate({name!r}, model, {grid})],
     X,
     y,
@@ -71,19 +71,19 @@ found = nested(
 """
 
 OUT_OF_FOLD = """\
-seen = np.flatnonzero(found.tested)
+tested = np.flatnonzero(result.tested)
 fold = np.zeros(len(y), dtype=int)
-for number, one in enumerate(found.folds, 1):
-    fold[one.rows] = number
+for number, outer_fold in enumerate(result.folds, 1):
+    fold[outer_fold.rows] = number
 head = ["row", "fold", "target", "prediction"]
 rows = {numbers}
-columns = [rows[seen], fold[seen], y[seen], found.predictions[seen]]
-if found.probabilities is not None:
-    head += [f"p({{name}})" for name in found.classes]
-    columns += list(found.probabilities[seen].T)
-elif found.decisions is not None and found.decisions.ndim == 1:
+columns = [rows[tested], fold[tested], y[tested], result.predictions[tested]]
+if result.probabilities is not None:
+    head += [f"p({{name}})" for name in result.classes]
+    columns += list(result.probabilities[tested].T)
+elif result.decisions is not None and result.decisions.ndim == 1:
     head.append("score")
-    columns.append(found.decisions[seen])
+    columns.append(result.decisions[tested])
 """
 
 NEW = """\
@@ -104,15 +104,15 @@ with open("predictions.csv", "w", newline="", encoding="utf-8") as file:
 """
 
 
-def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, metric: Metric | None) -> str:
+def script(job: Job, table: LoadedTable, record: Mapping[str, Any], best: Any, metric: Metric | None) -> str:
     """The script of a run."""
-    league = isinstance(best, Standing)
-    given = candidate(table, best.line) if league else None
+    is_leaderboard = isinstance(best, RankedModel)
+    given = candidate(table, best.line) if is_leaderboard else None
     pipeline = given.model if given is not None else best
     encoder, last = pipeline.steps[0][1], pipeline.steps[-1][1]
     between = sorted({type(step).__name__ for _, step in pipeline.steps[1:-1]})
     imports = sorted({"TableEncoder", "read_table", type(last).__name__}, key=str.lower)
-    aside = [record[role] for role in ("weight", "group", "time") if record[role] is not None]
+    extra = [record[role] for role in ("weight", "group", "time") if record[role] is not None]
     parts = [
         HEAD.format(
             tenfold=record["versions"]["tenfold"],
@@ -121,29 +121,29 @@ def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, met
             sha256=record["data"]["sha256"],
             imports=", ".join(imports),
             expansion=f"from sklearn.preprocessing import {', '.join(between)}\n" if between else "",
-            more=LEAGUE if league else "from tenfold.features import infer_schema\n",
+            more=LEADERBOARD_IMPORTS if is_leaderboard else "from tenfold.features import infer_schema\n",
             missing=f", missing={record['missing']!r}" if record["missing"] else "",
             drop=f".drop({record['drop']!r})" if record["drop"] else "",
         )
     ]
-    if league:
-        there = f".drop_nulls({aside!r})" if aside else ""
+    if is_leaderboard:
+        there = f".drop_nulls({extra!r})" if extra else ""
         names = {"row": ROW, "there": there, "target": record["target"], "task": record["task"]}
-        parts.append(ASIDE.format(**names, labels=[ROW, *aside]))
+        parts.append(SPLIT.format(**names, labels=[ROW, *extra]))
     else:
         parts.append("X = frame\n")
     absent = {name: values for name, values in record["missing"].items() if name in table.frame.columns}
     declared = {**record, "missing": absent}
     kinds = "".join(f", {name}={declared[name]!r}" for name in ("types", "ordinal", "missing") if declared[name])
-    encoder = f"{constructed(encoder)[:-1]}, types=infer_schema(X{kinds}).text())"
-    calls = [encoder, *(constructed(step) for _, step in pipeline.steps[1:])]
+    encoder = f"{constructor_call(encoder)[:-1]}, types=infer_schema(X{kinds}).text())"
+    calls = [encoder, *(constructor_call(step) for _, step in pipeline.steps[1:])]
     steps = [f"        ({name!r}, {call})," for (name, _), call in zip(pipeline.steps, calls, strict=True)]
     parts.append(MODEL.format(steps="\n".join(steps)))
     if given is not None and metric is not None:
         parts.append(
             FOLDS.format(
                 name=given.name,
-                grid="None" if given.grid is None else written(given.grid),
+                grid="None" if given.grid is None else literal(given.grid),
                 outer=record["outer"],
                 scoring=metric.scorer,
                 groups=_column(record["group"]),
@@ -153,29 +153,31 @@ def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, met
                 refit=job.test is not None,
             )
         )
-    if league and job.test is None:
+    if is_leaderboard and job.test is None:
         parts.append(OUT_OF_FOLD.format(numbers=f"frame[{ROW!r}].to_numpy()"))
     else:
-        fitted = "model = found.model\n" if league else "model.fit(X)\n"
+        fitted = "model = result.model\n" if is_leaderboard else "model.fit(X)\n"
         parts.append(fitted + NEW.format(new="X" if job.test is None else f"read_table({job.test.name!r}).frame"))
     return "\n".join([*parts, TAIL])
 
 
-LEAGUE = "from tenfold.features import infer_schema, split_target\nfrom tenfold.selection import Candidate, nested\n"
+LEADERBOARD_IMPORTS = (
+    "from tenfold.features import infer_schema, split_target\nfrom tenfold.selection import Candidate, nested\n"
+)
 ROW = "tenfold row"
-"""A column of the numbers of rows, of a name that no table should have."""
+"""Name of the column of row numbers, which no table should have."""
 
 
 def _column(name: str | None, cast: str = "") -> str:
     return "None" if name is None else f"frame[{name!r}].to_numpy(){cast}"
 
 
-def constructed(model: BaseEstimator) -> str:
-    """An estimator as the call that makes it: the parameters that are not its defaults."""
+def constructor_call(model: BaseEstimator) -> str:
+    """The constructor call of an estimator, with the parameters that differ from its defaults."""
     defaults = type(model)().get_params(deep=False)
     given = model.get_params(deep=False)
     changed = {name: value for name, value in given.items() if name != "types" and not _same(value, defaults[name])}
-    return f"{type(model).__name__}({', '.join(f'{name}={written(value)}' for name, value in changed.items())})"
+    return f"{type(model).__name__}({', '.join(f'{name}={literal(value)}' for name, value in changed.items())})"
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -184,14 +186,14 @@ def _same(value: Any, default: Any) -> bool:
     return type(value) is type(default) and bool(value == default)
 
 
-def written(value: Any) -> str:
-    """A value as Python writes it, with all digits."""
+def literal(value: Any) -> str:
+    """A value as a Python literal, with all digits."""
     if isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 2 and np.min(value) > 0:
         low, high = (round(float(np.log10(end))) for end in (value[0], value[-1]))
         if np.array_equal(value, np.logspace(low, high, len(value))):
             return f"np.logspace({low}, {high}, {len(value)})"
     if isinstance(value, np.ndarray | np.generic):
-        return written(value.tolist())
+        return literal(value.tolist())
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name!r}: {written(item)}" for name, item in value.items()) + "}"
+        return "{" + ", ".join(f"{name!r}: {literal(item)}" for name, item in value.items()) + "}"
     return pformat(value, width=100, compact=True)

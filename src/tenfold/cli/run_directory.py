@@ -1,4 +1,4 @@
-"""The folder of a run: written whole or not at all, read with care."""
+"""The folder of a run: written atomically, read with validation."""
 
 import json
 import os
@@ -13,8 +13,8 @@ RECORD, MODEL, PAGE = "run.json", "model.tenfold", "report.html"
 FORMAT = 1
 
 
-def refuse_other(folder: Path) -> None:
-    """Refuse a folder that holds something else than an earlier run."""
+def check_is_run_folder(folder: Path) -> None:
+    """Raise where a folder holds files other than those of an earlier run."""
     if folder.is_dir() and any(folder.iterdir()) and not (folder / RECORD).is_file():
         raise ValueError(f"{folder} holds other files than a run: give another folder by --out.")
     if folder.exists() and not folder.is_dir():
@@ -22,39 +22,39 @@ def refuse_other(folder: Path) -> None:
 
 
 @contextmanager
-def written(folder: Path) -> Iterator[Path]:
-    """A folder to write into, which takes the place of `folder` when all went well, and vanishes otherwise."""
-    refuse_other(folder)
+def write_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder to write into: it replaces `folder` on success and is removed on failure."""
+    check_is_run_folder(folder)
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        yield part
-        part.chmod(0o755)
+        yield partial
+        partial.chmod(0o755)
         if folder.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
             os.replace(folder, old)
-            os.replace(part, folder)
+            os.replace(partial, folder)
             shutil.rmtree(old)
         else:
-            os.replace(part, folder)
+            os.replace(partial, folder)
     except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
         raise
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[Path]:
-    """A file to write, which takes the place of `path` when all went well."""
+def replace_file(path: Path) -> Iterator[Path]:
+    """A temporary file to write: it replaces `path` on success and is removed on failure."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
     os.close(handle)
-    part = Path(name)
+    partial_file = Path(name)
     try:
-        yield part
-        part.chmod(0o644)
-        os.replace(part, path)
+        yield partial_file
+        partial_file.chmod(0o644)
+        os.replace(partial_file, path)
     except BaseException:
-        part.unlink(missing_ok=True)
+        partial_file.unlink(missing_ok=True)
         raise
 
 
@@ -73,26 +73,26 @@ def record_of(folder: Path) -> dict[str, Any]:
 
 
 def as_json(record: Mapping[str, Any]) -> str:
-    """The record as JSON that any reader takes: numbers that are not finite are null."""
-    entries = (f" {_dumped(name)}: {_lines(value)}" for name, value in _plain(record).items())
+    """The record as standard JSON: numbers that are not finite are null."""
+    entries = (f" {_dump(name)}: {_lines(value)}" for name, value in _plain(record).items())
     return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
 def _lines(value: Any) -> str:
-    """A line an item, where there are several: json's own indents cost a minute for very many columns."""
+    """One line per item: the indent option of `json` takes a minute for very many columns."""
     if isinstance(value, list) and value:
-        return "[\n  " + ",\n  ".join(map(_dumped, value)) + "\n ]"
+        return "[\n  " + ",\n  ".join(map(_dump, value)) + "\n ]"
     if isinstance(value, dict) and value:
-        return "{\n  " + ",\n  ".join(f"{_dumped(name)}: {_dumped(item)}" for name, item in value.items()) + "\n }"
-    return _dumped(value)
+        return "{\n  " + ",\n  ".join(f"{_dump(name)}: {_dump(item)}" for name, item in value.items()) + "\n }"
+    return _dump(value)
 
 
-def _dumped(value: Any) -> str:
+def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:
-    """Built-in types alone."""
+    """Convert to built-in types."""
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The files of a run."""
+"""Write the files of a run."""
 
 import csv
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from tenfold.cli.leaderboard import Standing
-from tenfold.cli.load_table import Prepared
+from tenfold.cli.leaderboard import RankedModel
+from tenfold.cli.load_table import LoadedTable
 from tenfold.cli.reproduce_script import script
-from tenfold.cli.run_directory import MODEL, PAGE, RECORD, as_json, written
-from tenfold.cli.run_record import Task
+from tenfold.cli.run_directory import MODEL, PAGE, RECORD, as_json, write_folder
+from tenfold.cli.run_record import Job
 from tenfold.cli.scoring import Metric
 from tenfold.persist import save
 from tenfold.report import page
@@ -24,15 +24,15 @@ BOARD = (
 
 
 def write(
-    job: Task,
-    table: Prepared,
+    job: Job,
+    table: LoadedTable,
     record: dict[str, Any],
     best: Any,
     metric: Metric | None = None,
 ) -> None:
     """All files of a run, or none."""
-    model = best.result.model if isinstance(best, Standing) else best
-    with written(job.out) as folder:
+    model = best.result.model if isinstance(best, RankedModel) else best
+    with write_folder(job.out) as folder:
         if model is not None:
             save(model, folder / MODEL)
             predictions(job, table, best, model, folder / "predictions.csv")
@@ -61,25 +61,25 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def predictions(job: Task, table: Prepared, best: Any, model: Any, path: Path) -> None:
-    """Predictions of the test table, or else of the rows at hand by models that had not seen them."""
+def predictions(job: Job, table: LoadedTable, best: Any, model: Any, path: Path) -> None:
+    """Predictions of the test table, or else out-of-fold predictions."""
     if job.new is not None:
-        write_rows(path, *predicted(model, job.new, proba=True))
-    elif isinstance(best, Standing):
+        write_rows(path, *predict_rows(model, job.new, proba=True))
+    elif isinstance(best, RankedModel):
         write_rows(path, *out_of_fold(best.result, table))
     else:
-        write_rows(path, *predicted(model, table.frame, proba=True))
+        write_rows(path, *predict_rows(model, table.frame, proba=True))
 
 
-def known(model: Any, frame: Any) -> Any:
-    """The columns of a table that a model knows; what is missing, its encoder says."""
+def select_known(model: Any, frame: Any) -> Any:
+    """The columns of a table that the model was fitted to; its encoder reports missing ones."""
     names = set(model.steps[0][1].feature_names_in_)
     return frame.select([name for name in frame.columns if name in names])
 
 
-def predicted(model: Any, frame: Any, *, proba: bool) -> tuple[list[str], Iterator[list[Any]]]:
-    """What a model says of a table: the head and the rows of a file."""
-    frame = known(model, frame)
+def predict_rows(model: Any, frame: Any, *, proba: bool) -> tuple[list[str], Iterator[list[Any]]]:
+    """Header and rows of a file of predictions."""
+    frame = select_known(model, frame)
     head, columns = ["row", "prediction"], [np.arange(1, frame.height + 1), model.predict(frame)]
     if proba and hasattr(model, "predict_proba"):
         head += [f"p({name})" for name in model.classes_]
@@ -87,8 +87,8 @@ def predicted(model: Any, frame: Any, *, proba: bool) -> tuple[list[str], Iterat
     return head, _rows(columns)
 
 
-def out_of_fold(result: Result, table: Prepared) -> tuple[list[str], Iterator[list[Any]]]:
-    """What models said of rows that they had not seen: the head and the rows of a file."""
+def out_of_fold(result: Result, table: LoadedTable) -> tuple[list[str], Iterator[list[Any]]]:
+    """Header and rows of a file of out-of-fold predictions."""
     seen = np.flatnonzero(result.tested)
     fold = np.zeros(len(table.rows), dtype=np.int64)
     for number, one in enumerate(result.folds, 1):
@@ -110,13 +110,13 @@ def _rows(columns: list[Any]) -> Iterator[list[Any]]:
 
 
 def write_rows(path: Path, head: list[str], rows: Iterator[list[Any]]) -> None:
-    """A CSV file; numbers with all their digits."""
+    """Write a CSV file; numbers with all digits."""
     with path.open("w", newline="", encoding="utf-8") as file:
         put_rows(file, head, rows)
 
 
 def put_rows(file: TextIO, head: list[str], rows: Iterator[list[Any]]) -> None:
-    """The lines of a CSV file."""
+    """Write header and rows as CSV."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(head)
     writer.writerows(rows)

@@ -1,4 +1,4 @@
-"""What ranks the models: figures by name, and the score of a model on rows that it has not seen, with its interval."""
+"""Metrics that rank the models, and out-of-fold scores with intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from tenfold.selection import Result
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure that ranks: its name in `evaluate`, scikit-learn's scorer for inner folds, and what it is called."""
+    """A metric: its name in `evaluate`, scikit-learn's scorer for inner folds, and its name for users."""
 
     name: str
     scorer: str
@@ -23,7 +23,7 @@ class Metric:
     smaller: bool = False
 
     def gap(self, score: float, baseline: float) -> float:
-        """By how much a score is better than the baseline's."""
+        """Advantage of a score over the baseline, positive where better."""
         return baseline - score if self.smaller else score - baseline
 
 
@@ -50,25 +50,25 @@ METRICS = {
         Metric("log_loss", "neg_log_loss", "log loss", smaller=True),
     ),
 }
-"""By task, the first is the one taken by itself."""
+"""By task; the first is the default."""
 
-UNEVEN = 2.0
-"""A class that is so many times as frequent as all are on the average makes accuracy a poor guide."""
+IMBALANCE = 2.0
+"""Balanced accuracy ranks where the largest class has more than this multiple of the mean class size."""
 
 
 def metric_for(task: str, name: str, y: Any) -> tuple[Metric, str]:
-    """The metric asked for, or the one for this target; and why."""
+    """The requested metric, or the default for this target; and why."""
     known = {metric.name: metric for metric in METRICS[task]}
     if name != "auto":
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f" Did you mean {near[0]}?" if near else ""
+            close_matches = get_close_matches(name, known, 1)
+            hint = f" Did you mean {close_matches[0]}?" if close_matches else ""
             raise ValueError(f"There is no metric {name!r} for this task.{hint} There are: {', '.join(known)}.")
         return known[name], f"ranked by {known[name].words}, as asked"
     first = METRICS[task][0]
     if task == "multiclass":
         _, counts = np.unique(y, return_counts=True)
-        if counts.max() * len(counts) > UNEVEN * counts.sum():
+        if counts.max() * len(counts) > IMBALANCE * counts.sum():
             uneven = known["balanced_accuracy"]
             return (
                 uneven,
@@ -77,18 +77,18 @@ def metric_for(task: str, name: str, y: Any) -> tuple[Metric, str]:
     return first, f"ranked by {first.words}"
 
 
-def evaluated(result: Result, y: Any, weight: Any, groups: Any, *, full: bool = False) -> Evaluation:
-    """Everything that is known of a model on the rows that its outer folds tested."""
-    seen = result.tested
+def evaluate_result(result: Result, y: Any, weight: Any, groups: Any, *, full: bool = False) -> Evaluation:
+    """The evaluation of a model by its out-of-fold predictions."""
+    tested = result.tested
     probabilities, decisions = result.probabilities, result.decisions
     return evaluate(
-        y[seen],
-        result.predictions[seen].astype(y.dtype) if result.classes is None else result.predictions[seen],
-        proba=None if probabilities is None else np.asarray(probabilities[seen], dtype=np.float64),
-        score=None if decisions is None else np.asarray(decisions[seen], dtype=np.float64),
+        y[tested],
+        result.predictions[tested].astype(y.dtype) if result.classes is None else result.predictions[tested],
+        proba=None if probabilities is None else np.asarray(probabilities[tested], dtype=np.float64),
+        score=None if decisions is None else np.asarray(decisions[tested], dtype=np.float64),
         classes=result.classes,
-        sample_weight=None if weight is None else weight[seen],
-        groups=None if groups is None else groups[seen],
+        sample_weight=None if weight is None else weight[tested],
+        groups=None if groups is None else groups[tested],
         task="regression" if result.classes is None else "classification",
         interval="auto",
         n_resamples=2000 if full else 500,
@@ -96,20 +96,20 @@ def evaluated(result: Result, y: Any, weight: Any, groups: Any, *, full: bool = 
 
 
 BY_FOLDS = ("roc_auc", "average_precision")
-"""Figures that judge the order of samples. Scores of models of different folds are not on one scale, so the order is
-judged within each fold: everywhere the figure is the mean over the folds.
+"""Metrics of the order of samples. Scores of models of different folds are not on one scale, so these metrics are
+computed within each fold and averaged.
 """
 
 
 def score_of(metric: Metric, result: Result, y: Any, weight: Any, groups: Any) -> Figure:
-    """The figure that ranks a model, on all rows that its outer folds tested."""
+    """The metric that ranks a model, out of fold."""
     if metric.name not in BY_FOLDS:
-        return evaluated(result, y, weight, groups)[metric.name]
+        return evaluate_result(result, y, weight, groups)[metric.name]
     return _mean_over_folds(metric.name, result, y, weight, groups)
 
 
 def figures_of(evaluation: Evaluation, result: Result, y: Any, weight: Any, groups: Any) -> list[Figure]:
-    """All figures of a model, those of the order of rows as the board has them."""
+    """All metrics of a model, those of the order of samples averaged over folds."""
     binary = result.classes is not None and len(result.classes) == 2
     return [
         _mean_over_folds(name, result, y, weight, groups) if binary and name in BY_FOLDS else figure
@@ -118,17 +118,17 @@ def figures_of(evaluation: Evaluation, result: Result, y: Any, weight: Any, grou
 
 
 def _mean_over_folds(name: str, result: Result, y: Any, weight: Any, groups: Any) -> Figure:
-    """The mean of the folds' figures, whose variances add up."""
+    """The mean of a metric over the folds."""
     parts = [
-        evaluated(replace(result, folds=(fold,)), y, weight, groups)[name]
+        evaluate_result(replace(result, folds=(fold,)), y, weight, groups)[name]
         for fold in result.folds
         if len(np.unique(y[fold.rows])) > 1
     ]
-    return joined(name, parts)
+    return average_folds(name, parts)
 
 
-def joined(name: str, parts: Sequence[Figure]) -> Figure:
-    """The mean of a share over folds, with an interval by the variances of the parts, on the scale of log odds."""
+def average_folds(name: str, parts: Sequence[Figure]) -> Figure:
+    """The mean of a metric in [0, 1] over folds, with an interval from the folds' variances on the logit scale."""
     if len(parts) == 1:
         return parts[0]
     known = [part for part in parts if np.isfinite(part.value)]

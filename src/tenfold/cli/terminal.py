@@ -1,4 +1,4 @@
-"""What a run shows: the table on standard output, progress on standard error."""
+"""Terminal output: tables on standard output, progress on standard error."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,13 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from tenfold.report.words import round_to, scored, value_said
+from tenfold.report.formatting import format_score, format_value, round_to
 
 Row = Mapping[str, Any]
 
 
 def output() -> Console:
-    """Standard output; a table that goes into a file or a pipe is not cut at the width of a screen."""
+    """Standard output; wider than a terminal where it is a file or a pipe."""
     return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
 
 
@@ -50,7 +50,7 @@ def test_line(record: Mapping[str, Any]) -> str:
     figure = next((one for one in test["figures"] if one["name"] == metric["name"]), None)
     if figure is None or figure["value"] is None:
         return f"Test table {test['name']}: {metric['words']} is not defined on its {test['rows']:,} rows."
-    value, interval = scored(figure["value"], figure["low"], figure["high"])
+    value, interval = format_score(figure["value"], figure["low"], figure["high"])
     between = f" ({interval})" if interval else ""
     return f"Test table {test['name']}, {test['rows']:,} rows: {metric['words']} {value}{between} by {record['best']}."
 
@@ -62,7 +62,7 @@ def _style(row: Row, best: str | None) -> str:
 
 
 def _cells(row: Row) -> Sequence[Text]:
-    score, interval = ("", "") if row["score"] is None else scored(row["score"], row["low"], row["high"])
+    score, interval = ("", "") if row["score"] is None else format_score(row["score"], row["low"], row["high"])
     gap = row["gap"]
     tried = f"{row['tried']} ({row['free']} free)" if row["free"] else str(row["tried"] or "")
     cells = (
@@ -71,23 +71,23 @@ def _cells(row: Row) -> Sequence[Text]:
         interval,
         "" if gap is None else f"{gap:+.3g}",
         row["certificate"] or "",
-        ", ".join(f"{name}={value_said(value)}" for name, value in row["chosen"].items()),
+        ", ".join(f"{name}={format_value(value)}" for name, value in row["chosen"].items()),
         tried,
         "" if row["fit_seconds"] is None else f"{row['fit_seconds']:.3g}",
         "" if row["predict_us"] is None else round_to(row["predict_us"], 2),
         "" if row["memory_mb"] is None else f"{row['memory_mb']:.0f}",
-        shortened(row["note"]),
+        shorten(row["note"]),
     )
     return [Text(cell) for cell in cells]
 
 
-def shortened(note: str, most: int = 70) -> str:
-    """The begin of a long note; the report has all of it."""
+def shorten(note: str, most: int = 70) -> str:
+    """Truncate a long note; the report has it in full."""
     return note if len(note) <= most else f"{note[: most - 1].rsplit(' ', 1)[0]} …"
 
 
 class Bar:
-    """A progress bar on standard error: what runs now, and the best so far. It shows nothing when `quiet`."""
+    """A progress bar on standard error: the current model and the best so far; hidden when `quiet`."""
 
     def __init__(self, steps: int, quiet: bool) -> None:
         self.progress = Progress(
@@ -110,22 +110,22 @@ class Bar:
         self.progress.stop()
 
     def now(self, what: str, best: str = "", advance: int = 0, steps: int | None = None) -> None:
-        """Say what runs; `steps` is how many there are, where that is known only now."""
+        """Show what runs; `steps` updates the total number of steps."""
         self.progress.update(self.task, description=what[:32].ljust(32), best=best, advance=advance, total=steps)
 
 
-def table_info(found: Mapping[str, Any]) -> None:
-    """What is in a table, on standard output."""
+def table_info(info: Mapping[str, Any]) -> None:
+    """Print the description of a table to standard output."""
     console = output()
-    console.print(f"{found['name']}: {found['rows']:,} rows, {len(found['columns']):,} columns", markup=False)
+    console.print(f"{info['name']}: {info['rows']:,} rows, {len(info['columns']):,} columns", markup=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("column", "taken as", "missing", "distinct", "why"):
         table.add_column(name, justify="right" if name in ("missing", "distinct") else "left")
-    for column in found["columns"]:
+    for column in info["columns"]:
         cells = (column["name"], column["kind"], f"{column['missing']:,}", f"{column['distinct']:,}", column["reason"])
         table.add_row(*map(Text, cells))
     console.print(table)
-    for sentence in (*found["decisions"], *(f"warning: {text}" for text in found["warnings"])):
+    for sentence in (*info["decisions"], *(f"warning: {text}" for text in info["warnings"])):
         console.print(sentence, markup=False)
-    if found["task"]:
-        console.print(f"task: {found['task']}", markup=False)
+    if info["task"]:
+        console.print(f"task: {info['task']}", markup=False)

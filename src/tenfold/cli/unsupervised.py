@@ -1,4 +1,4 @@
-"""A table without a target: its components, clusters and mixture, each with what was tried."""
+"""Tables without a target: principal components, k-means and Gaussian mixtures."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -9,16 +9,16 @@ import numpy as np
 from sklearn.metrics import calinski_harabasz_score
 
 from tenfold.arrays import Floats
-from tenfold.cli.candidates import entered
+from tenfold.cli.candidates import leaderboard_classes
 from tenfold.estimators.leaderboard_entry import Entry
 
-ENOUGH = 0.9
-"""The share of the variance that is called most of it."""
+MOST_OF_VARIANCE = 0.9
+"""Fraction of the variance for which components are counted."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a method found: the model, a score with what it means, and what was chosen among how many."""
+class UnsupervisedResult:
+    """A fitted model, its score with a note, and the selected parameters among `tried` candidates."""
 
     name: str
     model: Any
@@ -30,34 +30,36 @@ class Found:
     picture: dict[str, Any] = field(default_factory=dict)
 
 
-def found(Z: Floats, deadline: float, tell: Callable[[str], None]) -> Iterator[Found]:
-    """Every method for tables without a target, on encoded and standardised columns Z."""
-    for entry, cls in entered():
+def fit_unsupervised(Z: Floats, deadline: float, callback: Callable[[str], None]) -> Iterator[UnsupervisedResult]:
+    """Fit every method for tables without a target to encoded and standardised features Z, until the deadline."""
+    for entry, cls in leaderboard_classes():
         if entry.task == "structure" and time.perf_counter() < deadline:
-            tell(entry.name)
+            callback(entry.name)
             yield METHODS[cls.__name__](entry, cls, Z)
 
 
-def _components(entry: Entry, cls: type, Z: Floats) -> Found:
+def _components(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
     begin = time.perf_counter()
     model = cls(**entry.settings).fit(Z)
     share = np.cumsum(model.explained_variance_ratio_)
-    most = int(np.searchsorted(share, ENOUGH) + 1)
+    count = int(np.searchsorted(share, MOST_OF_VARIANCE) + 1)
     picture = {
         "x": list(range(1, len(share) + 1)),
         "y": share.tolist(),
         "title": "Variance held by the first components",
         "x_name": "components",
         "y_name": "share of the variance",
-        "caption": f"{most} of {len(share)} components hold {ENOUGH:.0%} of the variance.",
+        "caption": f"{count} of {len(share)} components hold {MOST_OF_VARIANCE:.0%} of the variance.",
     }
-    note = f"{most} of {len(share)} components hold {ENOUGH:.0%} of the variance"
+    note = f"{count} of {len(share)} components hold {MOST_OF_VARIANCE:.0%} of the variance"
     seconds = time.perf_counter() - begin
-    return Found(entry.name, model, float(share[most - 1]), {"components": most}, 1, seconds, note, picture)
+    return UnsupervisedResult(
+        entry.name, model, float(share[count - 1]), {"components": count}, 1, seconds, note, picture
+    )
 
 
-def _clusters(entry: Entry, cls: type, Z: Floats) -> Found:
-    """k-means for every k of the grid; the k with the largest ratio of variances between and within (Calinski)."""
+def _clusters(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
+    """k-means for every k of the grid; k by the index of Calinski and Harabasz."""
     begin = time.perf_counter()
     sizes = [k for k in entry.grid["n_clusters"] if k < len(Z)]
     total = float(np.sum((Z - Z.mean(axis=0)) ** 2))
@@ -79,10 +81,12 @@ def _clusters(entry: Entry, cls: type, Z: Floats) -> Found:
     }
     note = "chosen by the ratio of variances of Calinski and Harabasz"
     seconds = time.perf_counter() - begin
-    return Found(entry.name, models[best], share[best], {"clusters": sizes[best]}, len(sizes), seconds, note, picture)
+    return UnsupervisedResult(
+        entry.name, models[best], share[best], {"clusters": sizes[best]}, len(sizes), seconds, note, picture
+    )
 
 
-def _mixture(entry: Entry, cls: type, Z: Floats) -> Found:
+def _mixture(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
     begin = time.perf_counter()
     sizes = [k for k in entry.grid["n_components"] if k < len(Z)]
     models = [cls(**{**entry.settings, "n_components": k}).fit(Z) for k in sizes]
@@ -100,10 +104,12 @@ def _mixture(entry: Entry, cls: type, Z: Floats) -> Found:
     }
     note = f"BIC {criterion[best]:,.0f}; score not comparable with the others'"
     chosen = {"components": sizes[best]}
-    return Found(entry.name, models[best], None, chosen, len(sizes), time.perf_counter() - begin, note, picture)
+    return UnsupervisedResult(
+        entry.name, models[best], None, chosen, len(sizes), time.perf_counter() - begin, note, picture
+    )
 
 
-METHODS: dict[str, Callable[[Entry, type, Floats], Found]] = {
+METHODS: dict[str, Callable[[Entry, type, Floats], UnsupervisedResult]] = {
     "PCA": _components,
     "KMeans": _clusters,
     "GaussianMixture": _mixture,

@@ -1,6 +1,6 @@
-"""Toy data that the texts imply, and tables to try things on; every generator takes `random_state`."""
+"""Artificial data of the textbooks' examples, and tables of mixed types; every generator takes `random_state`."""
 
-from tenfold.datasets.classes import (
+from tenfold.datasets.classification import (
     make_cauchy,
     make_chessboard,
     make_cigars,
@@ -15,7 +15,7 @@ from tenfold.datasets.classes import (
     make_spurious,
     make_xor,
 )
-from tenfold.datasets.numbers import (
+from tenfold.datasets.regression import (
     make_cosine_with_gap,
     make_counts,
     make_linear,
@@ -26,7 +26,7 @@ from tenfold.datasets.numbers import (
 )
 from tenfold.datasets.streams import make_drift
 from tenfold.datasets.table import load_demo, make_table, write_csv
-from tenfold.datasets.words import (
+from tenfold.datasets.text import (
     BOXES_AND_FRUIT,
     SPAM_WORDS,
     load_mails,

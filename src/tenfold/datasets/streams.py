@@ -1,4 +1,4 @@
-"""Rows that come one after the other, and change on the way."""
+"""Streams of samples with drift."""
 
 from typing import Any, Literal
 
@@ -16,11 +16,12 @@ def make_drift(
     noise: float = 0.05,
     random_state: Any = None,
 ) -> tuple[Floats, Integers]:
-    """A stream of rows of classes -1 and 1 on the two sides of a plane.
+    """A stream of samples of classes -1 and 1 on the two sides of a plane.
 
-    "inputs": the mean of the rows wanders and the plane stays, as with mail whose subjects change: a good learner makes
-    no more mistakes than before. "target": the plane itself turns by half a turn over the stream. "jump": it turns all
-    at once, in the middle, into its opposite. A share `noise` of the labels is wrong. CMU lecture, slides 10 and 11.
+    "inputs": the mean of the samples moves and the plane stays (covariate shift), as with mail whose subjects change: a
+    good learner makes no more mistakes than before. "target": the plane rotates by half a turn over the stream (concept
+    drift). "jump": it is reversed at once, in the middle. A fraction `noise` of the labels is wrong. CMU lecture,
+    slides 10 and 11.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Tables with columns of all kinds: numbers, levels, categories, dates, text, identifiers, and holes.
+"""Artificial tables of mixed types: numbers, levels, categories, dates, text, identifiers, and missing values.
 
-They are drawn, not collected: nobody's data is in them, and how the target depends on the columns is known.
+The dependence of the target on the columns is known.
 """
 
 import csv
@@ -35,7 +35,7 @@ def make_table(
 
     Both have an identifier, a date, numbers, ordered levels, categories, free text, a constant column, and values that
     are missing: about a share `missing` of all but identifier, date and target, and more of one number. The identifier
-    says nothing, the constant cannot; the text says a little.
+    and the constant are uninformative, the text slightly informative.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def make_table(
     else:
         raise ValueError(f"task must be 'classification' or 'regression'. Got {task!r}.")
     for name, factor in may_miss.items():
-        lost = random.uniform(size=n_samples) < factor * missing
-        table[name] = [None if gone else value for gone, value in zip(lost, table[name], strict=True)]
+        missing_mask = random.uniform(size=n_samples) < factor * missing
+        table[name] = [None if gone else value for gone, value in zip(missing_mask, table[name], strict=True)]
     return table
 
 
@@ -137,7 +137,7 @@ def _customers(n: int, random: np.random.RandomState) -> tuple[Columns, dict[str
     age = np.clip(np.round(random.normal(44.0, 14.0, n)), 18, 90)
     plan = random.choice(3, n, p=[0.5, 0.35, 0.15])
     level = random.choice(3, n, p=[0.25, 0.45, 0.3])
-    city = random.choice(len(_CITIES), n, p=_falling(len(_CITIES)))
+    city = random.choice(len(_CITIES), n, p=_zipf_frequencies(len(_CITIES)))
     fee = np.round(np.array([15.0, 30.0, 60.0])[plan] * random.lognormal(0.0, 0.15, n), 2)
     calls = random.poisson(np.exp(0.9 - 0.5 * level))
     gigabytes = np.round(random.lognormal(np.array([1.0, 2.0, 3.0])[plan], 0.6), 1)
@@ -168,7 +168,7 @@ def _houses(n: int, random: np.random.RandomState) -> tuple[Columns, dict[str, f
     area = np.round(random.lognormal(4.6, 0.35, n))
     rooms = np.clip(np.round(area / 28.0 + random.normal(0.0, 0.7, n)), 1, 12)
     condition = random.choice(4, n, p=[0.1, 0.3, 0.4, 0.2])
-    district = random.choice(8, n, p=_falling(8))
+    district = random.choice(8, n, p=_zipf_frequencies(8))
     built = random.randint(1900, 2021, n)
     heating = random.choice(3, n, p=[0.6, 0.25, 0.15])
     days = random.randint(0, 6 * 365, n)
@@ -192,8 +192,8 @@ def _houses(n: int, random: np.random.RandomState) -> tuple[Columns, dict[str, f
     return table, {"area": 0.5, "rooms": 1.0, "condition": 1.0, "built": 4.0, "heating": 1.0, "description": 6.0}
 
 
-def _falling(count: int) -> Floats:
-    """Shares that fall as 1 / rank."""
+def _zipf_frequencies(count: int) -> Floats:
+    """Frequencies proportional to 1 / rank."""
     shares = 1.0 / np.arange(1.0, count + 1.0)
     return np.asarray(shares / np.sum(shares))
 
@@ -203,7 +203,7 @@ def _dates(days: Any, first: datetime.date) -> list[str]:
 
 
 def _phrases(random: np.random.RandomState, second: Any, good: tuple[str, ...], bad: tuple[str, ...]) -> list[str]:
-    """One or two phrases a row, of the second kind where it says so."""
+    """One or two phrases per sample, of the second kind where `second` is true."""
     texts = []
     for is_bad in second:
         phrases = bad if is_bad else good

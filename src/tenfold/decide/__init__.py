@@ -1,4 +1,4 @@
-"""From probabilities to decisions: losses, thresholds, "don't know", other shares of the classes, and calibration."""
+"""Decisions from probabilities: losses, thresholds, reject option, class priors, and calibration."""
 
 from tenfold.decide.calibration import Calibrator, Isotonic, Sigmoid
 from tenfold.decide.classifier import DecisionClassifier

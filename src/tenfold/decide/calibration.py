@@ -1,11 +1,11 @@
 """Probabilities from scores: Platt's sigmoid, and monotone (isotonic) regression (Platt 1999; Zadrozny and Elkan 2002).
 
-Scores of rows that a model was fitted on are too sure of themselves. The scores that a calibrator is fitted on are
-those of rows that were left out: one by one and exactly, where the model is ridge regression of classes, else by folds.
+Scores of training samples are overconfident. A calibrator is fitted on scores of left-out samples: by exact
+leave-one-out where the model is a ridge classifier, else by folds.
 
     sigmoid    P(1 | s) = 1 / (1 + exp(-(a s + b))), by maximum likelihood for the targets (n_1 + 1) / (n_1 + 2) and
-               1 / (n_0 + 2) in place of 1 and 0, so that classes that scores tell apart have a maximum, too
-    isotonic   the non-decreasing function of the score that is nearest in squares, linear between the scores seen
+               1 / (n_0 + 2) in place of 1 and 0, so that separable classes have a maximum, too
+    isotonic   the non-decreasing function of the score with the least squared error, linear between training scores
 """
 
 import warnings
@@ -58,9 +58,9 @@ class Sigmoid:
     @classmethod
     def fit(cls, score: Floats, positive: Any, weight: Floats) -> "Sigmoid":
         """Fit to scores, `score` (n,), of samples that are `positive` or not, by `weight` (n,)."""
-        up, down = float(np.sum(weight[positive])), float(np.sum(weight[~positive]))
-        target = np.where(positive, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0))
-        # a target between 0 and 1 is a row of each class with the weights target and 1 - target
+        positive_weight, negative_weight = float(np.sum(weight[positive])), float(np.sum(weight[~positive]))
+        target = np.where(positive, (positive_weight + 1.0) / (positive_weight + 2.0), 1.0 / (negative_weight + 2.0))
+        # a target between 0 and 1 is a sample of each class with the weights target and 1 - target
         rows = np.concatenate([score, score])[:, None]
         labels = np.repeat([1, 0], len(score))
         model = LogisticRegression(C=np.inf).fit(
@@ -93,17 +93,17 @@ class Isotonic:
     @classmethod
     def fit(cls, score: Floats, positive: Any, weight: Floats) -> "Isotonic":
         """Fit to scores, `score` (n,), of samples that are `positive` or not, by `weight` (n,)."""
-        some = weight > 0.0
-        score, positive, weight = score[some], positive[some], weight[some]
-        scores, at = np.unique(score, return_inverse=True)
-        mass = np.bincount(at, weight).astype(np.float64)
-        share = np.bincount(at, weight * positive) / mass
-        values = np.asarray(isotonic_regression(share, weights=mass).x)
-        verdict = monotone(share, values, mass)
-        # where three in a row are equal the one in the middle says nothing
-        needed = np.ones(len(values), dtype=bool)
-        needed[1:-1] = (values[1:-1] != values[:-2]) | (values[1:-1] != values[2:])
-        return cls(scores[needed], values[needed], verdict)
+        nonzero = weight > 0.0
+        score, positive, weight = score[nonzero], positive[nonzero], weight[nonzero]
+        scores, group = np.unique(score, return_inverse=True)
+        weights = np.bincount(group, weight).astype(np.float64)
+        frequencies = np.bincount(group, weight * positive) / weights
+        values = np.asarray(isotonic_regression(frequencies, weights=weights).x)
+        certificate = monotone(frequencies, values, weights)
+        # the middle one of three equal values is redundant
+        keep = np.ones(len(values), dtype=bool)
+        keep[1:-1] = (values[1:-1] != values[:-2]) | (values[1:-1] != values[2:])
+        return cls(scores[keep], values[keep], certificate)
 
     def __call__(self, score: Floats) -> Floats:
         return np.interp(score, self.scores, self.values)
@@ -113,18 +113,18 @@ METHODS: dict[str, Any] = {"sigmoid": Sigmoid, "isotonic": Isotonic}
 
 
 class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A classifier with calibrated probabilities, from the scores of rows that were left out.
+    """A classifier with calibrated probabilities, from the scores of left-out samples.
 
-    The classifier is fitted once on all rows, and for the calibration once a fold, or not at all again: of
-    `RidgeClassifier` and `RidgeClassifierCV` the scores of all rows, each left out, follow from one decomposition.
-    Several classes are calibrated one against the rest and brought to the sum one.
+    The classifier is fitted once on all samples, and once a fold for the calibration, or not again: of
+    `RidgeClassifier` and `RidgeClassifierCV` all leave-one-out scores follow from one decomposition. Several classes
+    are calibrated one against the rest and normalised.
 
     Parameters
     ----------
     estimator : classifier with `decision_function` or `predict_proba`, default=None
         The classifier; None is RidgeClassifier(). Of probabilities the log odds are the score.
     method : {"sigmoid", "isotonic"}, default="sigmoid"
-        Isotonic bends to anything that grows, and needs more samples (some hundreds of the rarer class).
+        Isotonic fits any monotone relation, and needs more samples (some hundreds of the rarer class).
     cv : "auto", int, cross-validation generator or an iterable, default="auto"
         "auto": leave-one-out where it is exact and free, else five folds, fewer where a class has fewer samples.
 
@@ -135,11 +135,11 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     calibrators_ : list of Sigmoid or Isotonic
         Functions from scores to probabilities; one of two classes, else one a class.
     left_out_scores_ : ndarray of shape (n,) or (n, K)
-        What the curves were fitted on.
+        Scores that the calibrators were fitted on.
     protocol_ : str
         How samples were left out, in words.
     certificate_ : Certificate
-        Kind gap: of the curve that is proved least well. For the sigmoid no slope and intercept have a better
+        Kind gap: the worst of the curves. For the sigmoid no slope and intercept have a better
         likelihood by more, for the isotonic curve no other non-decreasing one is nearer by more.
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted.
@@ -248,15 +248,15 @@ def scores_of(model: Any, X: Any) -> Floats:
 
 
 def left_out_scores(inner: Any, fitted: Any, X: Any, y: Any, weight: Floats | None, cv: Any) -> tuple[Floats, str]:
-    """The score of every row by a model that has not seen it, and how."""
+    """The score of every sample by a model that has not seen it, and how samples were left out."""
     if isinstance(cv, str) and cv != "auto":
         raise ValueError(f"cv must be 'auto', a number of folds, a splitter or splits. Got {cv!r}.")
     if isinstance(cv, str):
-        found = _exactly(inner, fitted, X, y, weight)
-        if found is not None:
-            return found, "exact leave-one-out"
-        rarest = int(np.min(np.unique(y, return_counts=True)[1]))
-        cv = min(5, rarest)
+        exact = _leave_one_out_scores(inner, fitted, X, y, weight)
+        if exact is not None:
+            return exact, "exact leave-one-out"
+        smallest_class = int(np.min(np.unique(y, return_counts=True)[1]))
+        cv = min(5, smallest_class)
         if cv < 2:
             raise ValueError("A class has a single row, which cannot be left out and known. Give two of each at least.")
     splitter = check_cv(cv, y, classifier=True)
@@ -275,8 +275,8 @@ def left_out_scores(inner: Any, fitted: Any, X: Any, y: Any, weight: Floats | No
     return scores, f"{folds} folds"
 
 
-def _exactly(inner: Any, fitted: Any, X: Any, y: Any, weight: Floats | None) -> Floats | None:
-    """Exact leave-one-out scores, where one decomposition has them."""
+def _leave_one_out_scores(inner: Any, fitted: Any, X: Any, y: Any, weight: Floats | None) -> Floats | None:
+    """Exact leave-one-out scores of ridge classifiers; None of other models."""
     if type(inner) is RidgeClassifier:
         if inner.positive or not inner.alpha > 0.0:
             return None
@@ -286,7 +286,7 @@ def _exactly(inner: Any, fitted: Any, X: Any, y: Any, weight: Floats | None) -> 
     else:
         return None
     if inner.class_weight == "balanced":
-        return None  # the weights would change with the row that is left out
+        return None  # the weights would change with the left-out sample
     model = RidgeClassifierCV(
         alphas=[alpha],
         fit_intercept=intercept,
@@ -295,7 +295,7 @@ def _exactly(inner: Any, fitted: Any, X: Any, y: Any, weight: Floats | None) -> 
         store_cv_results=True,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what the fit itself has said already
+        warnings.simplefilter("ignore")  # the fit itself has warned already
         model.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
-    left = np.asarray(model.cv_results_, dtype=np.float64)[..., 0]
-    return left[:, 0] if left.ndim == 2 and left.shape[1] == 1 else left
+    left_out = np.asarray(model.cv_results_, dtype=np.float64)[..., 0]
+    return left_out[:, 0] if left_out.ndim == 2 and left_out.shape[1] == 1 else left_out

@@ -1,4 +1,4 @@
-"""A classifier that decides by what its decisions cost."""
+"""Cost-sensitive decisions of a classifier, with reject option and class priors."""
 
 import copy
 from collections.abc import Mapping
@@ -14,22 +14,22 @@ from tenfold.arrays import Floats
 from tenfold.decide.losses import (
     Threshold,
     bayes_decisions,
-    checked_loss,
+    check_loss,
     expected_loss,
     mistakes,
     threshold,
     with_reject,
 )
-from tenfold.decide.priors import Priors, checked_priors, estimate_priors, reweight
+from tenfold.decide.priors import Priors, check_priors, estimate_priors, reweight
 from tenfold.evaluation import Figure
 from tenfold.evaluation.intervals import Sample
 
 
 class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Any classifier with probabilities, deciding by expected loss: cost-sensitive, with "don't know", or new shares.
+    """Decisions of a classifier by expected loss: cost-sensitive, with a reject option, or for other class priors.
 
     Predicts the decision j with the smallest ``sum_k L[j, k] P(k | x)``. Probabilities should be calibrated
-    (`Calibrator`), or the costs are not what they seem.
+    (`Calibrator`), or the expected losses are wrong.
 
     Parameters
     ----------
@@ -132,10 +132,10 @@ class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         classes = np.asarray(model.classes_)
         if len(classes) < 2:
             raise ValueError(f"Decisions need two classes at least. Got one class: {classes[0]!r}.")
-        loss, decisions = self._losses(classes)
-        shares = np.array([np.sum(given["sample_weight"][y == k]) if given else np.sum(y == k) for k in classes])
-        self.trained_priors_ = shares / np.sum(shares)
-        self.priors_ = self._shares(classes)
+        loss, decisions = self._loss_matrix(classes)
+        class_weights = np.array([np.sum(given["sample_weight"][y == k]) if given else np.sum(y == k) for k in classes])
+        self.trained_priors_ = class_weights / np.sum(class_weights)
+        self.priors_ = self._priors_of(classes)
         self.estimator_, self.classes_, self.loss_, self.decisions_ = model, classes, loss, decisions
         self.threshold_: Threshold | None = threshold(loss) if loss.shape == (2, 2) else None
         for name in ("n_features_in_", "feature_names_in_"):
@@ -143,20 +143,20 @@ class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 setattr(self, name, getattr(model, name))
         return self
 
-    def _losses(self, classes: Any) -> tuple[Floats, Any]:
-        """The matrix with the decision of rejecting, and the labels of its rows."""
+    def _loss_matrix(self, classes: Any) -> tuple[Floats, Any]:
+        """The loss matrix, with a row for the reject option, and the labels of its rows."""
         known = classes.tolist()
         labels = list(known if self.decisions is None else self.decisions)
         if isinstance(self.loss, Mapping):
-            matrix = np.array([[0.0 if said == true else 1.0 for true in known] for said in labels])
+            matrix = np.array([[0.0 if decision == true else 1.0 for true in known] for decision in labels])
             for pair, cost in self.loss.items():
-                said, true = pair
-                if said not in labels or true not in known:
+                decision, true = pair
+                if decision not in labels or true not in known:
                     raise ValueError(f"loss has the pair {pair!r}: none of decisions {labels} and classes {known}.")
-                matrix[labels.index(said), known.index(true)] = cost
+                matrix[labels.index(decision), known.index(true)] = cost
         else:
             matrix = mistakes(len(known)) if self.loss is None else np.asarray(self.loss)
-        matrix = checked_loss(matrix, len(known))
+        matrix = check_loss(matrix, len(known))
         if len(labels) != len(matrix):
             raise ValueError(
                 f"loss has {len(matrix)} rows, and there are {len(labels)} decisions {labels}: name them by "
@@ -166,11 +166,11 @@ class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return matrix, classes
         if self.reject_cost is not None:
             matrix = with_reject(matrix, self.reject_cost)
-            labels.append(self._reject(classes, labels))
+            labels.append(self._reject_label(classes, labels))
         same = len({type(label) for label in labels}) == 1
         return matrix, np.asarray(labels, dtype=None if same else object)
 
-    def _reject(self, classes: Any, labels: list[Any]) -> Any:
+    def _reject_label(self, classes: Any, labels: list[Any]) -> Any:
         if not (isinstance(self.reject_label, str) and self.reject_label == "auto"):
             if self.reject_label in labels:
                 raise ValueError(f"reject_label {self.reject_label!r} is also a decision: choose another one.")
@@ -180,7 +180,7 @@ class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"The label {label!r} of rejected rows is also a class: give another reject_label.")
         return label
 
-    def _shares(self, classes: Any) -> Floats:
+    def _priors_of(self, classes: Any) -> Floats:
         if self.priors is None:
             return self.trained_priors_
         given = self.priors
@@ -188,7 +188,7 @@ class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if set(given) != set(classes.tolist()):
                 raise ValueError(f"priors must have a share for each of the classes {classes.tolist()}. Got {given!r}.")
             given = [given[label] for label in classes.tolist()]
-        return checked_priors(given, len(classes))
+        return check_priors(given, len(classes))
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes for the samples X, (n, K), under `priors_`."""
@@ -199,31 +199,31 @@ class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return reweight(proba, self.priors_, self.trained_priors_)
 
     def expected_loss(self, X: Any) -> Floats:
-        """What each decision is expected to cost for the samples X, (n, J)."""
+        """Expected loss of each decision for the samples X, (n, J)."""
         return expected_loss(self.predict_proba(X), self.loss_)
 
     def predict(self, X: Any) -> Any:
-        """The decision of each sample of X that is expected to cost least, (n,)."""
+        """The decision with the smallest expected loss for each sample of X, (n,)."""
         check_is_fitted(self)
         return self.decisions_[bayes_decisions(self.predict_proba(X), self.loss_).choice]
 
     def risk(self, X: Any, y: Any, *, confidence: float = 0.95) -> Figure:
-        """What the decisions for X have cost where the classes are y, in the mean, with its interval at `confidence`;
-        of samples that were not fitted.
+        """Mean loss of the decisions for X with true classes y, with its interval at `confidence`; for samples that
+        were not fitted.
         """
         choice = bayes_decisions(self.predict_proba(X), self.loss_).choice
-        place = {label: k for k, label in enumerate(self.classes_.tolist())}
-        told = column_or_1d(y).tolist()
-        if unknown := [label for label in told if label not in place]:
+        index = {label: k for k, label in enumerate(self.classes_.tolist())}
+        labels = column_or_1d(y).tolist()
+        if unknown := [label for label in labels if label not in index]:
             raise ValueError(f"y has the label {unknown[0]!r}, which is none of the classes {self.classes_.tolist()}.")
-        cost = self.loss_[choice, [place[label] for label in told]]
-        found = Sample(len(cost), confidence=confidence).mean(cost, bool(np.min(self.loss_) >= 0.0))
-        return Figure.of("risk", found, confidence, "lower")
+        cost = self.loss_[choice, [index[label] for label in labels]]
+        interval = Sample(len(cost), confidence=confidence).mean(cost, bool(np.min(self.loss_) >= 0.0))
+        return Figure.of("risk", interval, confidence, "lower")
 
     def adapt(self, X: Any) -> tuple["DecisionClassifier", Priors]:
         """A copy for the shares of the classes in X, samples without labels, and how these were estimated."""
         check_is_fitted(self)
-        found = estimate_priors(self.estimator_.predict_proba(X), self.trained_priors_)
+        estimate = estimate_priors(self.estimator_.predict_proba(X), self.trained_priors_)
         other = copy.copy(self)
-        other.priors_ = found.priors
-        return other, found
+        other.priors_ = estimate.priors
+        return other, estimate

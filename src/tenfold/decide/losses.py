@@ -26,9 +26,7 @@ def screening_loss(factor: float) -> Floats:
 
     Returns
     -------
-    ndarray of shape (2
-        The loss matrix.
-    2)
+    ndarray of shape (2, 2)
         The loss matrix.
 
     Examples
@@ -44,7 +42,7 @@ def screening_loss(factor: float) -> Floats:
 
 
 def with_reject(loss: Any, cost: float) -> Floats:
-    """A loss matrix with the decision "don't know" in its last place, which always costs `cost`.
+    """A loss matrix with the decision "don't know" as its last row, which always costs `cost`.
 
     Parameters
     ----------
@@ -55,9 +53,7 @@ def with_reject(loss: Any, cost: float) -> Floats:
 
     Returns
     -------
-    ndarray of shape (J + 1
-        The loss matrix.
-    K)
+    ndarray of shape (J + 1, K)
         The loss matrix.
 
     Examples
@@ -68,7 +64,7 @@ def with_reject(loss: Any, cost: float) -> Floats:
            [1. , 0. ],
            [0.1, 0.1]])
     """
-    matrix = mistakes(loss) if np.ndim(loss) == 0 else checked_loss(loss)
+    matrix = mistakes(loss) if np.ndim(loss) == 0 else check_loss(loss)
     if not cost >= 0.0:
         raise ValueError(f"cost must not be negative. Got {cost!r}.")
     return np.vstack([matrix, np.full(matrix.shape[1], float(cost))])
@@ -79,8 +75,8 @@ def mistakes(n_classes: int) -> Floats:
     return np.ones((n_classes, n_classes)) - np.eye(n_classes)
 
 
-def checked_loss(loss: Any, n_classes: int | None = None) -> Floats:
-    """A loss matrix of finite numbers, with a column for every class."""
+def check_loss(loss: Any, n_classes: int | None = None) -> Floats:
+    """Check that a loss matrix is finite and has a column for every class."""
     matrix = np.asarray(loss, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] < 1 or matrix.shape[1] < 2:
         raise ValueError(
@@ -94,7 +90,7 @@ def checked_loss(loss: Any, n_classes: int | None = None) -> Floats:
     return matrix
 
 
-def checked_proba(proba: Any) -> Floats:
+def check_proba(proba: Any) -> Floats:
     """(n, K) probabilities; a single column is that of the second of two classes."""
     p = np.asarray(proba, dtype=np.float64)
     if p.ndim == 1:
@@ -107,7 +103,7 @@ def checked_proba(proba: Any) -> Floats:
 
 
 class Decisions(NamedTuple):
-    """The best decision of each sample, and what it is expected to cost.
+    """The best decision of each sample, and its expected loss.
 
     Attributes
     ----------
@@ -122,7 +118,7 @@ class Decisions(NamedTuple):
 
 
 def expected_loss(proba: Any, loss: Any) -> Floats:
-    """What each decision is expected to cost for each sample: ``sum_k L[j, k] P(k | x)``.
+    """Expected loss of each decision for each sample: ``sum_k L[j, k] P(k | x)``.
 
     Parameters
     ----------
@@ -133,9 +129,7 @@ def expected_loss(proba: Any, loss: Any) -> Floats:
 
     Returns
     -------
-    ndarray of shape (n
-        Expected losses.
-    J)
+    ndarray of shape (n, J)
         Expected losses.
 
     Examples
@@ -144,8 +138,8 @@ def expected_loss(proba: Any, loss: Any) -> Floats:
     >>> expected_loss([0.01, 0.05], screening_loss(50.0)).round(2).tolist()
     [[0.5, 0.99], [2.5, 0.95]]
     """
-    p = checked_proba(proba)
-    matrix = checked_loss(loss, p.shape[1])
+    p = check_proba(proba)
+    matrix = check_loss(loss, p.shape[1])
     return np.einsum("nk,jk->nj", p, matrix)
 
 
@@ -181,7 +175,7 @@ def bayes_decisions(proba: Any, loss: Any) -> Decisions:
 
 @dataclass(frozen=True)
 class Threshold:
-    """From where on the second of two classes is the better decision.
+    """The threshold above which the second of two classes is the better decision.
 
     Attributes
     ----------
@@ -219,29 +213,31 @@ def threshold(loss: Any) -> Threshold:
     >>> round(cut.probability, 4), math.isclose(cut.log_odds, -math.log(50.0))
     (0.0196, True)
     """
-    matrix = checked_loss(loss, 2)
+    matrix = check_loss(loss, 2)
     if matrix.shape[0] != 2:
         raise ValueError(f"A threshold is for two decisions. Got {matrix.shape[0]}: use bayes_decisions.")
-    alarm, miss = float(matrix[1, 0] - matrix[0, 0]), float(matrix[0, 1] - matrix[1, 1])
-    if alarm < 0.0 and miss < 0.0:
+    false_alarm_cost, miss_cost = float(matrix[1, 0] - matrix[0, 0]), float(matrix[0, 1] - matrix[1, 1])
+    if false_alarm_cost < 0.0 and miss_cost < 0.0:
         raise ValueError("The loss punishes the right decision in both classes: are its rows in the wrong order?")
-    if alarm <= 0.0:
+    if false_alarm_cost <= 0.0:
         return Threshold(0.0, -np.inf)
-    if miss <= 0.0:
+    if miss_cost <= 0.0:
         return Threshold(1.0, np.inf)
-    return Threshold(alarm / (alarm + miss), float(np.log(alarm) - np.log(miss)))
+    return Threshold(
+        false_alarm_cost / (false_alarm_cost + miss_cost), float(np.log(false_alarm_cost) - np.log(miss_cost))
+    )
 
 
 @dataclass(frozen=True)
 class BestThreshold:
-    """The cut through scores that cost least on given rows.
+    """The score threshold with the smallest mean loss on given samples.
 
     Attributes
     ----------
     cut : float
         The second class is decided where the score is above.
     loss : float
-        The mean loss there, on these samples: too good, as always of what was chosen on them.
+        The mean loss there, on these samples: optimistic, because it was selected on them.
     cuts : ndarray of shape (m,)
         All cuts between different scores.
     losses : ndarray of shape (m,)
@@ -255,7 +251,7 @@ class BestThreshold:
 
 
 def best_threshold(y_true: Any, score: Any, loss: Any, *, sample_weight: Any = None) -> BestThreshold:
-    """The cut through the scores of two classes with the smallest mean loss, of all there are, by one sort.
+    """The threshold of the scores of two classes with the smallest mean loss, by one sort.
 
     With calibrated probabilities `threshold` needs no data.
 
@@ -282,7 +278,7 @@ def best_threshold(y_true: Any, score: Any, loss: Any, *, sample_weight: Any = N
     >>> found.cut, found.loss
     (0.25, 0.2)
     """
-    matrix = checked_loss(loss, 2)
+    matrix = check_loss(loss, 2)
     if matrix.shape[0] != 2:
         raise ValueError(f"A threshold is for two decisions. Got {matrix.shape[0]}.")
     y, s = np.asarray(y_true), np.asarray(score, dtype=np.float64)
@@ -296,10 +292,10 @@ def best_threshold(y_true: Any, score: Any, loss: Any, *, sample_weight: Any = N
     # below the cut the first decision is taken, above it the second
     first, second = np.where(positive, matrix[0, 1], matrix[0, 0]), np.where(positive, matrix[1, 1], matrix[1, 0])
     total = np.sum(w * second) + np.append(0.0, np.cumsum(w * (first - second)))
-    ends = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]) + 1, len(ranked))
-    ends = np.append(0, ends)
-    middles = 0.5 * (ranked[ends[1:-1] - 1] + ranked[ends[1:-1]])
+    cut_indices = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]) + 1, len(ranked))
+    cut_indices = np.append(0, cut_indices)
+    middles = 0.5 * (ranked[cut_indices[1:-1] - 1] + ranked[cut_indices[1:-1]])
     cuts = np.concatenate([[-np.inf], middles, [np.inf]])
-    losses = total[ends] / np.sum(w)
-    at = int(np.argmin(losses))
-    return BestThreshold(float(cuts[at]), float(losses[at]), cuts, losses)
+    losses = total[cut_indices] / np.sum(w)
+    best = int(np.argmin(losses))
+    return BestThreshold(float(cuts[best]), float(losses[best]), cuts, losses)

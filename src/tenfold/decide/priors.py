@@ -1,15 +1,15 @@
-"""Other shares of the classes than those of training (Seeger, section 6.4.2; Saerens, Latinne and Decaestecker 2002).
+"""Class priors that differ from training (Seeger, section 6.4.2; Saerens, Latinne and Decaestecker 2002).
 
-Where only the shares of the classes change, from q to q', and not what rows of a class look like, the posterior is
+Where only the class priors change, from q to q', and not the densities of the classes, the posterior is
 
     P'(k | x)  ~  P(k | x) q'_k / q_k.
 
-The new shares can be estimated from rows without labels: the mean log-likelihood of q' is
+The new priors can be estimated from unlabelled samples: the mean log-likelihood of q' is
 
     l(q') = mean_i log sum_k q'_k P(k | x_i) / q_k,
 
-concave in q'; EM raises it in every step. With g_k = mean_i (P(k | x_i) / q_k) / sum_j q'_j P(j | x_i) / q_j no shares
-can be better by more than log max_k g_k: that is the gap that ends the steps and is reported.
+concave in q'; EM increases it in every step. With g_k = mean_i (P(k | x_i) / q_k) / sum_j q'_j P(j | x_i) / q_j the
+duality gap is log max_k g_k: it is the stopping criterion and is reported.
 """
 
 from dataclasses import dataclass
@@ -19,19 +19,24 @@ import numpy as np
 from scipy.special import chdtrc
 
 from tenfold.arrays import Floats
-from tenfold.decide.losses import checked_proba
+from tenfold.decide.losses import check_proba
 
 
-def checked_priors(priors: Any, n_classes: int, name: str = "priors") -> Floats:
-    """Shares of classes: positive, summing to one."""
-    q = np.asarray(priors, dtype=np.float64)
-    if q.shape != (n_classes,) or not np.isfinite(q).all() or np.any(q < 0.0) or abs(np.sum(q) - 1.0) > 1e-6:
+def check_priors(priors: Any, n_classes: int, name: str = "priors") -> Floats:
+    """Check class priors: not negative, summing to one."""
+    estimate = np.asarray(priors, dtype=np.float64)
+    if (
+        estimate.shape != (n_classes,)
+        or not np.isfinite(estimate).all()
+        or np.any(estimate < 0.0)
+        or abs(np.sum(estimate) - 1.0) > 1e-6
+    ):
         raise ValueError(f"{name} must be {n_classes} shares that are not negative and sum to one. Got {priors!r}.")
-    return q
+    return estimate
 
 
 def reweight(proba: Any, priors: Any, trained: Any) -> Floats:
-    """Posteriors for classes with the shares `priors`, of those that were `trained` with other shares.
+    """Posteriors for the class priors `priors`, from those of a model that was `trained` with other priors.
 
     Parameters
     ----------
@@ -44,9 +49,7 @@ def reweight(proba: Any, priors: Any, trained: Any) -> Floats:
 
     Returns
     -------
-    ndarray of shape (n
-        Probabilities under `priors`.
-    K)
+    ndarray of shape (n, K)
         Probabilities under `priors`.
 
     Examples
@@ -57,19 +60,19 @@ def reweight(proba: Any, priors: Any, trained: Any) -> Floats:
     >>> reweight([[0.1, 0.9]], priors=[0.99, 0.01], trained=[0.5, 0.5]).round(4).tolist()
     [[0.9167, 0.0833]]
     """
-    p = checked_proba(proba)
-    new, old = checked_priors(priors, p.shape[1]), checked_priors(trained, p.shape[1], "trained")
-    if np.any((old == 0.0) & (new > 0.0)):
+    p = check_proba(proba)
+    new, training_priors = check_priors(priors, p.shape[1]), check_priors(trained, p.shape[1], "trained")
+    if np.any((training_priors == 0.0) & (new > 0.0)):
         raise ValueError("A class with the share 0 in training cannot be weighted: nothing is known of its rows.")
-    moved = p * np.where(old > 0.0, new / np.where(old > 0.0, old, 1.0), 0.0)
-    total = np.sum(moved, axis=1, keepdims=True)
-    # a row that only classes of the share zero could have made keeps the new shares
-    return np.where(total > 0.0, moved / np.where(total > 0.0, total, 1.0), new)
+    weighted = p * np.where(training_priors > 0.0, new / np.where(training_priors > 0.0, training_priors, 1.0), 0.0)
+    total = np.sum(weighted, axis=1, keepdims=True)
+    # a sample that only classes of prior zero could have generated gets the new priors
+    return np.where(total > 0.0, weighted / np.where(total > 0.0, total, 1.0), new)
 
 
 @dataclass(frozen=True)
 class Priors:
-    """Estimated shares of the classes.
+    """Estimated class priors.
 
     Attributes
     ----------
@@ -96,7 +99,7 @@ class Priors:
 
 
 def estimate_priors(proba: Any, trained: Any, *, tol: float = 1e-8, max_iter: int = 10_000) -> Priors:
-    """The shares of the classes in rows without labels, from their posteriors under the shares of training.
+    """Estimate class priors of unlabelled samples from their posteriors under the training priors.
 
     Parameters
     ----------
@@ -125,25 +128,25 @@ def estimate_priors(proba: Any, trained: Any, *, tol: float = 1e-8, max_iter: in
     >>> bool(abs(found.priors[1] - y.mean()) < 0.005), bool(found.p_value < 1e-6)
     (True, True)
     """
-    p = checked_proba(proba)
-    old = checked_priors(trained, p.shape[1], "trained")
-    if np.any(old == 0.0):
+    p = check_proba(proba)
+    training_priors = check_priors(trained, p.shape[1], "trained")
+    if np.any(training_priors == 0.0):
         raise ValueError("All classes must have been trained on: a share of training is 0.")
     if not len(p):
         raise ValueError("proba has no rows: nothing can be estimated.")
-    ratio = p / old
-    q = old.copy()
+    ratio = p / training_priors
+    estimate = training_priors.copy()
     history: list[float] = []
     gap = np.inf
     for _ in range(max_iter):
-        mixed = np.maximum(np.einsum("nk,k->n", ratio, q), np.finfo(np.float64).tiny)
-        history.append(float(np.mean(np.log(mixed))))
-        slope = np.mean(ratio / mixed[:, None], axis=0)
-        gap = float(np.log(max(np.max(slope), 1.0)))
+        likelihoods = np.maximum(np.einsum("nk,k->n", ratio, estimate), np.finfo(np.float64).tiny)
+        history.append(float(np.mean(np.log(likelihoods))))
+        gradient = np.mean(ratio / likelihoods[:, None], axis=0)
+        gap = float(np.log(max(np.max(gradient), 1.0)))
         if gap <= tol:
             break
-        q = q * slope
-        q /= np.sum(q)
-    value = float(np.mean(np.log(np.maximum(np.einsum("nk,k->n", ratio, q), np.finfo(np.float64).tiny))))
-    p_value = float(chdtrc(len(q) - 1, max(2.0 * len(p) * value, 0.0)))
-    return Priors(q, reweight(p, q, old), gap, len(history), tuple(history), p_value)
+        estimate = estimate * gradient
+        estimate /= np.sum(estimate)
+    value = float(np.mean(np.log(np.maximum(np.einsum("nk,k->n", ratio, estimate), np.finfo(np.float64).tiny))))
+    p_value = float(chdtrc(len(estimate) - 1, max(2.0 * len(p) * value, 0.0)))
+    return Priors(estimate, reweight(p, estimate, training_priors), gap, len(history), tuple(history), p_value)

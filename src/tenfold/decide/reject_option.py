@@ -1,8 +1,8 @@
-"""Rows that are better left undecided (Chow 1970; Seeger, section 5.2.4).
+"""The reject option (Chow 1970; Seeger, section 5.2.4).
 
-Where "don't know" costs c, it is the best decision exactly where the likeliest class has a probability below 1 - c.
-Leaving out the least certain rows first trades coverage, the share of rows that are decided, for fewer mistakes among
-them.
+If "don't know" costs c, it is the best decision exactly where the likeliest class has a probability below 1 - c.
+Rejecting the least certain samples first trades coverage, the fraction of samples that are decided, for fewer mistakes
+among them.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, Integers
-from tenfold.decide.losses import checked_proba
+from tenfold.decide.losses import check_proba
 from tenfold.evaluation import Figure, clopper_pearson
 from tenfold.evaluation.intervals import Sample
 
@@ -20,7 +20,7 @@ REJECTED = -1
 
 
 def chow(proba: Any, cost: float) -> Integers:
-    """The likeliest class of each row, or -1 where its probability is below 1 - cost.
+    """The likeliest class of each sample, or -1 where its probability is below 1 - cost.
 
     With two classes, a cost of 1/2 or more rejects nothing: guessing is as cheap.
 
@@ -33,9 +33,7 @@ def chow(proba: Any, cost: float) -> Integers:
 
     Returns
     -------
-    ndarray of int of shape (n
-        Indices of the classes, or -1.
-    )
+    ndarray of int of shape (n,)
         Indices of the classes, or -1.
 
     Examples
@@ -46,14 +44,14 @@ def chow(proba: Any, cost: float) -> Integers:
     """
     if not cost >= 0.0:
         raise ValueError(f"cost must not be negative. Got {cost!r}.")
-    p = checked_proba(proba)
+    p = check_proba(proba)
     best = np.argmax(p, axis=1)
     return np.where(p[np.arange(len(p)), best] < 1.0 - cost, REJECTED, best)
 
 
 @dataclass(frozen=True)
 class RejectCurve:
-    """What is decided, and how often wrongly, as less certain rows are left out.
+    """Coverage and error as less certain samples are rejected.
 
     Attributes
     ----------
@@ -123,18 +121,18 @@ def reject_curve(y_true: Any, proba: Any, *, confidence: float = 0.95) -> Reject
     >>> curve.at_cost(0.35)
     (0.75, 0.0)
     """
-    p = checked_proba(proba)
+    p = check_proba(proba)
     y = np.asarray(y_true)
     if y.shape != (len(p),) or y.dtype.kind not in "iub" or np.any(y < 0) or np.any(y.astype(int) >= p.shape[1]):
         raise ValueError(f"y_true must be numbers of the {p.shape[1]} columns of proba, one a row.")
     best = np.argmax(p, axis=1)
-    sure = p[np.arange(len(p)), best]
-    order = np.argsort(-sure, kind="stable")
-    ranked, wrong = sure[order], np.cumsum((best != y.astype(int))[order])
+    confidences = p[np.arange(len(p)), best]
+    order = np.argsort(-confidences, kind="stable")
+    ranked, mistakes = confidences[order], np.cumsum((best != y.astype(int))[order])
     ends = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
     count = ends + 1
-    low, high = clopper_pearson(wrong[ends], count, confidence)
-    return RejectCurve(ranked[ends], count / len(p), wrong[ends] / count, low, high, confidence)
+    low, high = clopper_pearson(mistakes[ends], count, confidence)
+    return RejectCurve(ranked[ends], count / len(p), mistakes[ends] / count, low, high, confidence)
 
 
 def best_error(proba: Any, *, confidence: float = 0.95) -> Figure:
@@ -161,9 +159,9 @@ def best_error(proba: Any, *, confidence: float = 0.95) -> Figure:
     >>> print(best_error([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]]).value.__round__(6))
     0.2
     """
-    p = checked_proba(proba)
-    found = Sample(len(p), confidence=confidence).mean(1.0 - np.max(p, axis=1), True)
-    return Figure.of("best_error", found, confidence, "lower")
+    p = check_proba(proba)
+    interval = Sample(len(p), confidence=confidence).mean(1.0 - np.max(p, axis=1), True)
+    return Figure.of("best_error", interval, confidence, "lower")
 
 
 def cover_hart(error: float, n_classes: int = 2) -> tuple[float, float]:
@@ -193,5 +191,5 @@ def cover_hart(error: float, n_classes: int = 2) -> tuple[float, float]:
     """
     if n_classes < 2 or not 0.0 <= error <= 1.0:
         raise ValueError(f"error must be between 0 and 1, of two classes at least. Got {error!r} and {n_classes!r}.")
-    most = (n_classes - 1.0) / n_classes
-    return most * (1.0 - float(np.sqrt(max(1.0 - error / most, 0.0)))), min(error, most)
+    chance_error = (n_classes - 1.0) / n_classes
+    return chance_error * (1.0 - float(np.sqrt(max(1.0 - error / chance_error, 0.0)))), min(error, chance_error)

@@ -14,9 +14,11 @@ from tenfold.arrays import is_dask, is_foreign, is_sparse
 from tenfold.data import Table
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.schema import Check, Rule
+from tenfold.estimators.tuning import PathScores, Tuning
 
 Source = Literal["arrays", "sparse", "files", "Dask", "devices"]
 Reads = Literal["one pass", "two passes", "three passes", "a pass a step", "in order", "random batches", "in memory"]
+Uses = Literal["sample", "samples", "targets"]
 Kind = Literal["residual", "gap", "stationarity", "exact", "spectral", "fixed point", "count"]
 
 SOURCES: dict[Source, str] = {
@@ -64,6 +66,10 @@ class Registration:
     rules : what must hold of several attributes of a file together, each in words
     derived : attributes that are not in a file, and how they are made from the others
     board : how the class enters leaderboards; None where it does not
+    tuning : how the class selects hyper-parameters by itself; None where it does not
+    path : which class scores all values of its penalty by one fit; None where there is none
+    transform_uses : what `transform` of a sample depends on: on this sample alone, on the samples of `fit` too, or on
+        their targets; a transformer that never uses targets need not be refitted in inner folds
     """
 
     method: str
@@ -84,6 +90,9 @@ class Registration:
     rules: Mapping[str, Rule] = field(default_factory=dict)
     derived: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     board: Entry | None = None
+    tuning: Tuning | None = None
+    path: PathScores | None = None
+    transform_uses: Uses = "targets"
 
     def peer_class(self, name: str) -> Any:
         """scikit-learn's class of this name, or None."""

@@ -1,9 +1,9 @@
-"""How good predictions are: figures of merit with confidence intervals, and learners that are tried as rows come."""
+"""Metrics of predictions with confidence intervals, and prequential evaluation of online learners."""
 
-from tenfold.evaluation.entry import evaluate
-from tenfold.evaluation.figures import Curve, Evaluation, Figure, Reliability
+from tenfold.evaluation.inputs import evaluate
 from tenfold.evaluation.intervals import clopper_pearson
 from tenfold.evaluation.online import DriftDetection, OnlineEvaluation, PageHinkley, evaluate_online
+from tenfold.evaluation.results import Curve, Evaluation, Figure, Reliability
 
 __all__ = [
     "Curve",

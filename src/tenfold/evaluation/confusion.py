@@ -1,4 +1,4 @@
-"""Figures of a table of confusion: shares, F, Matthews' correlation, and their averages over classes.
+"""Metrics of a confusion matrix: rates, F, Matthews' correlation, and their averages over classes.
 
 With the weights of true positives TP, false positives FP, true negatives TN and false negatives FN of a class:
 
@@ -6,8 +6,8 @@ With the weights of true positives TP, false positives FP, true negatives TN and
     specificity  TN / (TN + FP)       negative predictive value  TN / (TN + FN)
     F            (1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP)
 
-All of them are functions of three sums over rows: of true classes, of predicted classes, and of both where they agree.
-The table printed in the cookbook (5.1) has FP in the place of FN.
+All of them are functions of three sums over samples: of true classes, of predicted classes, and of both where they
+agree. The table printed in the cookbook (5.1) has FP in the place of FN.
 """
 
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from tenfold.arrays import Floats, Integers
-from tenfold.evaluation.intervals import Interval, Sample, clopper_pearson, undefined
-from tenfold.evaluation.resampling import MOST_UNITS, Resampled, Units, bootstrap, dealt
+from tenfold.evaluation.intervals import Interval, Sample, clopper_pearson, make_undefined
+from tenfold.evaluation.resampling import MAX_UNITS, BootstrapResult, Units, assign_units, bootstrap
 
 SHARES = ("sensitivity", "specificity", "precision", "negative_predictive_value")
 
 
-def _over(top: Floats, bottom: Floats) -> Floats:
-    """top / bottom, and nan where there is nothing to divide by."""
-    some = bottom > 0.0
-    return np.where(some, np.clip(top, 0.0, None) / np.where(some, bottom, 1.0), np.nan)
+def _divide(numerator: Floats, denominator: Floats) -> Floats:
+    """numerator / denominator, and nan where the denominator is zero."""
+    defined = denominator > 0.0
+    return np.where(defined, np.clip(numerator, 0.0, None) / np.where(defined, denominator, 1.0), np.nan)
 
 
 def figures_of(true: Floats, predicted: Floats, both: Floats, beta: float) -> dict[str, Floats]:
@@ -34,36 +34,36 @@ def figures_of(true: Floats, predicted: Floats, both: Floats, beta: float) -> di
     """
     n = np.sum(true, axis=1, keepdims=True)
     neither = n - true - predicted + both
-    square = beta * beta
-    found = {
-        "sensitivity": _over(both, true),
-        "specificity": _over(neither, n - true),
-        "precision": _over(both, predicted),
-        "negative_predictive_value": _over(neither, n - predicted),
-        "f": _over((1.0 + square) * both, square * true + predicted),
+    beta_squared = beta * beta
+    values = {
+        "sensitivity": _divide(both, true),
+        "specificity": _divide(neither, n - true),
+        "precision": _divide(both, predicted),
+        "negative_predictive_value": _divide(neither, n - predicted),
+        "f": _divide((1.0 + beta_squared) * both, beta_squared * true + predicted),
     }
     support = true / np.where(n > 0.0, n, 1.0)
     for name in (*SHARES, "f"):
-        counted = found[name] if name in ("specificity", "negative_predictive_value") else np.nan_to_num(found[name])
-        found[f"{name}_macro"] = np.mean(counted, axis=1)
-        found[f"{name}_weighted"] = np.sum(counted * support, axis=1)
+        counted = values[name] if name in ("specificity", "negative_predictive_value") else np.nan_to_num(values[name])
+        values[f"{name}_macro"] = np.mean(counted, axis=1)
+        values[f"{name}_weighted"] = np.sum(counted * support, axis=1)
     seen = true > 0.0
-    found["balanced_accuracy"] = np.sum(np.nan_to_num(found["sensitivity"]), axis=1) / np.maximum(seen.sum(axis=1), 1)
-    found["mcc"] = _matthews(true, predicted, both)
-    return found
+    values["balanced_accuracy"] = np.sum(np.nan_to_num(values["sensitivity"]), axis=1) / np.maximum(seen.sum(axis=1), 1)
+    values["mcc"] = _matthews(true, predicted, both)
+    return values
 
 
 def _matthews(true: Floats, predicted: Floats, both: Floats) -> Floats:
-    """Matthews' correlation of all classes; nan where all rows are, or are said to be, of one class."""
+    """Matthews' correlation of all classes; nan where all true or all predicted classes are equal."""
     n = np.sum(true, axis=1)
     covariance = np.sum(both, axis=1) * n - np.sum(true * predicted, axis=1)
     spread = (n**2 - np.sum(true**2, axis=1)) * (n**2 - np.sum(predicted**2, axis=1))
-    some = spread > 1e-12 * n**4
-    return np.where(some, np.clip(covariance / np.sqrt(np.where(some, spread, 1.0)), -1.0, 1.0), np.nan)
+    defined = spread > 1e-12 * n**4
+    return np.where(defined, np.clip(covariance / np.sqrt(np.where(defined, spread, 1.0)), -1.0, 1.0), np.nan)
 
 
 class Confusion:
-    """True and predicted classes of the rows of a sample, by their numbers 0, ..., K - 1."""
+    """Confusion matrix of true and predicted class indices 0, ..., K - 1."""
 
     def __init__(self, true: Integers, predicted: Integers, classes: int, sample: Sample, beta: float) -> None:
         self.true, self.predicted, self.classes, self.sample, self.beta = true, predicted, classes, sample, beta
@@ -78,13 +78,13 @@ class Confusion:
         self.sums = table.sum(axis=2), table.sum(axis=1), np.diagonal(table, axis1=1, axis2=2)
         self.values = {name: value[0] for name, value in figures_of(*self.sums, beta).items()}
 
-    # shares -----------------------------------------------------------------------------------------------------------
+    # proportions
 
     def accuracy(self) -> Interval:
         return self.sample.share(self.true == self.predicted)
 
     def micro(self, name: str) -> Interval:
-        """Of the sums of all classes: the accuracy, but for what counts the rest of each class."""
+        """Micro average: the accuracy, but for specificity and negative predictive value."""
         accuracy = self.accuracy()
         if name not in ("specificity", "negative_predictive_value"):
             return accuracy
@@ -94,44 +94,44 @@ class Confusion:
 
     def share(self, name: str, k: int) -> Interval:
         """One of SHARES of class k against the rest."""
-        true, said = self.true == k, self.predicted == k
+        true, predicted = self.true == k, self.predicted == k
         among, missing = {
             "sensitivity": (true, "no row is of the class"),
             "specificity": (~true, "all rows are of the class"),
-            "precision": (said, "the class is never predicted"),
-            "negative_predictive_value": (~said, "no other class is predicted"),
+            "precision": (predicted, "the class is never predicted"),
+            "negative_predictive_value": (~predicted, "no other class is predicted"),
         }[name]
-        right = said if name == "sensitivity" else ~said if name == "specificity" else true
-        right = ~true if name == "negative_predictive_value" else right
+        correct = predicted if name == "sensitivity" else ~predicted if name == "specificity" else true
+        correct = ~true if name == "negative_predictive_value" else correct
         if self.sample.plain:
             trials = int(np.count_nonzero(among))
-            found = self.sample.count(int(np.count_nonzero(right & among)), trials)
+            values = self.sample.count(int(np.count_nonzero(correct & among)), trials)
         else:
-            found = self.sample.share(right, among)
-        return undefined(missing) if np.isnan(found.value) else found
+            values = self.sample.share(correct, among)
+        return make_undefined(missing) if np.isnan(values.value) else values
 
-    # what is no share -------------------------------------------------------------------------------------------------
+    # metrics that are no proportions
 
-    def resampled(self, n_resamples: int, rng: np.random.Generator) -> Resampled | None:
-        """Bootstrap of all figures; rows that are alike are drawn together, which is exact."""
+    def resample(self, n_resamples: int, rng: np.random.Generator) -> BootstrapResult | None:
+        """Bootstrap of all metrics; equal samples are drawn together by their counts, which is exact."""
         return bootstrap(self._units(rng), self._statistic, n_resamples, rng)
 
     def _statistic(self, sums: Floats) -> Mapping[str, Floats]:
         k = self.classes
-        found = figures_of(sums[:, :k], sums[:, k : 2 * k], sums[:, 2 * k :], self.beta)
-        return {name: figure for name, figure in found.items() if name not in SHARES}
+        values = figures_of(sums[:, :k], sums[:, k : 2 * k], sums[:, 2 * k :], self.beta)
+        return {name: figure for name, figure in values.items() if name not in SHARES}
 
     def _units(self, rng: np.random.Generator) -> Units:
         k = self.classes
-        true, said = np.nonzero(self.counts)
-        if self.sample.plain and len(true) <= MOST_UNITS:
+        true, predicted = np.nonzero(self.counts)
+        if self.sample.plain and len(true) <= MAX_UNITS:
             sums = np.zeros((len(true), 3 * k))
-            at = np.arange(len(true))
-            sums[at, true] = sums[at, k + said] = 1.0
-            same = true == said
-            sums[at[same], 2 * k + true[same]] = 1.0
-            return Units(sums, self.counts[true, said], "rows")
-        unit, words = dealt(self.sample, rng)
+            rows = np.arange(len(true))
+            sums[rows, true] = sums[rows, k + predicted] = 1.0
+            same = true == predicted
+            sums[rows[same], 2 * k + true[same]] = 1.0
+            return Units(sums, self.counts[true, predicted], "rows")
+        unit, words = assign_units(self.sample, rng)
         w, count = self.sample.weight(), int(unit.max()) + 1
         parts = [
             np.bincount(unit * k + label, weight, minlength=count * k).reshape(count, k)
@@ -143,57 +143,64 @@ class Confusion:
         ]
         return Units(np.concatenate(parts, axis=1), None, words)
 
-    def interval(self, name: str, drawn: Resampled | None, k: int | None = None) -> Interval:
-        """Of a figure that is no share: BCa, or where resamples agree, bounds from the shares of classes."""
+    def interval(self, name: str, bootstrap_result: BootstrapResult | None, k: int | None = None) -> Interval:
+        """Interval of a metric that is no proportion: BCa, or where resamples agree, bounds from the rates of the
+        classes.
+        """
         value = float(self.values[name] if k is None else self.values[name][k])
         if np.isnan(value):
-            return undefined("all rows are of one class, or said to be" if name == "mcc" else "no row has the class")
-        if drawn is None:
+            return make_undefined(
+                "all rows are of one class, or said to be" if name == "mcc" else "no row has the class"
+            )
+        if bootstrap_result is None:
             return Interval(value, np.nan, np.nan, "none")
-        found = drawn.interval(name, self.sample.confidence, k)
-        return found._replace(value=value) if found is not None else self._together(name, value, k)
+        values = bootstrap_result.interval(name, self.sample.confidence, k)
+        return values._replace(value=value) if values is not None else self._bonferroni_interval(name, value, k)
 
-    def _together(self, name: str, value: float, k: int | None) -> Interval:
-        """Where no resample differs: the figure at exact bounds of shares that hold all together (Bonferroni).
+    def _bonferroni_interval(self, name: str, value: float, k: int | None) -> Interval:
+        """Where all resamples agree: the metric at exact joint bounds of the rates (Bonferroni).
 
-        All but Matthews' correlation grow with each sensitivity and precision; that one is taken where the errors of a
-        class fall evenly on the others.
+        All but Matthews' correlation increase with each sensitivity and precision; that one is evaluated with the
+        errors of a class spread evenly over the others.
         """
         of_class = name == "f"
         bounds = 2 if of_class else 2 * self.classes if name.startswith("f_") else self.classes
         confidence = 1.0 - (1.0 - self.sample.confidence) / bounds
         ends = []
         for side in (0, 1):
-            shares = {part: self._bounds(part, confidence)[side] for part in SHARES}
-            ends.append(self._at(name, shares, k))
+            rates = {part: self._bounds(part, confidence)[side] for part in SHARES}
+            ends.append(self._figure_at(name, rates, k))
         low, high = (float(np.clip(end, -1.0 if name == "mcc" else 0.0, 1.0)) for end in ends)
         return Interval(value, min(low, value), max(high, value), "exact binomial of the classes together")
 
     def _bounds(self, name: str, confidence: float) -> tuple[Floats, Floats]:
-        true, said, both = (part[0] for part in self.sums)
+        true, predicted, both = (part[0] for part in self.sums)
         n = np.sum(true)
-        right, trials = {
+        correct, trials = {
             "sensitivity": (both, true),
-            "specificity": (n - true - said + both, n - true),
-            "precision": (both, said),
-            "negative_predictive_value": (n - true - said + both, n - said),
+            "specificity": (n - true - predicted + both, n - true),
+            "precision": (both, predicted),
+            "negative_predictive_value": (n - true - predicted + both, n - predicted),
         }[name]
         scale = 1.0 if self.sample.plain else min(self.sample.kish(), float(self.sample.units())) / n
-        low, high = clopper_pearson(right * scale, trials * scale, confidence)
+        low, high = clopper_pearson(correct * scale, trials * scale, confidence)
         return np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1.0)
 
-    def _at(self, name: str, shares: Mapping[str, Floats], k: int | None) -> float:
-        """A figure where the shares of the classes are these."""
+    def _figure_at(self, name: str, rates: Mapping[str, Floats], k: int | None) -> float:
+        """The metric for given rates of the classes."""
         true = self.sums[0][0]
         if name == "mcc":
-            right = shares["sensitivity"] * true
-            spread = (true - right) / max(self.classes - 1, 1)
-            return float(_matthews(true[None], (right + np.sum(spread) - spread)[None], right[None])[0])
+            correct = rates["sensitivity"] * true
+            spread = (true - correct) / max(self.classes - 1, 1)
+            return float(_matthews(true[None], (correct + np.sum(spread) - spread)[None], correct[None])[0])
         if name == "balanced_accuracy":
-            return float(np.mean(shares["sensitivity"][true > 0.0]))
-        square = self.beta**2
-        top, bottom = shares["precision"] * shares["sensitivity"], square * shares["precision"] + shares["sensitivity"]
-        of = {**shares, "f": np.nan_to_num(_over((1.0 + square) * top, bottom))}
+            return float(np.mean(rates["sensitivity"][true > 0.0]))
+        beta_squared = self.beta**2
+        numerator, denominator = (
+            rates["precision"] * rates["sensitivity"],
+            beta_squared * rates["precision"] + rates["sensitivity"],
+        )
+        of = {**rates, "f": np.nan_to_num(_divide((1.0 + beta_squared) * numerator, denominator))}
         if k is not None:
             return float(of[name][k])
         stem, _, average = name.rpartition("_")

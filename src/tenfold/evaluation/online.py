@@ -1,12 +1,12 @@
-"""Learners that are tried as rows come: predict, be told, learn (CMU lecture, slides 10 and 11).
+"""Prequential evaluation of online learners: predict, receive the target, learn (CMU lecture, slides 10 and 11).
 
-Every row is judged by a model that has not seen it, so that nothing has to be held back. The mean loss of such a stream
-estimates the mean risk of the models along it; losses are not independent, but their sum less that of the risks is a
+Every sample is predicted by a model that has not seen it, so that no samples are held out. The mean loss of the stream
+estimates the mean risk of its models; losses are not independent, but their sum minus that of the risks is a
 martingale, and the interval is that of Hoeffding and Azuma.
 
-Alarms watch the losses. Page and Hinkley: the sum of what losses exceed their mean by, less a slack, has risen by more
-than a threshold above its lowest. DDM (Gama and others 2004): the share of mistakes and its standard error are by three
-standard errors above the lowest they have been.
+Alarms detect drift in the losses. Page and Hinkley: the cumulative sum of losses above their mean, minus a slack,
+exceeds its minimum by more than a threshold. DDM (Gama and others 2004): the error rate plus its standard error is
+three standard errors above its minimum.
 """
 
 import copy
@@ -20,24 +20,24 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Floats, Integers
-from tenfold.evaluation.figures import Figure
+from tenfold.evaluation.results import Figure
 
 
 class Alarm(Protocol):
-    """Is told each loss, and says whether something has changed; after an alarm it starts again."""
+    """A drift detector: `update` takes a loss and returns whether drift is detected; then it starts again."""
 
     def update(self, loss: float) -> bool: ...
 
 
 @dataclass
 class PageHinkley:
-    """Sounds when losses are above their mean for too long (Page 1954, Hinkley 1971).
+    """Alarm when losses exceed their mean for too long (Page 1954, Hinkley 1971).
 
     Parameters
     ----------
-    threshold : the rise of the sum that sounds it. Larger ones are slower, and wrong less often.
-    slack : by how much a loss may exceed the mean and count as nothing.
-    least : rows before it may sound.
+    threshold : increase of the sum that triggers the alarm. Larger values are slower, with fewer false alarms.
+    slack : excess over the mean that is tolerated.
+    least : samples before the first alarm.
 
     Examples
     --------
@@ -72,12 +72,12 @@ class PageHinkley:
 
 @dataclass
 class DriftDetection:
-    """DDM: sounds when the share of mistakes is three standard errors above its lowest (Gama and others 2004).
+    """DDM: alarm when the error rate is three standard errors above its minimum (Gama and others 2004).
 
     Parameters
     ----------
-    errors : how many standard errors.
-    least : rows before it may sound.
+    errors : number of standard errors.
+    least : samples before the first alarm.
 
     Examples
     --------
@@ -123,12 +123,12 @@ class OnlineEvaluation:
 
     Attributes
     ----------
-    model : the learner after the last row.
-    loss : (m,) of each judged row, by the model that had not seen it.
-    first : the number of the first judged row; those before it were learned without a prediction.
+    model : the learner after the last sample.
+    loss : (m,) of each evaluated sample, by the model that had not seen it.
+    first : index of the first evaluated sample; those before it were learned without a prediction.
     running : (m,) mean loss up to and with each row.
     windowed : (m,) mean loss of the last `window` rows, of fewer at the start.
-    alarms : numbers of the rows at which the alarm sounded.
+    alarms : indices of the samples at which there was an alarm.
     figure : the mean loss, with the interval of Hoeffding and Azuma where losses are at most one.
     window : rows.
     """
@@ -171,9 +171,9 @@ class OnlineEvaluation:
         }
 
     def __str__(self) -> str:
-        sounded = ", ".join(map(str, self.alarms)) if len(self.alarms) else "none"
+        changed = ", ".join(map(str, self.alarms)) if len(self.alarms) else "none"
         last = self.windowed[-1]
-        return f"{self.figure} over {len(self.loss)} rows; last {self.window}: {last:.4f}; alarms: {sounded}"
+        return f"{self.figure} over {len(self.loss)} rows; last {self.window}: {last:.4f}; alarms: {changed}"
 
     __repr__ = __str__
 
@@ -191,7 +191,7 @@ def evaluate_online(
     restart: bool = False,
     confidence: float = 0.95,
 ) -> OnlineEvaluation:
-    """Try a learner on a stream: each row is predicted, then told, then learned by `partial_fit`.
+    """Evaluate a learner on a stream: each sample is predicted, then learned by `partial_fit`.
 
     Parameters
     ----------
@@ -212,8 +212,8 @@ def evaluate_online(
         The loss of a prediction, or a function of true and predicted values that gives a loss a sample. None is
         "mistakes" for classifiers and "squared" for regressors.
     alarm : {"page_hinkley", "ddm"}, object or None, default="page_hinkley"
-        How a change is noticed; "ddm" is for losses of at most one. An object's `update(loss)` says whether to sound.
-        None for no alarm.
+        Drift detector; "ddm" is for losses of at most one. An object has `update(loss)`, true for an alarm. None for no
+        alarm.
     restart : bool, default=False
         Whether to begin with a new copy of the model after an alarm.
     confidence : float, default=0.95
@@ -248,40 +248,40 @@ def evaluate_online(
         if not value >= 1:
             raise ValueError(f"{name} must be a positive whole number. Got {value!r}.")
     is_classes = bool(is_classifier(model))
-    measure, called = _measure(loss, is_classes)
-    batches, known = _batches(X, y, int(batch_size), classes, is_classes)
+    measure, loss_name = _loss_function(loss, is_classes)
+    batches, all_classes = _batches(X, y, int(batch_size), classes, is_classes)
     callback = _alarm(alarm)
-    fresh = clone(model)
-    learner, ready = copy.deepcopy(model), _fitted(model)
+    unfitted = clone(model)
+    learner, fitted = copy.deepcopy(model), _is_fitted(model)
     losses: list[Floats] = []
     alarms: list[int] = []
-    seen, first = 0, 0
-    for rows, told in batches:
-        sounded = False
-        if ready:
-            lost = np.asarray(measure(told, learner.predict(rows)), dtype=np.float64)
-            losses.append(lost)
-            for offset, one in enumerate(lost):
+    n_seen, first = 0, 0
+    for rows, targets in batches:
+        changed = False
+        if fitted:
+            batch_losses = np.asarray(measure(targets, learner.predict(rows)), dtype=np.float64)
+            losses.append(batch_losses)
+            for offset, one in enumerate(batch_losses):
                 if callback is not None and callback.update(float(one)):
-                    alarms.append(seen + offset)
-                    sounded = True
+                    alarms.append(n_seen + offset)
+                    changed = True
         elif not losses:
-            first = seen + len(told)
-        if sounded and restart:
-            learner, ready = clone(fresh), False
-        learner.partial_fit(rows, told, **({"classes": known} if is_classes and not ready else {}))
-        ready = True
-        seen += len(told)
+            first = n_seen + len(targets)
+        if changed and restart:
+            learner, fitted = clone(unfitted), False
+        learner.partial_fit(rows, targets, **({"classes": all_classes} if is_classes and not fitted else {}))
+        fitted = True
+        n_seen += len(targets)
     if not losses:
         raise ValueError(
             "No row was judged: there was nothing after the first batch. Give more rows, or smaller batches."
         )
-    lost = np.concatenate(losses)
-    figure = _mean(called, lost, confidence, bounded=called == "mistakes")
-    return OnlineEvaluation(learner, lost, first, int(window), np.array(alarms, dtype=np.intp), figure)
+    batch_losses = np.concatenate(losses)
+    figure = _mean(loss_name, batch_losses, confidence, bounded=loss_name == "mistakes")
+    return OnlineEvaluation(learner, batch_losses, first, int(window), np.array(alarms, dtype=np.intp), figure)
 
 
-def _fitted(model: Any) -> bool:
+def _is_fitted(model: Any) -> bool:
     try:
         check_is_fitted(model)
     except NotFittedError:
@@ -289,18 +289,18 @@ def _fitted(model: Any) -> bool:
     return True
 
 
-def _measure(loss: Any, is_classes: bool) -> tuple[Callable[[Any, Any], Any], str]:
+def _loss_function(loss: Any, is_classes: bool) -> tuple[Callable[[Any, Any], Any], str]:
     if callable(loss):
         return loss, "loss"
-    called = loss if loss is not None else "mistakes" if is_classes else "squared"
-    kinds: dict[str, Callable[[Any, Any], Any]] = {
-        "mistakes": lambda told, said: np.asarray(told) != np.asarray(said),
-        "squared": lambda told, said: (np.asarray(told, dtype=np.float64) - said) ** 2,
-        "absolute": lambda told, said: np.abs(np.asarray(told, dtype=np.float64) - said),
+    loss_name = loss if loss is not None else "mistakes" if is_classes else "squared"
+    losses_by_name: dict[str, Callable[[Any, Any], Any]] = {
+        "mistakes": lambda targets, predictions: np.asarray(targets) != np.asarray(predictions),
+        "squared": lambda targets, predictions: (np.asarray(targets, dtype=np.float64) - predictions) ** 2,
+        "absolute": lambda targets, predictions: np.abs(np.asarray(targets, dtype=np.float64) - predictions),
     }
-    if called not in kinds:
-        raise ValueError(f"loss must be one of {', '.join(map(repr, kinds))}, or a function. Got {loss!r}.")
-    return kinds[called], called
+    if loss_name not in losses_by_name:
+        raise ValueError(f"loss must be one of {', '.join(map(repr, losses_by_name))}, or a function. Got {loss!r}.")
+    return losses_by_name[loss_name], loss_name
 
 
 def _alarm(alarm: Any) -> Alarm | None:
@@ -320,24 +320,24 @@ def _batches(X: Any, y: Any, batch_size: int, classes: Any, is_classes: bool) ->
         if is_classes and classes is None:
             raise ValueError("classes must be given with batches that come one by one: not all may be in the first.")
         return iter(X), None if classes is None else np.asarray(classes)
-    told = np.asarray(y)
+    targets = np.asarray(y)
     count = X.shape[0] if hasattr(X, "shape") else len(X)
-    if told.ndim != 1 or len(told) != count:
-        raise ValueError(f"y must have one value a row: X has {count} rows, y has shape {told.shape}.")
+    if targets.ndim != 1 or len(targets) != count:
+        raise ValueError(f"y must have one value a row: X has {count} rows, y has shape {targets.shape}.")
     rows = X if hasattr(X, "shape") else np.asarray(X)
     if hasattr(rows, "iloc"):
         rows = rows.iloc
-    known = None if not is_classes else np.unique(told) if classes is None else np.asarray(classes)
-    parts = ((rows[at : at + batch_size], told[at : at + batch_size]) for at in range(0, count, batch_size))
-    return parts, known
+    all_classes = None if not is_classes else np.unique(targets) if classes is None else np.asarray(classes)
+    parts = ((rows[at : at + batch_size], targets[at : at + batch_size]) for at in range(0, count, batch_size))
+    return parts, all_classes
 
 
-def _mean(name: str, lost: Floats, confidence: float, bounded: bool) -> Figure:
+def _mean(name: str, batch_losses: Floats, confidence: float, bounded: bool) -> Figure:
     """The mean loss; of mistakes, with the interval of a martingale."""
-    value = float(np.mean(lost))
+    value = float(np.mean(batch_losses))
     if not bounded:
         return Figure(name, value, np.nan, np.nan, confidence, "none: losses without a bound", "lower")
-    half = float(np.sqrt(np.log(2.0 / (1.0 - confidence)) / (2.0 * len(lost))))
+    half = float(np.sqrt(np.log(2.0 / (1.0 - confidence)) / (2.0 * len(batch_losses))))
     return Figure(
         name, value, max(value - half, 0.0), min(value + half, 1.0), confidence, "Hoeffding and Azuma", "lower"
     )

@@ -1,4 +1,4 @@
-"""Figures of predicted numbers: R2, errors, bias and quantile loss.
+"""Metrics of regression: R2, errors, bias and quantile loss.
 
 R2    1 - sum w (y - f)^2 / sum w (y - mean y)^2
 RMSE  the root of the mean square; so are the ends of its interval
@@ -10,32 +10,32 @@ from collections.abc import Mapping
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.evaluation.figures import Better, Evaluation, Figure
-from tenfold.evaluation.intervals import Interval, Sample, undefined
+from tenfold.evaluation.intervals import Interval, Sample, make_undefined
 from tenfold.evaluation.resampling import bootstrap, units_of
+from tenfold.evaluation.results import Better, Evaluation, Figure
 
 
-def numbers(
+def evaluate_regression(
     y: Floats, predicted: Floats, sample: Sample, *, quantile: float | None, n_resamples: int, rng: np.random.Generator
 ) -> Evaluation:
     """The evaluation of predicted numbers."""
     confidence = sample.confidence
-    # in a unit in which squares neither overflow nor vanish
+    # scaled by a power of two so that squares neither overflow nor underflow
     unit = float(np.ldexp(1.0, np.frexp(max(np.max(np.abs(y)), np.max(np.abs(predicted))))[1]))
     y, predicted = y / unit, predicted / unit
     errors = predicted - y
-    size = np.abs(errors)
-    found: dict[str, tuple[Interval, Better]] = {
-        "mae": (sample.mean(size, True), "lower"),
+    absolute_errors = np.abs(errors)
+    intervals: dict[str, tuple[Interval, Better]] = {
+        "mae": (sample.mean(absolute_errors, True), "lower"),
         "rmse": (_root_mean_square(errors, sample), "lower"),
-        "median_absolute_error": (sample.median(size), "lower"),
+        "median_absolute_error": (sample.median(absolute_errors), "lower"),
         "bias": (sample.mean(errors), "zero"),
     }
     if quantile is not None:
         loss = np.where(errors < 0.0, -quantile * errors, (1.0 - quantile) * errors)
-        found["pinball_loss"] = sample.mean(loss, True), "lower"
+        intervals["pinball_loss"] = sample.mean(loss, True), "lower"
     figures = {"r2": Figure.of("r2", _r2(y, errors, sample, n_resamples, rng), confidence)}
-    for name, (one, better) in found.items():
+    for name, (one, better) in intervals.items():
         value, low, high = (unit * end for end in one[:3])
         figures[name] = Figure(name, value, low, high, confidence, one.method, better)
     if quantile is not None:
@@ -62,22 +62,24 @@ def _root_mean_square(errors: Floats, sample: Sample) -> Interval:
 
 def _r2(y: Floats, errors: Floats, sample: Sample, n_resamples: int, rng: np.random.Generator) -> Interval:
     w = sample.weight()
-    # about their mean, so that the squares do not lose their digits
+    # centred, so that the squares do not cancel
     centred = y - np.sum(w * y) / np.sum(w)
     if sample.size < 2 or not np.any(centred):
-        return undefined("the target is constant")
+        return make_undefined("the target is constant")
     units = units_of(np.column_stack([np.ones(len(y)), centred, centred**2, errors**2]), sample, rng)
     total = units.total()
-    value = float(_explained(total[None])["r2"][0])
+    value = float(_r2_of_sums(total[None])["r2"][0])
     if n_resamples == 0:
         return Interval(value, np.nan, np.nan, "none")
-    drawn = bootstrap(units, _explained, n_resamples, rng)
-    if drawn is None:
-        return undefined("one independent row", value)
-    return drawn.interval("r2", sample.confidence) or Interval(value, value, value, f"{drawn.method} (all agree)")
+    bootstrap_result = bootstrap(units, _r2_of_sums, n_resamples, rng)
+    if bootstrap_result is None:
+        return make_undefined("one independent row", value)
+    return bootstrap_result.interval("r2", sample.confidence) or Interval(
+        value, value, value, f"{bootstrap_result.method} (all agree)"
+    )
 
 
-def _explained(sums: Floats) -> Mapping[str, Floats]:
+def _r2_of_sums(sums: Floats) -> Mapping[str, Floats]:
     count, first, second, squares = sums.T
     spread = second - first**2 / np.where(count > 0.0, count, 1.0)
     return {"r2": np.where(spread > 0.0, 1.0 - squares / np.where(spread > 0.0, spread, 1.0), np.nan)}

@@ -1,12 +1,12 @@
-"""The bootstrap of figures that are functions of sums over independent units, with BCa intervals (Efron 1987).
+"""Bootstrap of metrics that are functions of sums over independent units, with BCa intervals (Efron 1987).
 
-A unit is a row, a group of rows, or all rows that are alike. Drawing n rows with replacement changes only how often
-each unit counts, so a resample costs as much as there are units, and not rows:
+A unit is a sample, a group of samples, or all equal samples. Drawing n samples with replacement changes only the count
+of each unit, so the cost of a resample is proportional to the number of units:
 
     theta* = f(sum_u c_u s_u),        c multinomial.
 
-BCa: the ends are quantiles of theta* at levels that allow for its bias z0 and for the acceleration a, from the figures
-without one unit each.
+BCa: the ends are quantiles of theta* at levels corrected for its bias z0 and for the acceleration a, from the metrics
+without one unit each (jackknife).
 """
 
 from collections.abc import Callable, Mapping
@@ -20,13 +20,13 @@ from tenfold.arrays import Floats, Integers
 from tenfold.evaluation.intervals import Interval, Sample
 from tenfold.machine import one_blas_thread
 
-MOST_UNITS = 2000
-"""More independent rows than these are dealt at random into as many blocks, and blocks are drawn."""
+MAX_UNITS = 2000
+"""More independent samples are split at random into as many blocks, and blocks are drawn."""
 
 Statistic: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
 """From sums (b, m) to figures by name, each (b,) or (b, classes)."""
 
-_BATCH = 4_000_000  # numbers held at once
+_BATCH = 4_000_000  # elements of the largest temporary array
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Units:
         for start in range(0, n_resamples, step):
             b = min(step, n_resamples - start)
             if self.times is None:
-                which = rng.integers(0, u, size=(b, u)) + u * np.arange(b)[:, None]
-                counts = np.bincount(which.ravel(), minlength=b * u).reshape(b, u).astype(np.float64)
+                indices = rng.integers(0, u, size=(b, u)) + u * np.arange(b)[:, None]
+                counts = np.bincount(indices.ravel(), minlength=b * u).reshape(b, u).astype(np.float64)
             else:
                 counts = rng.multinomial(self.count, self.times / self.count, size=b).astype(np.float64)
             with one_blas_thread:
@@ -68,21 +68,21 @@ class Units:
         return drawn
 
 
-def dealt(sample: Sample, rng: np.random.Generator) -> tuple[Integers, str]:
-    """The unit of each row: its group, itself, or of very many of either a block dealt at random; and its name."""
-    own = np.arange(sample.size) if sample.groups is None else sample.groups
+def assign_units(sample: Sample, rng: np.random.Generator) -> tuple[Integers, str]:
+    """The unit of each sample (its group, itself, or a random block of very many of either), and the kind of unit."""
+    unit = np.arange(sample.size) if sample.groups is None else sample.groups
     words = "rows" if sample.groups is None else "groups"
-    count = sample.size if sample.groups is None else int(own.max()) + 1
-    if count <= MOST_UNITS:
-        return own, words
-    blocks = np.arange(count) % MOST_UNITS
+    count = sample.size if sample.groups is None else int(unit.max()) + 1
+    if count <= MAX_UNITS:
+        return unit, words
+    blocks = np.arange(count) % MAX_UNITS
     rng.shuffle(blocks)
-    return blocks[own], f"{MOST_UNITS} random blocks of {words}"
+    return blocks[unit], f"{MAX_UNITS} random blocks of {words}"
 
 
 def units_of(columns: Floats, sample: Sample, rng: np.random.Generator) -> Units:
     """The sums of `columns` (n, m), weighted, over independent units."""
-    unit, words = dealt(sample, rng)
+    unit, words = assign_units(sample, rng)
     weighted = columns if sample.weights is None else columns * sample.weights[:, None]
     count = int(unit.max()) + 1
     sums = np.stack([np.bincount(unit, column, minlength=count).astype(np.float64) for column in weighted.T], axis=1)
@@ -90,7 +90,7 @@ def units_of(columns: Floats, sample: Sample, rng: np.random.Generator) -> Units
 
 
 @dataclass(frozen=True)
-class Resampled:
+class BootstrapResult:
     """Figures of the data, of resamples, and without each of the units.
 
     Attributes
@@ -107,16 +107,16 @@ class Resampled:
     method: str
 
     def interval(self, name: str, confidence: float, at: int | None = None) -> Interval | None:
-        """The BCa interval of a figure, of class `at`; None where all resamples agree, so that they say nothing."""
+        """The BCa interval of a figure, of class `at`; None where all resamples agree."""
         value = float(self.values[name] if at is None else self.values[name][at])
         drawn = self.replicates[name] if at is None else self.replicates[name][:, at]
         drawn = drawn[np.isfinite(drawn)]
         if not np.isfinite(value) or len(drawn) < 100 or np.ptp(drawn) <= 1e-12 * max(1.0, abs(value)):
             return None
-        slack = 1e-12 * max(1.0, abs(value))
-        below = float(np.mean(drawn < value - slack) + 0.5 * np.mean(np.abs(drawn - value) <= slack))
-        rare = 0.5 / len(drawn)
-        bias = ndtri(min(max(below, rare), 1.0 - rare))
+        tolerance = 1e-12 * max(1.0, abs(value))
+        below = float(np.mean(drawn < value - tolerance) + 0.5 * np.mean(np.abs(drawn - value) <= tolerance))
+        smallest_level = 0.5 / len(drawn)
+        bias = ndtri(min(max(below, smallest_level), 1.0 - smallest_level))
         rate = float(self.acceleration[name] if at is None else self.acceleration[name][at])
         ends = bias + ndtri(np.array([0.5 * (1.0 - confidence), 0.5 * (1.0 + confidence)]))
         levels = ndtr(bias + ends / np.maximum(1.0 - rate * ends, 0.05))
@@ -124,7 +124,7 @@ class Resampled:
         return Interval(value, float(low), float(high), self.method)
 
 
-def bootstrap(units: Units, statistic: Statistic, n_resamples: int, rng: np.random.Generator) -> Resampled | None:
+def bootstrap(units: Units, statistic: Statistic, n_resamples: int, rng: np.random.Generator) -> BootstrapResult | None:
     """Figures of `units` with their resamples; None where there is but one unit."""
     if units.count < 2:
         return None
@@ -132,7 +132,7 @@ def bootstrap(units: Units, statistic: Statistic, n_resamples: int, rng: np.rand
     values = {name: figure[0] for name, figure in statistic(total[None]).items()}
     replicates = statistic(units.draws(n_resamples, rng))
     method = f"bootstrap BCa of {units.words}, {n_resamples}"
-    return Resampled(values, replicates, _acceleration(units, statistic, total), method)
+    return BootstrapResult(values, replicates, _acceleration(units, statistic, total), method)
 
 
 def _acceleration(units: Units, statistic: Statistic, total: Floats) -> dict[str, Floats]:
@@ -140,7 +140,7 @@ def _acceleration(units: Units, statistic: Statistic, total: Floats) -> dict[str
     times = np.ones(len(units.sums)) if units.times is None else units.times.astype(np.float64)
     step = max(1, _BATCH // (8 * max(1, units.sums.shape[1])))
     parts = [statistic(total - units.sums[start : start + step]) for start in range(0, len(times), step)]
-    found = {}
+    acceleration = {}
     for name in parts[0]:
         without = np.concatenate([part[name] for part in parts])
         w = times if without.ndim == 1 else times[:, None]
@@ -150,5 +150,5 @@ def _acceleration(units: Units, statistic: Statistic, total: Floats) -> dict[str
         d = np.sum(w * without, axis=0) / size - without
         squares = np.sum(w * d**2, axis=0)
         scale = np.where(squares > 0.0, squares, 1.0)
-        found[name] = np.where(squares > 0.0, np.sum(w * d**3, axis=0) / (6.0 * scale**1.5), 0.0)
-    return found
+        acceleration[name] = np.where(squares > 0.0, np.sum(w * d**3, axis=0) / (6.0 * scale**1.5), 0.0)
+    return acceleration

@@ -1,4 +1,4 @@
-"""Models in a file of data, JSON and arrays in a zip: loading one runs no code of it, and imports no name of it."""
+"""Models as files of JSON and arrays in a zip: loading executes no code and imports no name from the file."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 import tenfold
-from tenfold.persist.archive import Limits, broken_is_refused, reading
+from tenfold.persist.archive import Limits, open_archive, raise_load_errors
 from tenfold.persist.archive import write as write_archive
 from tenfold.persist.errors import LoadError, SaveError
 from tenfold.persist.models import Instances
@@ -24,7 +24,7 @@ VERSIONS = ("tenfold", "scikit-learn", "numpy")
 
 
 def save(model: Any, path: Any) -> None:
-    """Write a model to a file, whole or not at all.
+    """Write a model to a file atomically.
 
     The file holds parameters and fitted attributes as data: JSON and arrays in a zip, and no code. It can be read by
     `load`, and by anything that reads zips, JSON and ``.npy``.
@@ -55,13 +55,13 @@ def save(model: Any, path: Any) -> None:
     if not isinstance(model, BaseEstimator):
         raise SaveError(f"save takes an estimator; got a {type(model).__name__}.")
     writer = Writer(write_instance)
-    content = {
+    record = {
         "format": FORMAT,
         "version": VERSION,
         "made by": dict(zip(VERSIONS, (tenfold.__version__, sklearn.__version__, np.__version__), strict=True)),
         "model": writer.write(model, "The model"),
     }
-    text = json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+    text = json.dumps(record, allow_nan=False, separators=(",", ":")).encode("ascii")
     write_archive(Path(path), text, writer.arrays)
 
 
@@ -77,7 +77,8 @@ def load(
     """Read a model that `save` wrote; the file need not be trusted.
 
     Nothing of the file is executed and no name of it is imported: classes come from a table. Types, shapes and ranges
-    of all that was fitted are checked before the model is returned, so that it can be wrong, but not harmful.
+    of all that was fitted are checked before the model is returned, so that a manipulated model can be wrong, but not
+    harmful.
 
     Parameters
     ----------
@@ -117,12 +118,12 @@ def load(
     True
     """
     limits = Limits(max_bytes, max_ratio, max_entries, max_depth, max_array)
-    with reading(Path(path), limits) as archive:
-        head = _parsed(archive.text())
-        version = _checked_head(head)
+    with open_archive(Path(path), limits) as archive:
+        head = _parse_json(archive.text())
+        version = _check_head(head)
         reader = Reader(archive.array, Instances(version, sklearn.__version__).table(), limits.depth)
         try:
-            with broken_is_refused():
+            with raise_load_errors():
                 model = reader.read(head["model"])
         except (TypeError, AttributeError, LookupError, RecursionError) as reason:
             raise LoadError(f"A value of the file is damaged: {reason}.") from reason
@@ -132,7 +133,7 @@ def load(
     return model
 
 
-def _parsed(text: bytes) -> Any:
+def _parse_json(text: bytes) -> Any:
     try:
         return json.loads(text.decode("ascii"), object_pairs_hook=_without_repeats, parse_constant=_no_constant)
     except LoadError:
@@ -142,18 +143,18 @@ def _parsed(text: bytes) -> Any:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    items = dict(pairs)
+    if len(items) != len(pairs):
         raise LoadError("The JSON of the file has a name twice.")
-    return found
+    return items
 
 
 def _no_constant(name: str) -> Any:
     raise LoadError(f"The JSON of the file has {name}, which is no JSON.")
 
 
-def _checked_head(head: Any) -> str:
-    """scikit-learn's version that wrote the file, after what stands at its beginning was checked."""
+def _check_head(head: Any) -> str:
+    """Check the head of the file; returns scikit-learn's version that wrote it."""
     if type(head) is not dict or head.get("format") != FORMAT:
         raise LoadError("The file is not a model that tenfold.save wrote.")
     version = head.get("version")

@@ -1,7 +1,7 @@
-"""The file: a zip with ``model.json`` and arrays as ``.npy``, written whole or not at all, read with limits.
+"""The file: a zip with ``model.json`` and arrays as ``.npy``, written atomically, read with limits.
 
-Arrays are stored as they are, the JSON is compressed. A name in the file is one of those two, so that none can point
-elsewhere, and nothing but the bytes of an entry is ever as large as a header claims.
+Arrays are stored uncompressed, the JSON is compressed. Entry names are one of those two, so that none is a path
+outside, and no memory is allocated for sizes that a header claims beyond the bytes of its entry.
 """
 
 import contextlib
@@ -24,21 +24,21 @@ from tenfold.persist.errors import LoadError, SaveError
 
 JSON = "model.json"
 NAME = re.compile(r"arrays/(0|[1-9][0-9]{0,8})\.npy")
-WHEN = (1980, 1, 1, 0, 0, 0)
-"""Of all entries, so that equal models are equal files."""
+ENTRY_DATE = (1980, 1, 1, 0, 0, 0)
+"""Date of all entries, so that equal models are equal files."""
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(
     rb"\{'descr': '([<|][biufcSUmM][0-9]{1,9}(?:\[[0-9a-zA-Z]{1,9}\])?)', 'fortran_order': (True|False), "
     rb"'shape': \(([0-9, ]*)\), \} *\n"
 )
-"""As NumPy writes it, and nothing else that it would read."""
-MOST_SIDES, LONGEST_SIDE = 32, 1 << 40
-MOST_RATIO = 100
-"""A JSON that would shrink by more is stored as it is, so that no file of ours is like a bomb."""
-LONGEST_HEADER = 10_000
+"""The header as NumPy writes it; other forms that NumPy reads are rejected."""
+MAX_DIMENSIONS, MAX_LENGTH = 32, 1 << 40
+MAX_RATIO = 100
+"""A JSON that would compress by more is stored uncompressed, so that no file of ours looks like a zip bomb."""
+MAX_HEADER = 10_000
 LAST_CODE_POINT = 0x10FFFF
 
-BROKEN = (
+READ_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -51,12 +51,12 @@ BROKEN = (
     RuntimeError,
     MemoryError,
 )
-"""What Python's reader of zips raises on files that are none."""
+"""Exceptions of `zipfile` on damaged files."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a file may ask for.
+    """Limits on the content of a file.
 
     Attributes
     ----------
@@ -68,17 +68,17 @@ class Limits:
     """
 
     bytes: int = 1 << 32
-    ratio: float = MOST_RATIO
+    ratio: float = MAX_RATIO
     entries: int = 1 << 16
     depth: int = 100
     array: int = 1 << 32
 
 
 def write(path: Path, text: bytes, arrays: Iterable[Any]) -> None:
-    """Write a file beside `path`, see it on the disk, and give it its name: a reader sees all of it or nothing."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    """Write a temporary file, sync it and rename it to `path`: a reader sees all of it or nothing."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except OSError as reason:
         raise SaveError(f"There can be no file in the folder {str(path.parent)!r}: {reason.strerror}.") from reason
     try:
@@ -86,10 +86,10 @@ def write(path: Path, text: bytes, arrays: Iterable[Any]) -> None:
             _write_entries(file, text, arrays)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, path)
+        os.replace(temporary, path)
     except BaseException as reason:
         with contextlib.suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
         if isinstance(reason, OSError):
             raise SaveError(
                 f"{str(path)!r} could not be written ({reason.strerror}); nothing was left behind."
@@ -99,7 +99,7 @@ def write(path: Path, text: bytes, arrays: Iterable[Any]) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last, where folders can be synchronised."""
+    """Sync the folder, where that is possible, so that the rename is durable."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -109,7 +109,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _write_entries(file: BinaryIO, text: bytes, arrays: Iterable[Any]) -> None:
-    shorter = len(text) <= MOST_RATIO * len(zlib.compress(text, 6)) // 2
+    shorter = len(text) <= MAX_RATIO * len(zlib.compress(text, 6)) // 2
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(_entry(JSON, zipfile.ZIP_DEFLATED if shorter else zipfile.ZIP_STORED), text)
         for number, array in enumerate(arrays):
@@ -118,14 +118,14 @@ def _write_entries(file: BinaryIO, text: bytes, arrays: Iterable[Any]) -> None:
 
 
 def _entry(name: str, how: int = zipfile.ZIP_STORED) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, WHEN)
+    entry = zipfile.ZipInfo(name, ENTRY_DATE)
     entry.compress_type = how
     entry.external_attr = (stat.S_IFREG | 0o644) << 16
     return entry
 
 
 class Archive:
-    """A file that is being read: its JSON and its arrays, each of which is asked for once."""
+    """An open file: its JSON and its arrays, each of which is read once."""
 
     def __init__(self, archive: zipfile.ZipFile, limits: Limits) -> None:
         self._archive = archive
@@ -136,14 +136,14 @@ class Archive:
         return self._read(JSON)
 
     def array(self, number: Any) -> Any:
-        """An array, which is then no longer in the file."""
+        """Read an array; a second read raises."""
         name = f"arrays/{number}.npy" if type(number) is int else ""
         if name not in self._entries:
             raise LoadError(f"The file has no array {number!r}, or uses it twice.")
         return parse_array(self._read(name), name, self._limits.array)
 
     def finish(self) -> None:
-        """Refuse what nothing asked for."""
+        """Raise where entries were not read."""
         if self._entries:
             raise LoadError(f"The file has an entry that the model does not use: {min(self._entries)!r}.")
 
@@ -151,23 +151,23 @@ class Archive:
         entry = self._entries.pop(name, None)
         if entry is None:
             raise LoadError(f"The file has no {name}: it is not a model that tenfold.save wrote.")
-        with broken_is_refused():
+        with raise_load_errors():
             return self._archive.read(entry)
 
 
 @contextlib.contextmanager
-def broken_is_refused() -> Iterator[None]:
+def raise_load_errors() -> Iterator[None]:
     try:
         yield
     except LoadError:
         raise
-    except BROKEN as reason:
+    except READ_ERRORS as reason:
         raise LoadError(f"The file is damaged or cut short: {str(reason) or type(reason).__name__}.") from reason
 
 
 @contextlib.contextmanager
-def reading(path: Path, limits: Limits) -> Iterator[Archive]:
-    """The entries of a file, after what the zip says of them was checked."""
+def open_archive(path: Path, limits: Limits) -> Iterator[Archive]:
+    """Open a file and check the directory of the zip."""
     try:
         file = open(path, "rb")  # noqa: SIM115 - the error of opening is the caller's, not that of a damaged file
     except OSError as reason:
@@ -176,16 +176,16 @@ def reading(path: Path, limits: Limits) -> Iterator[Archive]:
         size = os.fstat(file.fileno()).st_size
         if size > limits.bytes:
             raise LoadError(f"The file has {size:,} bytes; max_bytes allows {limits.bytes:,}.")
-        with broken_is_refused():
-            _require_ends(file, size)
+        with raise_load_errors():
+            _check_ends(file, size)
             archive = zipfile.ZipFile(file)
         with archive:
             check_entries(archive.infolist(), archive.start_dir, limits)
             yield Archive(archive, limits)
 
 
-def _require_ends(file: BinaryIO, size: int) -> None:
-    """The first entry stands at the beginning, and the end of the directory at the end."""
+def _check_ends(file: BinaryIO, size: int) -> None:
+    """Check that the file begins with an entry and ends with the end of the directory."""
     if size < 22:
         raise LoadError("The file is too short to be a model.")
     beginning = file.read(4)
@@ -199,7 +199,7 @@ def _require_ends(file: BinaryIO, size: int) -> None:
 
 
 def check_entries(entries: list[zipfile.ZipInfo], end: int, limits: Limits) -> None:
-    """Refuse names, kinds and sizes that no file of ours has."""
+    """Raise for names, kinds and sizes of entries that `save` never writes."""
     if len(entries) > limits.entries:
         raise LoadError(f"The file has {len(entries):,} entries; max_entries allows {limits.entries:,}.")
     seen: set[str] = set()
@@ -225,7 +225,7 @@ def check_entries(entries: list[zipfile.ZipInfo], end: int, limits: Limits) -> N
         total += entry.file_size
         if entry.file_size > limits.ratio * max(1, entry.compress_size):
             raise LoadError(f"The entry {name!r} would be {entry.file_size:,} bytes; max_ratio forbids it.")
-        if name != JSON and entry.file_size > limits.array + LONGEST_HEADER:
+        if name != JSON and entry.file_size > limits.array + MAX_HEADER:
             raise LoadError(f"The array {name!r} has {entry.file_size:,} bytes; max_array allows {limits.array:,}.")
     if before > end:
         raise LoadError("An entry of the file overlaps its directory.")
@@ -233,11 +233,11 @@ def check_entries(entries: list[zipfile.ZipInfo], end: int, limits: Limits) -> N
         raise LoadError(f"The file holds {total:,} bytes; max_bytes allows {limits.bytes:,}.")
 
 
-def parse_array(content: bytes, name: str, most: int) -> Any:
-    """The array of a ``.npy``: what its header claims is compared with the bytes before anything is made."""
-    start = 10 + int.from_bytes(content[8:10], "little")
-    header = HEADER.fullmatch(content[10:start])
-    if content[:8] != MAGIC or header is None:
+def parse_array(data: bytes, name: str, max_bytes: int) -> Any:
+    """The array of a ``.npy``: the header is compared with the size of the data before allocation."""
+    start = 10 + int.from_bytes(data[8:10], "little")
+    header = HEADER.fullmatch(data[10:start])
+    if data[:8] != MAGIC or header is None:
         raise LoadError(f"The header of the array {name!r} is damaged.")
     kind, by_columns, sides = (part.decode() for part in header.groups())
     try:
@@ -245,21 +245,26 @@ def parse_array(content: bytes, name: str, most: int) -> Any:
     except TypeError:
         raise LoadError(f"The array {name!r} holds {kind!r}, which is not known here.") from None
     shape = tuple(int(side) for side in sides.split(",") if side.strip())
-    claimed = math.prod(shape, start=dtype.itemsize)
-    left = len(content) - start
-    if claimed != left or claimed > most or len(shape) > MOST_SIDES or max((1, *shape)) > LONGEST_SIDE:
-        raise LoadError(f"The array {name!r} claims the shape {shape} of {dtype}, and has {left:,} bytes.")
+    claimed_bytes = math.prod(shape, start=dtype.itemsize)
+    n_bytes = len(data) - start
+    if (
+        claimed_bytes != n_bytes
+        or claimed_bytes > max_bytes
+        or len(shape) > MAX_DIMENSIONS
+        or max((1, *shape)) > MAX_LENGTH
+    ):
+        raise LoadError(f"The array {name!r} claims the shape {shape} of {dtype}, and has {n_bytes:,} bytes.")
     order: Any = "F" if by_columns == "True" else "C"
-    if claimed == 0:
-        with broken_is_refused():
+    if claimed_bytes == 0:
+        with raise_load_errors():
             return np.zeros(shape, dtype, order)
-    flat = np.frombuffer(content, dtype, offset=start).copy()
-    _require_values(flat, name)
+    flat = np.frombuffer(data, dtype, offset=start).copy()
+    _check_values(flat, name)
     return flat.reshape(shape, order=order)
 
 
-def _require_values(flat: Any, name: str) -> None:
-    """Bools are 0 or 1, and characters are characters: other bits are no values."""
+def _check_values(flat: Any, name: str) -> None:
+    """Check that bools are 0 or 1 and that characters are valid code points."""
     wrong = (flat.dtype.kind == "b" and flat.view(np.uint8).max() > 1) or (
         flat.dtype.kind == "U" and flat.dtype.itemsize and flat.view(np.uint32).max() > LAST_CODE_POINT
     )

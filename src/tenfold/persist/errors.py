@@ -1,4 +1,4 @@
-"""What is refused, and why: one error to write, one to read."""
+"""Errors of saving and loading."""
 
 
 class SaveError(ValueError):

@@ -1,6 +1,6 @@
-"""Objects as data: estimators by their parameters and fitted attributes, records by their parts.
+"""Serialisation of objects: estimators by their parameters and fitted attributes, records by their fields.
 
-A class is found by its name in a table of this package, and never imported by a name of the file.
+Classes come from tables of this package; no name of the file is imported.
 """
 
 import warnings
@@ -17,34 +17,34 @@ import tenfold
 from tenfold.estimators.parameters import check_parameters
 from tenfold.estimators.registration import registration_of
 from tenfold.estimators.schema import Schema, failed
-from tenfold.persist.decisions import DECISIONS
 from tenfold.persist.errors import LoadError, SaveError
 from tenfold.persist.records import BUILT, FUNCTIONS, RECORDS
+from tenfold.persist.schema_decide import DECISIONS
+from tenfold.persist.schema_features import TABLES
 from tenfold.persist.schema_sklearn import TRANSFORMERS
 from tenfold.persist.schema_tenfold import schema_of_class
-from tenfold.persist.tables import TABLES
 from tenfold.persist.values import Reader, Writer
 
-WITHIN: dict[str, tuple[str, Schema]] = {
+MODULES: dict[str, tuple[str, Schema]] = {
     **{name: ("tenfold.features", schema) for name, schema in TABLES.items()},
     **{name: ("tenfold.decide", schema) for name, schema in DECISIONS.items()},
 }
-"""Classes of ours that are no names of the package itself: their modules, and what they must be."""
+"""Our classes that are not exported by `tenfold` itself: their modules and schemas."""
 
 ROUTING = "_metadata_request"
 WRONG = (ValueError, TypeError, AttributeError, LookupError)
-"""What values that do not go together raise."""
+"""Exceptions of attributes that do not fit together."""
 
 
 @cache
 def class_of(name: str) -> Any:
-    """The class of a name of the file, or None."""
+    """The class of a name in the file, or None."""
     library, _, short = name.partition(".")
-    if library == "tenfold" and short in WITHIN:
-        return getattr(import_module(WITHIN[short][0]), short)
+    if library == "tenfold" and short in MODULES:
+        return getattr(import_module(MODULES[short][0]), short)
     if library == "tenfold" and short in tenfold.__all__:
-        found = getattr(tenfold, short)
-        return found if isinstance(found, type) and issubclass(found, BaseEstimator) else None
+        cls = getattr(tenfold, short)
+        return cls if isinstance(cls, type) and issubclass(cls, BaseEstimator) else None
     if library == "sklearn" and short in TRANSFORMERS:
         return getattr(import_module(TRANSFORMERS[short][0]), short)
     return None
@@ -52,11 +52,11 @@ def class_of(name: str) -> Any:
 
 @cache
 def schema_of(name: str) -> Schema:
-    """What a fitted model of this class must be."""
+    """The schema of a fitted model of this class."""
     library, _, short = name.partition(".")
     if library == "sklearn":
         return TRANSFORMERS[short][1]
-    return WITHIN[short][1] if short in WITHIN else schema_of_class(registration_of(class_of(name)))
+    return MODULES[short][1] if short in MODULES else schema_of_class(registration_of(class_of(name)))
 
 
 def _name_of(value: Any) -> str:
@@ -66,14 +66,14 @@ def _name_of(value: Any) -> str:
     return name if class_of(name) is cls else ""
 
 
-def why_not(name: str, model: Any, attributes: Mapping[str, Any]) -> str:
-    """What is wrong with a fitted model, in words, or nothing."""
+def find_fault(name: str, model: Any, attributes: Mapping[str, Any]) -> str:
+    """A sentence on what is wrong with a fitted model; empty where nothing is."""
     schema = schema_of(name)
     reason = failed(schema.attributes, attributes, {}, whole=False)
     if reason:
         return reason
     if not attributes and name.startswith("tenfold."):
-        return ""  # not fitted yet: fit looks at the parameters
+        return ""  # not fitted yet: fit checks the parameters
     try:
         _check_parameters(name, model)
         fitted = any(key not in ("n_features_in_", "feature_names_in_", "_sklearn_output_config") for key in attributes)
@@ -86,7 +86,7 @@ def why_not(name: str, model: Any, attributes: Mapping[str, Any]) -> str:
 
 
 def _check_parameters(name: str, model: Any) -> None:
-    """Refuse parameters that fit would refuse: some of scikit-learn's transformers hand them to C without a look."""
+    """Raise for invalid parameters: some of scikit-learn's transformers pass them to C unchecked."""
     if name.startswith("tenfold."):
         check_parameters(model, getattr(model, "_constraints", {}))
     elif hasattr(model, "_parameter_constraints"):
@@ -134,7 +134,7 @@ def _write_model(writer: Writer, model: Any, where: str) -> dict[str, Any]:
         for key, value in vars(model).items()
         if key not in parameters and key not in derived and key != ROUTING
     }
-    reason = why_not(name, model, attributes)
+    reason = find_fault(name, model, attributes)
     if reason:
         raise SaveError(f"{where} is a {short} that could not be loaded again: {reason}.")
     return {
@@ -150,19 +150,21 @@ def _write_all(writer: Writer, values: Mapping[str, Any], what: str, short: str)
 
 
 def _routing(writer: Writer, model: Any) -> Any:
-    """What was set by `set_fit_request` and its like."""
+    """Metadata routing, as set by `set_fit_request` and the like."""
     if ROUTING not in vars(model):
         return {}
-    wanted = {}
+    requests_by_method = {}
     for method, request in vars(getattr(model, ROUTING)).items():
         requests = getattr(request, "requests", None)
         if requests:
-            wanted[method] = {key: writer.write(value, f"the routing of {key!r}") for key, value in requests.items()}
-    return wanted
+            requests_by_method[method] = {
+                key: writer.write(value, f"the routing of {key!r}") for key, value in requests.items()
+            }
+    return requests_by_method
 
 
 class Instances:
-    """Makes objects of the tables from JSON; `version` is scikit-learn's that wrote the file."""
+    """Builds objects from JSON; `version` is the version of scikit-learn that wrote the file."""
 
     def __init__(self, version: str, ours: str) -> None:
         self._version = version
@@ -183,22 +185,22 @@ class Instances:
         short = cls.__name__
         if name.startswith("sklearn."):
             self._compare_versions(short)
-        model = self._made(cls, {key: reader.read(value, depth) for key, value in _items(parameters)}, short)
-        found = {key: reader.read(value, depth) for key, value in _items(attributes)}
+        model = self._construct(cls, {key: reader.read(value, depth) for key, value in _items(parameters)}, short)
+        fitted = {key: reader.read(value, depth) for key, value in _items(attributes)}
         schema = schema_of(name)
-        if unknown := sorted(set(found) - set(schema.attributes)):
+        if unknown := sorted(set(fitted) - set(schema.attributes)):
             raise LoadError(f"{short} has no attribute {unknown[0]!r}.")
-        vars(model).update(found)
-        reason = why_not(name, model, found)
+        vars(model).update(fitted)
+        reason = find_fault(name, model, fitted)
         if reason:
             raise LoadError(f"The {short} of the file is not one that can be used: {reason}.")
-        if found:
+        if fitted:
             self._derive(model, schema, short)
         for method, requests in _items(routing):
             self._route(model, method, {key: reader.read(value, depth) for key, value in _items(requests)})
         return model
 
-    def _made(self, cls: Any, parameters: dict[str, Any], short: str) -> Any:
+    def _construct(self, cls: Any, parameters: dict[str, Any], short: str) -> Any:
         known = cls._get_param_names()
         if unknown := sorted(set(parameters) - set(known)):
             raise LoadError(f"{short} has no parameter {unknown[0]!r}.")
@@ -266,7 +268,7 @@ class Instances:
 
 
 def _parts(given: Any, *names: str) -> list[Any]:
-    """The parts of an object of JSON, which must be these and no others."""
+    """The values of a JSON object, which must have exactly these names."""
     if type(given) is not dict or set(given) != set(names):
         raise LoadError(f"A part of the file must have {', '.join(names)}, and nothing else.")
     return [given[name] for name in names]

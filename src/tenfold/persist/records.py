@@ -1,5 +1,6 @@
-"""Values of other classes that models have: statistics, certificates, traces, losses, splitters, and what each of their
-parts must be. A class joins by a row.
+"""Records in models (statistics, certificates, traces, losses, splitters), with the checks of their fields.
+
+A class is added by an entry.
 """
 
 from collections.abc import Mapping
@@ -24,12 +25,12 @@ from tenfold.estimators.schema import (
 )
 
 SHARED = ("p", "k")
-"""Sizes that a record has in common with its model."""
+"""Sizes that a record shares with its model."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A class that is made of its parts: its module, and their checks in the order in which they are made."""
+    """The module of a class, and the checks of its fields in constructor order."""
 
     module: str
     parts: Mapping[str, Check]
@@ -39,7 +40,7 @@ class Record:
 
 
 def record(*names: str) -> Check:
-    """A record of one of these names, whose columns and classes are those of the model."""
+    """A check for a record of one of these names, with the features and classes of the model."""
 
     def test(value: Any, scope: Scope) -> bool:
         name = type(value).__name__
@@ -53,7 +54,7 @@ def record(*names: str) -> Check:
 
 
 real = number(inf=True, nan=True)
-"""A number that is told, and that nothing is computed from."""
+"""A number that is reported only, never computed with."""
 amount = number(0, inf=True)
 
 RESULT = {
@@ -225,10 +226,10 @@ BUILT: dict[str, tuple[str, tuple[str, ...]]] = {
     "make_column_selector": ("sklearn.compose", ("pattern", "dtype_include", "dtype_exclude")),
     "BSpline": ("scipy.interpolate", ("t", "c", "k", "extrapolate")),
 }
-"""Classes that are made anew by their constructors, which check what they are given: module and arguments."""
+"""Classes that are rebuilt by their constructors, which validate: module and arguments."""
 
 FUNCTIONS = dict.fromkeys(
     ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression", "r_regression"),
     "sklearn.feature_selection",
 )
-"""Functions that a model may name."""
+"""Functions that a model may refer to by name."""

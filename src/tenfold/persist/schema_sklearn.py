@@ -1,6 +1,6 @@
-"""What the fitted attributes of scikit-learn's transformers and containers must be: the allow-list.
+"""Schemas of the fitted attributes of scikit-learn's transformers and containers: the allow-list.
 
-A class joins by a row. Names are those of scikit-learn; sizes as in the table of our estimators.
+A class is added by an entry. Names are those of scikit-learn; sizes are those of our schemas.
 """
 
 from collections.abc import Mapping
@@ -43,12 +43,12 @@ positive = floats("p", low=0.0)
 
 
 def _vocabulary(fitted: Any) -> bool:
-    """Words have the numbers of the columns, each once: scikit-learn writes there without a look."""
+    """The vocabulary is a permutation of the feature indices: scikit-learn writes to them unchecked."""
     return sorted(map(int, fitted.vocabulary_.values())) == list(range(len(fitted.vocabulary_)))
 
 
-def _is_rising(categories: Any) -> bool:
-    """Categories of one column: numbers rise, and what is missing comes last; words come once."""
+def _is_sorted(categories: Any) -> bool:
+    """Categories of one feature: numbers are sorted with missing values last; strings are unique."""
     if categories.ndim != 1 or not categories.size or categories.dtype.kind not in "biufOUSM":
         return False
     if categories.dtype.kind in "OUS":
@@ -59,11 +59,11 @@ def _is_rising(categories: Any) -> bool:
 
 
 def _categories(fitted: Any) -> bool:
-    return len(fitted.categories_) == fitted.n_features_in_ and all(map(_is_rising, fitted.categories_))
+    return len(fitted.categories_) == fitted.n_features_in_ and all(map(_is_sorted, fitted.categories_))
 
 
 def _groups(fitted: Any) -> list[int] | None:
-    """How many codes each column has after rare categories were put together; None where that cannot be."""
+    """Number of codes of each feature after grouping of infrequent categories; None where inconsistent."""
     sizes = [len(categories) for categories in fitted.categories_]
     if not fitted._infrequent_enabled:
         return sizes
@@ -81,13 +81,13 @@ def _groups(fitted: Any) -> list[int] | None:
     return sizes
 
 
-def _encoded(fitted: Any) -> bool:
+def _is_encoder(fitted: Any) -> bool:
     return _categories(fitted) and _groups(fitted) is not None
 
 
 def _one_hot(fitted: Any) -> bool:
-    """As many columns for each as its codes need: scikit-learn makes a matrix of them without a look."""
-    if not _encoded(fitted):
+    """Output features match the codes: scikit-learn builds a matrix from them unchecked."""
+    if not _is_encoder(fitted):
         return False
     sizes, drop = _groups(fitted) or [], fitted._drop_idx_after_grouping
     if drop is not None:
@@ -105,7 +105,7 @@ def _targets(fitted: Any) -> bool:
     several = len(fitted.classes_) if fitted.target_type_ == "multiclass" else 1
     sizes = [len(categories) for categories in fitted.categories_ for _ in range(several)]
     means = np.size(fitted.target_mean_)
-    return _encoded(fitted) and [len(one) for one in fitted.encodings_] == sizes and means == several
+    return _is_encoder(fitted) and [len(one) for one in fitted.encodings_] == sizes and means == several
 
 
 def _splines(fitted: Any) -> bool:
@@ -122,12 +122,14 @@ def _is_splines(value: Any, _: Scope) -> bool:
     return good and all(one.c.ndim == 2 and one.c.dtype == float and np.isfinite(one.c).all() for one in value)
 
 
-def _refitted(name: str) -> Any:
-    """An attribute of a transformer that learns the number of columns alone."""
+def _refit_attribute(name: str) -> Any:
+    """An attribute of a transformer that depends on the number of features alone."""
     return lambda fitted: getattr(clone(fitted).fit(np.zeros((1, fitted.n_features_in_))), name)
 
 
-POLYNOMIAL = {name: _refitted(name) for name in ("_min_degree", "_max_degree", "_n_out_full", "n_output_features_")}
+POLYNOMIAL = {
+    name: _refit_attribute(name) for name in ("_min_degree", "_max_degree", "_n_out_full", "n_output_features_")
+}
 
 seen = whole() | number(0.0) | integers("p", low=0) | floats("p", low=0.0)
 codes = many(integers("*", low=0) | nothing())
@@ -210,7 +212,7 @@ TRANSFORMERS: dict[str, tuple[str, Schema]] = {
             {"categories and codes must go together": _one_hot},
         ),
     ),
-    "OrdinalEncoder": ("sklearn.preprocessing", _row(ENCODER, {"categories and codes must go together": _encoded})),
+    "OrdinalEncoder": ("sklearn.preprocessing", _row(ENCODER, {"categories and codes must go together": _is_encoder})),
     "TargetEncoder": (
         "sklearn.preprocessing",
         _row(

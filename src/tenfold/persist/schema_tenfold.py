@@ -29,8 +29,8 @@ from tenfold.estimators.schema import (
 )
 from tenfold.persist.records import STATISTICS, real, record
 
-told = floats("...", nan=True, inf=True) | integers("...") | real | many(floats("...", nan=True, inf=True) | real)
-"""Numbers that are told, and that no prediction is computed from."""
+reported = floats("...", nan=True, inf=True) | integers("...") | real | many(floats("...", nan=True, inf=True) | real)
+"""Reported values, which no prediction is computed from."""
 columns = integers("*", low=0, high="p")
 logs = {"high": 1e-6, "inf": True}
 shares = {"low": 0.0, "high": 1.0 + 1e-6}
@@ -90,7 +90,7 @@ ATTRIBUTES: dict[str, Check] = {
     "components_": floats("c p"),
     "mean_": floats("p"),
     "explained_variance_": floats("c", low=0.0),
-    "explained_variance_ratio_": told,
+    "explained_variance_ratio_": reported,
     "singular_values_": floats("c", low=0.0),
     "noise_variance_": real,
     "n_components_": whole(),
@@ -106,7 +106,7 @@ ATTRIBUTES: dict[str, Check] = {
     "y_scores_": floats("n c"),
     "widths_": many(whole(1)),
     "values_": floats("c"),
-    "correlations_": told,
+    "correlations_": reported,
     # clusters and mixtures
     "cluster_centers_": floats("c p"),
     "labels_": integers("*", low=0, high="c"),
@@ -161,7 +161,7 @@ ATTRIBUTES: dict[str, Check] = {
             *("rank_", "n_mistakes_", "n_nodes_", "n_nonzero_coefs_", "n_samples_", "n_samples_seen_", "n_steps_"),
             *("batch_size_", "passes_", "t_", "_seen"),
         ),
-        number(0.0) | told,
+        number(0.0) | reported,
     ),
     **dict.fromkeys(
         (
@@ -169,7 +169,7 @@ ATTRIBUTES: dict[str, Check] = {
             *("coef_path_", "criterion_", "mse_path_", "rss_path_", "singular_", "dual_gap_", "eps_", "inertia_"),
             *("lower_bound_", "lower_bounds_", "candidates_", "risks_", "likelihoods_", "scale_"),
         ),
-        told,
+        reported,
     ),
 }
 """What an attribute of this name is, unless its class says otherwise."""

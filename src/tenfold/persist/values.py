@@ -1,7 +1,7 @@
-"""Values as JSON and arrays: what is data, and nothing else.
+"""Serialisation of values to JSON and arrays.
 
-``None``, bools, whole numbers, finite floats, strings and lists are themselves; every other value is an object with one
-key, the name of its kind. A kind that is not in the table is refused, in both directions.
+``None``, bools, integers, finite floats, strings and lists are themselves; every other value is an object with one key,
+the name of its kind. Unknown kinds raise, in both directions.
 """
 
 import math
@@ -15,8 +15,8 @@ from scipy import sparse
 from tenfold.arrays import is_foreign, is_sparse, on_host
 from tenfold.persist.errors import LoadError, SaveError
 
-SHORT = 1 << 62
-"""Larger whole numbers are written to base 16, which takes time in proportion to their length."""
+MAX_DECIMAL_INT = 1 << 62
+"""Larger integers are written in hexadecimal, in time linear in their length."""
 
 SPARSE: dict[str, Any] = {
     f"{layout}_{kind}": getattr(sparse, f"{layout}_{kind}") for layout in ("csr", "csc") for kind in ("array", "matrix")
@@ -28,20 +28,20 @@ TYPES |= {f"numpy.{kind}{bits}": getattr(np, f"{kind}{bits}") for kind in ("int"
 TYPES |= {f"numpy.float{bits}": getattr(np, f"float{bits}") for bits in (16, 32, 64)}
 TYPE_NAMES = {value: name for name, value in TYPES.items()}
 
-WORDS = (1 << 64) - 1
+MAX_UINT64 = (1 << 64) - 1
 STATES: dict[str, dict[str, tuple[int, Any]]] = {
     # shape of each part (0 for a number) and the largest value of it
     "MT19937": {"key": (624, (1 << 32) - 1), "pos": (0, 624)},
     "PCG64": {"state": (0, (1 << 128) - 1), "inc": (0, (1 << 128) - 1)},
     "PCG64DXSM": {"state": (0, (1 << 128) - 1), "inc": (0, (1 << 128) - 1)},
-    "Philox": {"counter": (4, WORDS), "key": (2, WORDS)},
-    "SFC64": {"state": (4, WORDS)},
+    "Philox": {"counter": (4, MAX_UINT64), "key": (2, MAX_UINT64)},
+    "SFC64": {"state": (4, MAX_UINT64)},
 }
-"""The states of NumPy's bit generators, each of which C reads without a look."""
+"""The states of NumPy's bit generators, which C code reads unchecked."""
 
 
 class Writer:
-    """Writes values; `arrays` are what the JSON refers to by number."""
+    """Writes values; the JSON refers to `arrays` by index."""
 
     def __init__(self, instance: Callable[["Writer", Any, str], Any]) -> None:
         self.arrays: list[Any] = []
@@ -49,12 +49,12 @@ class Writer:
         self._open: set[int] = set()
 
     def write(self, value: Any, where: str) -> Any:
-        """A value as JSON; `where` is what to call it in an error."""
+        """A value as JSON; `where` names it in errors."""
         kind = type(value)
         if value is None or kind is bool or kind is str:
             return value
         if kind is int:
-            return value if abs(value) < SHORT else {"int": hex(value)}
+            return value if abs(value) < MAX_DECIMAL_INT else {"int": hex(value)}
         if kind is float:
             return value if math.isfinite(value) else {"float": repr(value)}
         with self._once(value, where):
@@ -134,12 +134,12 @@ class Writer:
 
 
 def _little(array: Any) -> Any:
-    """In the byte order of the file."""
+    """The array in little-endian byte order."""
     return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
 class Reader:
-    """Reads values; `array` gives those of the file by number, `instance` makes objects of other kinds."""
+    """Reads values; `array` returns an array by index, `instances` build objects of other kinds."""
 
     def __init__(
         self,
@@ -179,10 +179,10 @@ class Reader:
             return given
         if len(given) != 1:
             raise LoadError("A value of the file has no kind, or several.")
-        ((kind, content),) = given.items()
+        ((kind, payload),) = given.items()
         if kind not in self._kinds:
             raise LoadError(f"A value of the file is of the kind {kind!r}, which is not known here.")
-        return self._kinds[kind](content, depth + 1)
+        return self._kinds[kind](payload, depth + 1)
 
     def all(self, given: Any, depth: int) -> list[Any]:
         if type(given) is not list:
@@ -190,10 +190,10 @@ class Reader:
         return [self.read(value, depth) for value in given]
 
     def _three(self, given: Any, depth: int) -> list[Any]:
-        found = self.all(given, depth)
-        if len(found) != 3 or any(isinstance(value, (list, tuple, dict, np.ndarray)) for value in found):
+        items = self.all(given, depth)
+        if len(items) != 3 or any(isinstance(value, (list, tuple, dict, np.ndarray)) for value in items):
             raise LoadError("A slice or a range of the file is damaged.")
-        return found
+        return items
 
     def _dict(self, given: Any, depth: int) -> dict[Any, Any]:
         pairs = [self.all(pair, depth) for pair in given]
@@ -203,14 +203,14 @@ class Reader:
 
     def _objects(self, given: Any, depth: int) -> Any:
         shape, values = given
-        found = self.all(values, depth)
+        items = self.all(values, depth)
         size = 1
         for side in shape:
             size *= side if type(side) is int and side >= 0 else -1
-        if size != len(found):
+        if size != len(items):
             raise LoadError("An array of objects in the file has another size than it claims.")
-        array = np.empty(len(found), dtype=object)
-        for i, value in enumerate(found):
+        array = np.empty(len(items), dtype=object)
+        for i, value in enumerate(items):
             array[i] = value
         return array.reshape(shape)
 
@@ -218,13 +218,15 @@ class Reader:
         data, indices, indptr = (self._array(part) for part in parts)
         if len(shape) != 2 or not all(type(side) is int and 0 <= side < 1 << 62 for side in shape):
             raise LoadError("A sparse matrix of the file has a shape that cannot be.")
-        lines, width = shape if name.startswith("csr") else shape[::-1]
-        one = all(part.ndim == 1 for part in (data, indices, indptr))
-        whole = one and all(part.dtype in (np.int32, np.int64) for part in (indices, indptr))
-        good = whole and data.dtype.kind in "biufc" and len(data) == len(indices) and len(indptr) == lines + 1
-        good = good and indptr[0] == 0 and indptr[-1] == len(data) and bool(np.all(indptr[1:] >= indptr[:-1]))
-        good = good and (len(indices) == 0 or (indices.min() >= 0 and indices.max() < width))
-        if not good:
+        major, width = shape if name.startswith("csr") else shape[::-1]
+        one_dimensional = all(part.ndim == 1 for part in (data, indices, indptr))
+        integer_indices = one_dimensional and all(part.dtype in (np.int32, np.int64) for part in (indices, indptr))
+        is_valid = (
+            integer_indices and data.dtype.kind in "biufc" and len(data) == len(indices) and len(indptr) == major + 1
+        )
+        is_valid = is_valid and indptr[0] == 0 and indptr[-1] == len(data) and bool(np.all(indptr[1:] >= indptr[:-1]))
+        is_valid = is_valid and (len(indices) == 0 or (indices.min() >= 0 and indices.max() < width))
+        if not is_valid:
             raise LoadError("A sparse matrix of the file has indices outside its shape, or other parts than it claims.")
         return SPARSE[name]((data, indices, indptr), shape=tuple(shape))
 
@@ -236,15 +238,15 @@ def _string(given: Any) -> str:
 
 
 def dtype_of(given: Any) -> Any:
-    """A plain type, of its string in NumPy's form."""
+    """A plain dtype from its string."""
     dtype = np.dtype(_string(given))
     if dtype.kind not in "biufcmMUSO" or dtype.str != given:
         raise LoadError(f"The file names a type {given!r}, which no model has.")
     return dtype
 
 
-def _scalar(kind: Any, content: Any) -> Any:
-    dtype, value = dtype_of(kind), bytes.fromhex(_string(content))
+def _scalar(kind: Any, payload: Any) -> Any:
+    dtype, value = dtype_of(kind), bytes.fromhex(_string(payload))
     if dtype.hasobject or len(value) != dtype.itemsize:
         raise LoadError("A number of the file is damaged.")
     if (dtype.kind == "b" and value[0] > 1) or (
@@ -255,16 +257,16 @@ def _scalar(kind: Any, content: Any) -> Any:
 
 
 def _random(kind: str, name: str, state: Any) -> Any:
-    """A source of random numbers in a state that was checked: its C code does not look."""
+    """A random generator, its state checked because C code reads it unchecked."""
     parts = state["state"]
-    good = set(parts) == set(STATES[name]) and all(
-        _is_word(parts[part], size, most) for part, (size, most) in STATES[name].items()
+    is_valid = set(parts) == set(STATES[name]) and all(
+        _is_word(parts[part], size, largest) for part, (size, largest) in STATES[name].items()
     )
     if "buffer" in state:
-        good = good and _is_word(state["buffer"], 4, WORDS) and _is_word(state["buffer_pos"], 0, 4)
+        is_valid = is_valid and _is_word(state["buffer"], 4, MAX_UINT64) and _is_word(state["buffer_pos"], 0, 4)
     if "has_uint32" in state:
-        good = good and _is_word(state["has_uint32"], 0, 1) and _is_word(state["uinteger"], 0, (1 << 32) - 1)
-    if not good or state["bit_generator"] != name:
+        is_valid = is_valid and _is_word(state["has_uint32"], 0, 1) and _is_word(state["uinteger"], 0, (1 << 32) - 1)
+    if not is_valid or state["bit_generator"] != name:
         raise LoadError("A source of random numbers in the file is in no state of its kind.")
     if kind == "RandomState":
         legacy = np.random.RandomState(getattr(np.random, name)())
@@ -275,8 +277,8 @@ def _random(kind: str, name: str, state: Any) -> Any:
     return np.random.Generator(generator)
 
 
-def _is_word(value: Any, size: int, most: int) -> bool:
+def _is_word(value: Any, size: int, largest: int) -> bool:
     if size:
         unsigned = isinstance(value, np.ndarray) and value.shape == (size,) and value.dtype.kind == "u"
-        return bool(unsigned and int(value.max()) <= most)
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= int(value) <= most
+        return bool(unsigned and int(value.max()) <= largest)
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= int(value) <= largest

@@ -1,13 +1,13 @@
-"""Pictures of models, in the form of scikit-learn's displays.
+"""Plots of models, with the interface of scikit-learn's displays.
 
-``Display.of`` computes the numbers and needs no matplotlib; ``from_estimator`` and ``from_predictions`` draw them, too.
+``Display.of`` computes the data and needs no matplotlib; ``from_estimator`` and ``from_predictions`` plot them, too.
 """
 
 from tenfold.plots.boundary import DecisionBoundaryDisplay
-from tenfold.plots.errors import LeaveOneOutDisplay
-from tenfold.plots.path import PathDisplay
+from tenfold.plots.coefficient_path import PathDisplay
 from tenfold.plots.reliability import ReliabilityDisplay
 from tenfold.plots.residuals import ResidualDisplay
+from tenfold.plots.selection_curve import LeaveOneOutDisplay
 from tenfold.plots.spectrum import SpectrumDisplay
 from tenfold.plots.trace import CertificateDisplay
 

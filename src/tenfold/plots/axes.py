@@ -1,16 +1,16 @@
-"""The one way to matplotlib, which is imported when something is drawn and not before."""
+"""Access to matplotlib, which is imported when something is plotted."""
 
 from typing import Any
 
 
-def axes_of(ax: Any) -> tuple[Any, Any]:
-    """The axes that are given, or new ones, and their figure."""
+def get_axes(ax: Any) -> tuple[Any, Any]:
+    """The given axes, or new ones, and their figure."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError(
-            "Pictures are drawn with matplotlib, which is not installed: pip install 'tenfold[plots]'. The numbers of "
-            "a display are its attributes, which need nothing."
+            "Plots need matplotlib, which is not installed: pip install 'tenfold[plots]'. The data of a display are "
+            "its attributes, which need no matplotlib."
         ) from None
     if ax is None:
         _, ax = plt.subplots()
@@ -18,7 +18,7 @@ def axes_of(ax: Any) -> tuple[Any, Any]:
 
 
 def colours(count: int) -> Any:
-    """As many colours, those of matplotlib's lines."""
+    """A colour map with the colours of matplotlib's lines."""
     from matplotlib.colors import ListedColormap
 
     return ListedColormap([f"C{k % 10}" for k in range(count)])

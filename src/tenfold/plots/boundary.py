@@ -1,4 +1,4 @@
-"""What a model says on a plane through the rows."""
+"""Decision boundaries and responses of a model on a plane of two features."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -9,12 +9,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Floats
-from tenfold.plots.axes import axes_of, colours, label
+from tenfold.plots.axes import colours, get_axes, label
 from tenfold.plots.display import Display
 
-AUTO = ("decision_function", "predict_proba", "predict", "score_samples")
-BETWEEN = {"decision_function": 0.0, "predict_proba": 0.5}
-"""What is said where two classes are equally likely."""
+AUTO_METHODS = ("decision_function", "predict_proba", "predict", "score_samples")
+BOUNDARY_VALUES = {"decision_function": 0.0, "predict_proba": 0.5}
+"""The response where two classes are equally likely."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class DecisionBoundaryDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What `plot` has drawn on.
+        The axes of the plot.
     figure_ : matplotlib Figure
         Its figure.
 
@@ -84,7 +84,7 @@ class DecisionBoundaryDisplay(Display):
         eps: float = 1.0,
         response_method: str = "auto",
     ) -> Self:
-        """The numbers alone.
+        """The data alone.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class DecisionBoundaryDisplay(Display):
         xx0, xx1 = np.meshgrid(*grid)
         queries = np.tile(np.median(rows, axis=0) if at is None else np.asarray(at, dtype=np.float64), (xx0.size, 1))
         queries[:, first], queries[:, second] = xx0.ravel(), xx1.ravel()
-        response, classes, between = _response(estimator, _like(X, queries), response_method)
+        response, classes, between = _response(estimator, _as_type_of(X, queries), response_method)
         names = names or [f"x{j}" for j in range(rows.shape[1])]
         points = rows[:, [first, second]]
         labels = None if y is None else np.asarray(y)
@@ -143,7 +143,7 @@ class DecisionBoundaryDisplay(Display):
         ax: Any = None,
         **settings: Any,
     ) -> Self:
-        """Draw what a fitted estimator gives around the samples X, and the samples where y is given.
+        """Plot what a fitted estimator gives around the samples X, and the samples where y is given.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class DecisionBoundaryDisplay(Display):
         response_method : {"auto", "decision_function", "predict_proba", "predict", "score_samples"}, default="auto"
             What is asked; "auto" takes what suits the model.
         ax : matplotlib Axes, default=None
-            What to draw on; None makes new axes.
+            Axes to plot on; None makes new axes.
         **settings : keyword arguments
             Go to matplotlib's `pcolormesh` for classes, and to `contourf` for numbers.
 
@@ -173,7 +173,7 @@ class DecisionBoundaryDisplay(Display):
         display : DecisionBoundaryDisplay
             The response on the grid.
         """
-        found = cls.of(
+        display = cls.of(
             estimator,
             X,
             y,
@@ -183,11 +183,11 @@ class DecisionBoundaryDisplay(Display):
             eps=eps,
             response_method=response_method,
         )
-        return found.plot(ax, **settings)
+        return display.plot(ax, **settings)
 
     def plot(self, ax: Any = None, **settings: Any) -> Self:
-        """Draw on `ax`, or on new axes; `settings` go to matplotlib's `pcolormesh` for classes, and to `contourf`."""
-        self.ax_, self.figure_ = axes_of(ax)
+        """Plot on `ax`, or on new axes; `settings` go to matplotlib's `pcolormesh` for classes, and to `contourf`."""
+        self.ax_, self.figure_ = get_axes(ax)
         if self.classes is not None:
             # cell by cell: contours between the first and the third class would pass through the second
             cells = {"cmap": colours(len(self.classes)), "vmin": -0.5, "vmax": len(self.classes) - 0.5}
@@ -205,7 +205,7 @@ class DecisionBoundaryDisplay(Display):
         return self
 
     def _shades(self) -> dict[str, Any]:
-        """Colours of a number; of two classes they part where these meet."""
+        """Colour map of a numeric response; of two classes it is centred on their boundary."""
         if self.between is None:
             return {}
         half = float(np.max(np.abs(self.response - self.between)))
@@ -223,27 +223,27 @@ class DecisionBoundaryDisplay(Display):
         self.ax_.legend(fontsize="small")
 
 
-def _like(X: Any, rows: Floats) -> Any:
-    """Rows with the names of X, where it has some."""
+def _as_type_of(X: Any, rows: Floats) -> Any:
+    """Samples as a data frame with the columns of X, where X is one."""
     return type(X)(rows, columns=X.columns) if hasattr(X, "columns") and hasattr(X, "iloc") else rows
 
 
 def _response(estimator: Any, rows: Any, method: str) -> tuple[Floats, Any, float | None]:
-    """The response of each row; the names of classes where it is the number of one; where two classes meet."""
+    """The response of each sample; the classes where it is a class index; the value at the boundary of two classes."""
     classes = getattr(estimator, "classes_", None)
-    several = classes is not None and len(classes) > 2
+    multiclass = classes is not None and len(classes) > 2
     if method == "auto":
-        usable = ("predict",) if several or not is_classifier(estimator) else AUTO
-        method = next((name for name in (*usable, *AUTO) if hasattr(estimator, name)), "predict")
-    found = np.asarray(getattr(estimator, method)(rows))
+        usable = ("predict",) if multiclass or not is_classifier(estimator) else AUTO_METHODS
+        method = next((name for name in (*usable, *AUTO_METHODS) if hasattr(estimator, name)), "predict")
+    values = np.asarray(getattr(estimator, method)(rows))
     if method == "predict":
         if classes is not None:
-            return np.searchsorted(classes, found).astype(np.float64), np.asarray(classes), None
-        if found.dtype.kind in "iu":  # clusters, some of which may not be on this plane
-            centres = getattr(estimator, "cluster_centers_", getattr(estimator, "means_", range(int(found.max()) + 1)))
-            return found.astype(np.float64), np.arange(len(centres)), None
-    if found.ndim == 2:
-        if several:
-            return np.argmax(found, axis=1).astype(np.float64), np.asarray(classes), None
-        found = found[:, -1]
-    return found.astype(np.float64), None, BETWEEN.get(method) if classes is not None else None
+            return np.searchsorted(classes, values).astype(np.float64), np.asarray(classes), None
+        if values.dtype.kind in "iu":  # clusters, some of which may not be on this plane
+            centres = getattr(estimator, "cluster_centers_", getattr(estimator, "means_", range(int(values.max()) + 1)))
+            return values.astype(np.float64), np.arange(len(centres)), None
+    if values.ndim == 2:
+        if multiclass:
+            return np.argmax(values, axis=1).astype(np.float64), np.asarray(classes), None
+        values = values[:, -1]
+    return values.astype(np.float64), None, BOUNDARY_VALUES.get(method) if classes is not None else None

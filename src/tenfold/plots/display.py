@@ -1,4 +1,4 @@
-"""What all displays share: numbers that are there without matplotlib, and the axes after a picture was drawn."""
+"""The base of all displays: data that need no matplotlib, and the axes after `plot`."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -8,7 +8,7 @@ from tenfold.plots.axes import plain
 
 @dataclass
 class Display:
-    """Numbers, and the picture of them once `plot` was called.
+    """Data of a plot, and its axes once `plot` was called.
 
     Attributes
     ----------
@@ -24,11 +24,11 @@ class Display:
 
 
 def name_of(estimator: Any) -> str:
-    """The class at the end of a pipeline."""
-    return type(last_of(estimator)).__name__
+    """The class name of the last step of a pipeline."""
+    return type(last_step(estimator)).__name__
 
 
-def last_of(estimator: Any) -> Any:
+def last_step(estimator: Any) -> Any:
     """The estimator at the end of a pipeline, or itself."""
     steps = getattr(estimator, "steps", None)
-    return last_of(steps[-1][1]) if steps else estimator
+    return last_step(steps[-1][1]) if steps else estimator

@@ -1,4 +1,4 @@
-"""Predicted probabilities against how often they came true."""
+"""Reliability diagrams: predicted probabilities against observed frequencies."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -9,13 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Floats, Integers
 from tenfold.evaluation import clopper_pearson
-from tenfold.plots.axes import axes_of, label
+from tenfold.plots.axes import get_axes, label
 from tenfold.plots.display import Display, name_of
 
 
 @dataclass
 class ReliabilityDisplay(Display):
-    """How often what was predicted with some probability came true, in bins, each with its exact binomial interval.
+    """Observed frequencies by predicted probability, in bins, each with its exact binomial interval.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class ReliabilityDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What `plot` has drawn on.
+        The axes of the plot.
     figure_ : matplotlib Figure
         Its figure.
 
@@ -43,10 +43,10 @@ class ReliabilityDisplay(Display):
     --------
     >>> import numpy as np
     >>> from tenfold.plots import ReliabilityDisplay
-    >>> said = np.repeat([0.1, 0.9], 100)
-    >>> came = np.r_[np.arange(100) < 12, np.arange(100) < 85]
-    >>> found = ReliabilityDisplay.of(came, said)
-    >>> found.prob_true, bool(np.all((found.low < found.prob_pred) & (found.prob_pred < found.high)))
+    >>> y_prob = np.repeat([0.1, 0.9], 100)
+    >>> y_true = np.r_[np.arange(100) < 12, np.arange(100) < 85]
+    >>> display = ReliabilityDisplay.of(y_true, y_prob)
+    >>> display.prob_true, bool(np.all((display.low < display.prob_pred) & (display.prob_pred < display.high)))
     (array([0.12, 0.85]), True)
     """
 
@@ -69,7 +69,7 @@ class ReliabilityDisplay(Display):
         confidence: float = 0.95,
         name: str = "",
     ) -> Self:
-        """The numbers alone, from true classes and predicted probabilities of the positive one.
+        """The data alone, from true classes and predicted probabilities of the positive one.
 
         Parameters
         ----------
@@ -102,20 +102,20 @@ class ReliabilityDisplay(Display):
             raise ValueError(f"Probabilities of one class against all others are shown; y_true has {len(classes)}.")
         if strategy not in ("uniform", "quantile"):
             raise ValueError(f"strategy must be 'uniform' or 'quantile', got {strategy!r}.")
-        came = y_true == (classes[-1] if pos_label is None else pos_label)
+        outcomes = y_true == (classes[-1] if pos_label is None else pos_label)
         ends = np.linspace(0.0, 1.0, n_bins + 1)
         edges = ends if strategy == "uniform" else np.unique(np.quantile(y_prob, ends))
         bins = np.searchsorted(edges[1:-1], y_prob)
         count = np.bincount(bins, minlength=n_bins)
-        some = np.flatnonzero(count)
-        hits = np.bincount(bins, came, minlength=n_bins)[some]
-        mean = np.bincount(bins, y_prob, minlength=n_bins)[some] / count[some]
-        low, high = clopper_pearson(hits, count[some], confidence)
-        return cls(mean, hits / count[some], low, high, count[some], name)
+        nonempty = np.flatnonzero(count)
+        hits = np.bincount(bins, outcomes, minlength=n_bins)[nonempty]
+        mean = np.bincount(bins, y_prob, minlength=n_bins)[nonempty] / count[nonempty]
+        low, high = clopper_pearson(hits, count[nonempty], confidence)
+        return cls(mean, hits / count[nonempty], low, high, count[nonempty], name)
 
     @classmethod
     def from_predictions(cls, y_true: Any, y_prob: Any, *, ax: Any = None, **options: Any) -> Self:
-        """Draw from true classes and predicted probabilities of the positive one.
+        """Plot from true classes and predicted probabilities of the positive one.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class ReliabilityDisplay(Display):
         y_prob : array-like of shape (n,)
             Predicted probabilities of the positive class.
         ax : matplotlib Axes, default=None
-            What to draw on; None makes new axes.
+            Axes to plot on; None makes new axes.
         **options : keyword arguments
             `n_bins` (10), `strategy` ("uniform", bins of equal width, or "quantile", of equally many samples),
             `pos_label` (the positive class; None, the last), `confidence` of the intervals (0.95), `name` of the
@@ -139,7 +139,7 @@ class ReliabilityDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **options: Any) -> Self:
-        """Draw for a fitted classifier and samples that it has not seen.
+        """Plot for a fitted classifier and samples that it has not seen.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class ReliabilityDisplay(Display):
         y : array-like of shape (n,)
             Their classes.
         ax : matplotlib Axes, default=None
-            What to draw on; None makes new axes.
+            Axes to plot on; None makes new axes.
         **options : keyword arguments
             `n_bins` (10), `strategy` ("uniform", bins of equal width, or "quantile", of equally many samples),
             `pos_label` (the positive class; None, the last), `confidence` of the intervals (0.95), `name` of the
@@ -163,26 +163,26 @@ class ReliabilityDisplay(Display):
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "predict_proba"):
-            raise ValueError(f"{name_of(estimator)} says no probabilities: it has no predict_proba.")
+            raise ValueError(f"{name_of(estimator)} has no predict_proba.")
         classes = list(estimator.classes_)
         positive = options.get("pos_label")
         column = classes.index(positive) if positive is not None else len(classes) - 1
         if len(classes) > 2 and positive is None:
             raise ValueError(f"pos_label must name one of the classes {classes}.")
-        came = np.asarray(y) == classes[column]
+        outcomes = np.asarray(y) == classes[column]
         options = {"name": name_of(estimator), **options, "pos_label": True}
-        return cls.of(came, estimator.predict_proba(X)[:, column], **options).plot(ax)
+        return cls.of(outcomes, estimator.predict_proba(X)[:, column], **options).plot(ax)
 
     def plot(self, ax: Any = None, *, ref_line: bool = True, **settings: Any) -> Self:
-        """Draw on `ax`, or on new axes, with the diagonal if `ref_line`; `settings` go to matplotlib's `errorbar`."""
-        self.ax_, self.figure_ = axes_of(ax)
+        """Plot on `ax`, or on new axes, with the diagonal if `ref_line`; `settings` go to matplotlib's `errorbar`."""
+        self.ax_, self.figure_ = get_axes(ax)
         if ref_line:
             self.ax_.plot([0.0, 1.0], [0.0, 1.0], color="0.5", linestyle="--", linewidth=1)
-        away = np.stack([self.prob_true - self.low, self.high - self.prob_true])
+        errors = np.stack([self.prob_true - self.low, self.high - self.prob_true])
         settings = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1, **settings}
-        self.ax_.errorbar(self.prob_pred, self.prob_true, yerr=away, label=self.name or None, **settings)
+        self.ax_.errorbar(self.prob_pred, self.prob_true, yerr=errors, label=self.name or None, **settings)
         if self.name:
             self.ax_.legend(fontsize="small", loc="upper left")
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-        label(self.ax_, "predicted probability", "share that came true")
+        label(self.ax_, "predicted probability", "observed frequency")
         return self

@@ -1,4 +1,4 @@
-"""Targets minus predictions."""
+"""Residual plots."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -8,7 +8,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Floats
-from tenfold.plots.axes import axes_of, label
+from tenfold.plots.axes import get_axes, label
 from tenfold.plots.display import Display, name_of
 
 KINDS = ("residual_vs_predicted", "actual_vs_predicted")
@@ -16,7 +16,7 @@ KINDS = ("residual_vs_predicted", "actual_vs_predicted")
 
 @dataclass
 class ResidualDisplay(Display):
-    """Errors of predictions.
+    """Residuals against predictions, or targets against predictions.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class ResidualDisplay(Display):
     residuals : ndarray of shape (n,)
         Targets minus predictions.
     ax_ : matplotlib Axes
-        What `plot` has drawn on.
+        The axes of the plot.
     figure_ : matplotlib Figure
         Its figure.
 
@@ -53,21 +53,23 @@ class ResidualDisplay(Display):
 
     @classmethod
     def of(cls, y_true: Any, y_pred: Any, *, name: str = "") -> Self:
-        """The numbers alone, from targets `y_true` (n,) and predictions `y_pred` (n,); `name` is that of the
+        """The data alone, from targets `y_true` (n,) and predictions `y_pred` (n,); `name` is that of the
         estimator.
         """
-        truth, said = (
+        target, predicted = (
             check_array(values, ensure_2d=False, dtype=np.float64, input_name=word)
             for values, word in ((y_true, "y_true"), (y_pred, "y_pred"))
         )
-        check_consistent_length(truth, said)
-        if truth.shape != said.shape or truth.ndim != 1:
-            raise ValueError(f"Targets and predictions must be one column each; got {truth.shape} and {said.shape}.")
-        return cls(truth, said, name)
+        check_consistent_length(target, predicted)
+        if target.shape != predicted.shape or target.ndim != 1:
+            raise ValueError(
+                f"Targets and predictions must be one column each; got {target.shape} and {predicted.shape}."
+            )
+        return cls(target, predicted, name)
 
     @classmethod
     def from_predictions(cls, y_true: Any, y_pred: Any, *, ax: Any = None, **settings: Any) -> Self:
-        """Draw from targets and predictions.
+        """Plot from targets and predictions.
 
         Parameters
         ----------
@@ -76,7 +78,7 @@ class ResidualDisplay(Display):
         y_pred : array-like of shape (n,)
             Predictions.
         ax : matplotlib Axes, default=None
-            What to draw on; None makes new axes.
+            Axes to plot on; None makes new axes.
         **settings : keyword arguments
             `kind` ("residual_vs_predicted", or "actual_vs_predicted"), `subsample` (1000), how many samples are drawn
             at most, `random_state` (0), its seed; all others go to matplotlib's `scatter`.
@@ -90,7 +92,7 @@ class ResidualDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **settings: Any) -> Self:
-        """Draw for a fitted estimator and samples that it has not seen.
+        """Plot for a fitted estimator and samples that it has not seen.
 
         Parameters
         ----------
@@ -101,7 +103,7 @@ class ResidualDisplay(Display):
         y : array-like of shape (n,)
             Their targets.
         ax : matplotlib Axes, default=None
-            What to draw on; None makes new axes.
+            Axes to plot on; None makes new axes.
         **settings : keyword arguments
             `kind` ("residual_vs_predicted", or "actual_vs_predicted"), `subsample` (1000), how many samples are drawn
             at most, `random_state` (0), its seed; all others go to matplotlib's `scatter`.
@@ -123,12 +125,12 @@ class ResidualDisplay(Display):
         random_state: Any = 0,
         **settings: Any,
     ) -> Self:
-        """Draw the errors against the predictions.
+        """Plot the errors against the predictions.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            What to draw on; None makes new axes.
+            Axes to plot on; None makes new axes.
         kind : {"residual_vs_predicted", "actual_vs_predicted"}, default="residual_vs_predicted"
             Whether targets minus predictions are drawn, or targets.
         subsample : int, default=1000
@@ -145,13 +147,13 @@ class ResidualDisplay(Display):
         """
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {KINDS}, got {kind!r}.")
-        self.ax_, self.figure_ = axes_of(ax)
+        self.ax_, self.figure_ = get_axes(ax)
         rows = np.arange(len(self.y_true))
         if subsample is not None and len(rows) > subsample:
             rows = np.sort(check_random_state(random_state).choice(rows, subsample, replace=False))
         actual = kind == "actual_vs_predicted"
-        up = self.y_true if actual else self.residuals
-        self.ax_.scatter(self.y_pred[rows], up[rows], **{"s": 12, "alpha": 0.6, **settings})
+        ordinate = self.y_true if actual else self.residuals
+        self.ax_.scatter(self.y_pred[rows], ordinate[rows], **{"s": 12, "alpha": 0.6, **settings})
         ends = np.array([np.min(self.y_pred), np.max(self.y_pred)])
         self.ax_.plot(ends, ends if actual else np.zeros(2), color="0.4", linestyle="--", linewidth=1)
         label(self.ax_, "predicted", "target" if actual else "target minus predicted", self.name)

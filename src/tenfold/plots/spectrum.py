@@ -1,4 +1,4 @@
-"""Variances, or correlations, of components."""
+"""Spectra: variances or correlations of components."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -7,22 +7,22 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Floats
-from tenfold.plots.axes import axes_of, label
-from tenfold.plots.display import Display, last_of
+from tenfold.plots.axes import get_axes, label
+from tenfold.plots.display import Display, last_step
 
 VALUES = {
     "explained_variance_": "variance",
     "correlations_": "correlation",
     "values_": "eigenvalue",
     "singular_": "singular value",
-    "explained_variance_ratio_": "share of the variance",
+    "explained_variance_ratio_": "explained variance ratio",
 }
-"""What is shown, by the attribute that has it, the first that there is."""
+"""Names of the values by attribute; the first attribute that a model has is plotted."""
 
 
 @dataclass
 class SpectrumDisplay(Display):
-    """How much each component has: its variance, or the correlation of a pair of components.
+    """Variances of components, or correlations of pairs of components.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class SpectrumDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What `plot` has drawn on.
+        The axes of the plot.
     figure_ : matplotlib Figure
         Its figure.
 
@@ -59,13 +59,13 @@ class SpectrumDisplay(Display):
 
     @property
     def cumulative(self) -> Floats | None:
-        """Shares of the first components together."""
+        """Cumulative explained variance ratio."""
         return None if self.ratio is None else np.cumsum(self.ratio)
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
-        """The numbers alone, of a fitted `estimator` with components."""
-        model = last_of(estimator)
+        """The data alone, of a fitted `estimator` with components."""
+        model = last_step(estimator)
         check_is_fitted(model)
         attribute = next((name for name in VALUES if getattr(model, name, None) is not None), None)
         if attribute is None:
@@ -80,21 +80,21 @@ class SpectrumDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **settings: Any) -> Self:
-        """Draw the spectrum of a fitted `estimator` on `ax`, or on new axes; `settings` go to matplotlib's `bar`."""
+        """Plot the spectrum of a fitted `estimator` on `ax`, or on new axes; `settings` go to matplotlib's `bar`."""
         return cls.of(estimator).plot(ax, **settings)
 
     def plot(self, ax: Any = None, **settings: Any) -> Self:
-        """Draw on `ax`, or on new axes; `settings` go to matplotlib's `bar`."""
-        self.ax_, self.figure_ = axes_of(ax)
+        """Plot on `ax`, or on new axes; `settings` go to matplotlib's `bar`."""
+        self.ax_, self.figure_ = get_axes(ax)
         number = np.arange(1, len(self.values) + 1)
         self.ax_.bar(number, self.values, **{"color": "C0", "alpha": 0.8, **settings})
         if self.noise:
-            self.ax_.axhline(self.noise, color="0.4", linestyle="--", linewidth=1, label="left out, mean")
+            self.ax_.axhline(self.noise, color="0.4", linestyle="--", linewidth=1, label="mean of the remaining")
             self.ax_.legend(fontsize="small", loc="upper right")
         if self.cumulative is not None and self.name == "variance":
             other = self.ax_.twinx()
             other.plot(number, self.cumulative, color="C1", marker=".")
-            other.set(ylim=(0.0, 1.05), ylabel="share of the variance, together")
+            other.set(ylim=(0.0, 1.05), ylabel="cumulative explained variance")
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
         label(self.ax_, "component", self.name)
         return self

@@ -1,4 +1,4 @@
-"""How a fit went: the number that it stops on, step by step, beside what the judge allows."""
+"""Convergence plots: the objective step by step, with the certificate of the result."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -7,15 +7,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Floats
-from tenfold.plots.axes import axes_of, label
-from tenfold.plots.display import Display, last_of
+from tenfold.plots.axes import get_axes, label
+from tenfold.plots.display import Display, last_step
 
 
 @dataclass
 class CertificateDisplay(Display):
-    """The objective above the best value that the fit found, step by step, beside the certificate of the end.
+    """Excess of the objective over its minimum, step by step, with the certificate of the result.
 
-    The certificate is the judge's; the trace is what the solver said on the way, and is not judged.
+    The certificate is the judge's; the trace is reported by the solver and not judged.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class CertificateDisplay(Display):
     excess : ndarray of shape (m,)
         Objective minus the least of them, in units of the first excess.
     ax_ : matplotlib Axes
-        What `plot` has drawn on.
+        The axes of the plot.
     figure_ : matplotlib Figure
         Its figure.
 
@@ -64,13 +64,13 @@ class CertificateDisplay(Display):
 
     @property
     def excess(self) -> Floats:
-        above = self.objective - np.min(self.objective)
-        return above / above[0] if above[0] > 0.0 else above
+        differences = self.objective - np.min(self.objective)
+        return differences / differences[0] if differences[0] > 0.0 else differences
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
-        """The numbers alone, of a fitted `estimator` that goes by steps."""
-        model = last_of(estimator)
+        """The data alone, of a fitted `estimator` that goes by steps."""
+        model = last_step(estimator)
         check_is_fitted(model)
         trace = getattr(model, "trace_", None)
         bounds = getattr(model, "lower_bounds_", None)  # of likelihoods, which rise
@@ -81,34 +81,34 @@ class CertificateDisplay(Display):
         measured = hasattr(trace[0], "objective")
         numbers = [line.objective if measured else getattr(line, "mistakes", line) for line in trace]
         seconds = np.array([line.seconds for line in trace]) if measured else None
-        judged = model.certificate_
+        certificate = model.certificate_
         return cls(
             np.asarray(numbers, dtype=np.float64),
             seconds,
-            judged.value,
-            judged.allowed,
-            judged.kind,
-            judged.ok,
-            judged.lower_bound,
+            certificate.value,
+            certificate.allowed,
+            certificate.kind,
+            certificate.ok,
+            certificate.lower_bound,
         )
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **settings: Any) -> Self:
-        """Draw the trace of a fitted `estimator` on `ax`, or on new axes, and say what was proved of its end;
+        """Plot the trace of a fitted `estimator` on `ax`, or on new axes, with its certificate;
         `settings` go to `plot`.
         """
         return cls.of(estimator).plot(ax, **settings)
 
     def plot(self, ax: Any = None, *, by: str = "step", **settings: Any) -> Self:
-        """Draw on `ax`, or on new axes, `by` "step" or by "seconds"; `settings` go to matplotlib's `plot`."""
+        """Plot on `ax`, or on new axes, `by` "step" or by "seconds"; `settings` go to matplotlib's `plot`."""
         if by not in ("step", "seconds") or (by == "seconds" and self.seconds is None):
             raise ValueError(f"by must be 'step', or 'seconds' where they were kept; got {by!r}.")
-        self.ax_, self.figure_ = axes_of(ax)
+        self.ax_, self.figure_ = get_axes(ax)
         x = self.seconds if by == "seconds" else np.arange(len(self.objective))
         excess = self.excess
         self.ax_.plot(x, np.where(excess > 0.0, excess, np.nan), **{"marker": ".", **settings})
         self.ax_.set_yscale("log")
-        proved = "ok" if self.ok else "NOT OK"
-        said = f"certificate {proved}: {self.kind} {self.value:.2g}, allowed {self.allowed:.2g}"
-        label(self.ax_, by, "objective above the best found, of the first", said)
+        status = "ok" if self.ok else "NOT OK"
+        title = f"certificate {status}: {self.kind} {self.value:.2g}, allowed {self.allowed:.2g}"
+        label(self.ax_, by, "excess objective, relative to the first", title)
         return self

@@ -1,3 +1,3 @@
-"""A run as one page: HTML with inline pictures, made from the run's record alone."""
+"""The report of a run: one HTML page with inline SVG, rendered from the run's record alone."""
 
 from tenfold.report.page import page as page

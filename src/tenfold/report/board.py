@@ -1,11 +1,11 @@
-"""The top of the page: the answer, the figures beside it, and the leaderboard."""
+"""The top of the report: headline, tiles, and the leaderboard."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tenfold.report.ranges import Range, draw_ranges
-from tenfold.report.words import format_seconds, said, scored, value_said
+from tenfold.report.formatting import format_number, format_score, format_seconds, format_value
+from tenfold.report.interval_plot import Range, draw_ranges
 
 Record = Mapping[str, Any]
 
@@ -24,7 +24,7 @@ HEAD = (
 
 
 def headline(record: Record) -> tuple[str, str]:
-    """The answer in a sentence, and what else is to be said of it."""
+    """The first sentence of the summary, and the rest."""
     if record["target"] is None:
         return _headline_of_groups(record["board"])
     first, *rest = re.split(r"(?<=[.!?])\s+(?=[A-Z])", record["lead"], maxsplit=1)
@@ -43,18 +43,18 @@ def _headline_of_groups(board: Sequence[Record]) -> tuple[str, str]:
 
 
 def tiles(record: Record) -> list[dict[str, str]]:
-    """The figures beside the headline."""
+    """The tiles beside the headline."""
     metric, board = record["metric"], record["board"]
     rows = {row["status"]: row for row in board if row["status"] in ("baseline", "challenger")}
     best = next((row for row in board if row["name"] == record["best"]), None)
     shown = []
     if best is not None and best["score"] is not None and record["target"]:
-        value, interval = scored(best["score"], best["low"], best["high"])
+        value, interval = format_score(best["score"], best["low"], best["high"])
         shown.append(_tile(metric["words"], value, f"{best['name']}, {interval}" if interval else best["name"], "main"))
         for status, name in (("baseline", "baseline"), ("challenger", "gradient boosting")):
             row = rows.get(status)
             if row is not None and row["score"] is not None:
-                value, _ = scored(row["score"], row["low"], row["high"])
+                value, _ = format_score(row["score"], row["low"], row["high"])
                 shown.append(_tile(name, value, _compare_scores(best, row, metric), ""))
     if best is not None and best.get("certified") is not None:
         word = "certified" if best["certified"] else "not certified"
@@ -69,7 +69,7 @@ def _tile(name: str, value: str, words: str, look: str) -> dict[str, str]:
 
 
 def _compare_scores(best: Record, other: Record, metric: Record) -> str:
-    """How much better or worse the best of ours is; on the folds that both have, where one has not all."""
+    """How much better or worse the best of ours is; on the folds that both have, where some are missing."""
     score, theirs = best["score"], other["score"]
     gap = theirs - score if metric["better"] == "smaller" else score - theirs
     same = ""
@@ -82,7 +82,7 @@ def _compare_scores(best: Record, other: Record, metric: Record) -> str:
 
 
 def draw_board(board: Sequence[Record], metric: Record, best: str | None) -> str:
-    """Scores with their intervals; a baseline that would leave no room for the others is said, not drawn."""
+    """Scores with their intervals; a baseline far from the others is given in the caption instead of drawn."""
     ranked = [row for row in board if row["score"] is not None]
     baseline = next((row["score"] for row in ranked if row["status"] == "baseline"), None)
     shown = [row for row in ranked if row["status"] != "baseline"]
@@ -94,7 +94,11 @@ def draw_board(board: Sequence[Record], metric: Record, best: str | None) -> str
     )
     unit = f"{metric['words']}, {metric['better']} is better"
     if baseline is not None:
-        unit += f"; baseline {said(baseline)}, off the scale" if far else f"; line: baseline {said(baseline)}"
+        unit += (
+            f"; baseline {format_number(baseline)}, off the scale"
+            if far
+            else f"; line: baseline {format_number(baseline)}"
+        )
     rows = [
         Range(row["name"], row["score"], _number(row["low"]), _number(row["high"]), look(row, best)) for row in shown
     ]
@@ -110,7 +114,7 @@ def _number(value: float | None) -> float:
 
 
 def board_table(board: Sequence[Record], best: str | None) -> dict[str, Any]:
-    """The models that have a score or a fit, each cell with the value that it is sorted by; no empty column."""
+    """Rows of the models with a score or a fit, each cell with its sort key; empty columns are dropped."""
     shown = [row for row in board if row["score"] is not None or row["fit_seconds"] is not None]
     cells = [_cells(row) for row in shown]
     used = [j for j in range(len(HEAD)) if any(row[j]["text"] for row in cells)]
@@ -119,8 +123,8 @@ def board_table(board: Sequence[Record], best: str | None) -> dict[str, Any]:
 
 
 def _cells(row: Record) -> list[dict[str, Any]]:
-    score, interval = ("", "") if row["score"] is None else scored(row["score"], row["low"], row["high"])
-    chosen = ", ".join(f"{name} {value_said(value)}" for name, value in row["chosen"].items())
+    score, interval = ("", "") if row["score"] is None else format_score(row["score"], row["low"], row["high"])
+    chosen = ", ".join(f"{name} {format_value(value)}" for name, value in row["chosen"].items())
     if row["tried"]:
         chosen += f" (of {row['tried']}" + (f", {row['free']} free)" if row["free"] else ")")
     microseconds = row["predict_us"]
@@ -145,5 +149,5 @@ def _megabytes(value: float | None) -> str:
 
 
 def board_notes(board: Sequence[Record]) -> list[dict[str, str]]:
-    """What is said of single models."""
+    """Notes on single models."""
     return [{"name": row["name"], "text": row["note"]} for row in board if row["note"]]

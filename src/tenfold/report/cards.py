@@ -1,4 +1,4 @@
-"""Column profiles as small pictures: a distribution in grey, and the target along it in colour."""
+"""Column profiles as small charts: the distribution in grey, the target by bin in colour."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
@@ -7,17 +7,17 @@ from itertools import pairwise
 from math import isfinite
 from typing import Any
 
+from tenfold.report.formatting import cut, format_number, format_share
 from tenfold.report.svg import TONES
-from tenfold.report.words import cut, format_share, said
 
 WIDTH, HEIGHT = 200, 64
-MOST_CARDS = 48
+MAX_CARDS = 48
 Record = Mapping[str, Any]
 
 
 def draw_cards(profiles: Sequence[Record], target: str | None) -> list[dict[str, Any]]:
-    """Name, kind, what is missing, what the column explains, and its picture; the strongest first."""
-    shown = [one for one in profiles if one.get("counts")][:MOST_CARDS]
+    """Name, kind, missing values, explained variance and chart of each column; the strongest first."""
+    shown = [one for one in profiles if one.get("counts")][:MAX_CARDS]
     scale = _scale(shown)
     return [
         {
@@ -60,13 +60,15 @@ def _histogram(one: Record, scale: tuple[float, float], target: str | None) -> s
 
 
 def _ends(one: Record) -> tuple[str, str]:
-    """The ends of the histogram; a sign says that the last bin holds what lies beyond. Dates are days since 1970."""
+    """Labels of the ends of the histogram, with ≤ or ≥ where the end bin includes what is beyond. Dates are days since
+    1970.
+    """
     edges = one["edges"][0], one["edges"][-1]
     least, most = one.get("ends") or edges
     low, high = max(edges[0], least), min(edges[1], most)
     if one["kind"] == "date":
         return _day(low), _day(high)
-    shown = [said(value) for value in (low, high)]
+    shown = [format_number(value) for value in (low, high)]
     return ("≤ " if least < low else "") + shown[0], ("≥ " if most > high else "") + shown[1]
 
 
@@ -74,7 +76,7 @@ def _day(days: float) -> str:
     return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
 
 
-def _bars(at: Sequence[float], base: Sequence[float], counts: Sequence[float], tallest: float, look: str) -> str:
+def _bars(at: Sequence[float], base: Sequence[float], counts: Sequence[float], tallest: float, style: str) -> str:
     def height(count: float) -> float:
         return HEIGHT - (HEIGHT - 4) * count / tallest
 
@@ -83,7 +85,7 @@ def _bars(at: Sequence[float], base: Sequence[float], counts: Sequence[float], t
         for a, z, b, c in zip(at[:-1], at[1:], base, counts, strict=True)
         if c
     )
-    return f'<path class="bars {look}" d="{path}"/>' if path else ""
+    return f'<path class="bars {style}" d="{path}"/>' if path else ""
 
 
 def _line(one: Record, at: Sequence[float], scale: tuple[float, float]) -> str:
@@ -113,17 +115,17 @@ def _levels(one: Record, scale: tuple[float, float], target: str | None) -> str:
     total, tallest = sum(one["counts"]), max(one["counts"])
     means = one.get("mean") or [None] * len(one["counts"])
     share = one.get("of") is not None
-    rows, told = [], []
+    rows, labels = [], []
     for place, (name, count, mean) in enumerate(zip(one["levels"], one["counts"], means, strict=True)):
         if not count:
             continue
-        value = "" if mean is None else format_share(mean) if share else said(mean)
-        told.append(f"{cut(str(name), 60)} {format_share(count / total)}")
+        value = "" if mean is None else format_share(mean) if share else format_number(mean)
+        labels.append(f"{cut(str(name), 60)} {format_share(count / total)}")
         rows.append(
             f'<span class="n" title="{escape(cut(str(name), 200), quote=True)}">{escape(cut(str(name), 24))}</span>'
             f'<span class="t">{_level_bar(one, place, count, tallest)}</span><span class="v">{value}</span>'
         )
-    words = escape(_words(one, target, ", ".join(told)), quote=True)
+    words = escape(_words(one, target, ", ".join(labels)), quote=True)
     return f'<div class="levels" role="img" aria-label="{words}">{"".join(rows)}</div>'
 
 
@@ -138,7 +140,7 @@ def _level_bar(one: Record, place: int, count: float, tallest: float) -> str:
 
 
 def _words(one: Record, target: str | None, distribution: str) -> str:
-    """What the picture shows."""
+    """Alternative text of the chart."""
     words = f"Distribution of {one['name']}: {distribution}."
     if one.get("strength") is not None:
         words += f" It explains {format_share(one['strength'])} of {target} alone."

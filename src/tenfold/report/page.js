@@ -1,5 +1,5 @@
 "use strict";
-// The leaderboard can be sorted by a click on a column's name; without scripts it stands as it was ranked.
+// Sorts the leaderboard by the clicked column; without scripts it stays as ranked.
 (() => {
   const table = document.getElementById("models");
   if (!table) return;
@@ -16,13 +16,13 @@
     button.append(...head.childNodes);
     head.append(button);
     button.addEventListener("click", () => {
-      const falling = head.getAttribute("aria-sort") === "ascending";
+      const descending = head.getAttribute("aria-sort") === "ascending";
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-      head.setAttribute("aria-sort", falling ? "descending" : "ascending");
+      head.setAttribute("aria-sort", descending ? "descending" : "ascending");
       const rows = [...body.rows].map((row) => [value(row, column, numeric), row]);
       rows.sort(([a], [b]) => {
         if (numeric && (Number.isNaN(a) || Number.isNaN(b))) return Number.isNaN(a) - Number.isNaN(b);
-        return (a < b ? -1 : a > b ? 1 : 0) * (falling ? -1 : 1);
+        return (a < b ? -1 : a > b ? 1 : 0) * (descending ? -1 : 1);
       });
       body.append(...rows.map(([, row]) => row));
     });

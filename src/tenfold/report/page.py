@@ -1,4 +1,4 @@
-"""The page of a run: what the record holds, put into words, tables and pictures."""
+"""Render the report of a run: the record as text, tables and charts."""
 
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -6,19 +6,19 @@ from typing import Any
 
 from jinja2 import Environment
 
-from tenfold.report import board, depth
+from tenfold.report import board, sections
 from tenfold.report.cards import draw_cards
-from tenfold.report.pictures import draw_map, draw_predicted, draw_score_histogram, pictures
+from tenfold.report.charts import draw_map, draw_predicted, draw_score_histogram, pictures
 from tenfold.report.svg import TONES, legend
 
-MOST_COLUMNS = 200
+MAX_ROWS = 200
 Record = Mapping[str, Any]
 
 
 def page(record: Record) -> str:
-    """The whole page, one file: no font, no request to anywhere, and a script that only sorts the leaderboard.
+    """The report as one HTML file: no external resources, and one script that sorts the leaderboard.
 
-    Keys that an older record does not have leave their section out.
+    Sections whose keys an older record lacks are left out.
     """
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_text("page.html"))
     return template.render(style=_text("page.css"), script=_text("page.js"), **_context(record)) + "\n"
@@ -48,34 +48,34 @@ def _context(record: Record) -> dict[str, Any]:
         "best": best,
         "target": record["target"],
         "certificate": record.get("certificate"),
-        "figures": [depth.figure_row(figure) for figure in record.get("figures", ())],
-        "tests": [depth.figure_row(figure) for figure in test.get("figures", ())],
+        "figures": [sections.figure_row(figure) for figure in record.get("figures", ())],
+        "tests": [sections.figure_row(figure) for figure in test.get("figures", ())],
         "tests_rows": f"{test.get('rows', 0):,}",
-        "confusion": depth.confusion(record.get("confusion")),
+        "confusion": sections.confusion(record.get("confusion")),
         "pictures": pictures(record),
-        "columns": record["columns"][:MOST_COLUMNS],
+        "columns": record["columns"][:MAX_ROWS],
         "columns_more": _more(record["columns"], "columns"),
-        "decisions": record["decisions"][:MOST_COLUMNS],
+        "decisions": record["decisions"][:MAX_ROWS],
         "decisions_more": _more(record["decisions"], "decisions"),
         "footer": _footer(record),
-        **_explained(record, explained),
+        **_explanation_context(record, explained),
     }
 
 
-def _explained(record: Record, explained: Record) -> dict[str, Any]:
-    """The sections of a run that was explained; None for those of an older one."""
+def _explanation_context(record: Record, explained: Record) -> dict[str, Any]:
+    """Sections from the explanations of a run; None where an older record lacks them."""
     metric, best, classes = record["metric"], record["best"] or "", record.get("classes")
     effect = "the prediction" if classes is None else f"the score of {classes[-1]}"
     profiles: Sequence[Record] = explained.get("profiles") or ()
     stacked = next((one["classes"] for one in profiles if one.get("stack")), None)
     return {
-        "differences": depth.differences(explained.get("differences"), best, metric),
-        "importance": depth.importance(explained.get("importance"), metric),
-        "contributions": depth.contributions(record.get("contributions"), effect),
-        "weights": depth.weights(record.get("weights")),
-        "growth": depth.growth(explained.get("curve"), metric),
-        "wrong": depth.wrong_samples(explained.get("wrong"), record["task"]),
-        "groups": depth.groups(record.get("groups")),
+        "differences": sections.differences(explained.get("differences"), best, metric),
+        "importance": sections.importance(explained.get("importance"), metric),
+        "contributions": sections.contributions(record.get("contributions"), effect),
+        "weights": sections.weights(record.get("weights")),
+        "growth": sections.growth(explained.get("curve"), metric),
+        "wrong": sections.wrong_samples(explained.get("wrong"), record["task"]),
+        "groups": sections.groups(record.get("groups")),
         "cards": draw_cards(profiles, record["target"]),
         "cards_words": _cards_words(record, profiles),
         "cards_legend": legend([(name, f"t{k % TONES}") for k, name in enumerate(stacked)]) if stacked else "",
@@ -101,16 +101,16 @@ def _cards_words(record: Record, profiles: Sequence[Record]) -> str:
 
 
 def _hero(record: Record) -> dict[str, str] | None:
-    """The picture that explains the answer; a matrix of classes stands for itself below."""
-    held: Record = record.get("pictures", {})
+    """The chart at the top of the report; None where the confusion matrix takes its place."""
+    pictures_: Record = record.get("pictures", {})
     grouped = (record.get("groups") or {}).get("map")
     if grouped:
         chart, caption = draw_map(grouped), "Every point is a sample, close to those that are like it."
-    elif record["task"] == "regression" and held.get("residuals"):
-        chart = draw_predicted(held["residuals"], record["target"])
+    elif record["task"] == "regression" and pictures_.get("residuals"):
+        chart = draw_predicted(pictures_["residuals"], record["target"])
         caption = "Every point is a sample that the model had not seen. On the dashed line it would be right."
-    elif held.get("scores"):
-        chart = draw_score_histogram(held["scores"])
+    elif pictures_.get("scores"):
+        chart = draw_score_histogram(pictures_["scores"])
         caption = "Samples that the model had not seen. The less the classes overlap, the better it tells them apart."
     else:
         return None
@@ -118,7 +118,7 @@ def _hero(record: Record) -> dict[str, str] | None:
 
 
 def _more(listed: Sequence[Any], what: str) -> str:
-    more = len(listed) - MOST_COLUMNS
+    more = len(listed) - MAX_ROWS
     return f"... and {more:,} {what} more, in run.json." if more > 0 else ""
 
 

@@ -1,6 +1,6 @@
-"""Charts as inline SVG: lines, points, bars and intervals on one pair of axes; colours are classes of the page's style.
+"""Charts as inline SVG: lines, points, bars and intervals on one pair of axes; colours are CSS classes of the page.
 
-A chart is as wide as a phone, so that its text is as large there as the page's; wide screens put charts side by side.
+A chart is as wide as a phone's screen, where its text is as large as the page's; wide screens show charts side by side.
 """
 
 from collections.abc import Sequence
@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from html import escape
 from math import ceil, floor, isfinite, log10
 
-from tenfold.report.words import said
+from tenfold.report.formatting import format_number
 
 WIDTH, HEIGHT = 360, 280
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 44
 TONES = 10
-"""How many colours there are; accent is the page's own, `t0` to `t9` tell series apart."""
+"""Number of colours of series, `t0` to `t9`, beside the accent colour."""
 
 Numbers = Sequence[float]
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What is drawn: `kind` is line, dashes, points, band or intervals (from y to y2), or bars (from 0; x are edges).
+    """A mark: `kind` is line, dashes, points, band or intervals (from y to y2), or bars (from 0; x are edges).
 
     `tone` is a number of a colour, or None for the accent; `hints` are shown when a point is hovered over.
     """
@@ -40,7 +40,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Chart:
-    """Axes with marks: `title` names the picture, `words` say what it shows to a reader who cannot see it."""
+    """Axes with marks; `words` are the alternative text."""
 
     title: str
     x: str
@@ -72,15 +72,15 @@ class Axis:
         self.low, self.high = low, high
 
     def __call__(self, value: float) -> float:
-        at = log10(value) if self.log else value
-        return self.low + (at - self.start) / (self.end - self.start) * (self.high - self.low)
+        position = log10(value) if self.log else value
+        return self.low + (position - self.start) / (self.end - self.start) * (self.high - self.low)
 
     def shows(self, value: float) -> bool:
         """Whether a value can be drawn."""
         return isfinite(value) and not (self.log and value <= 0)
 
     def ticks(self, about: int = 5) -> list[float]:
-        """Round numbers inside the range, about so many."""
+        """About `about` round numbers inside the range."""
         if self.log:
             return self._log_ticks(about)
         raw = (self.end - self.start) / about
@@ -102,9 +102,9 @@ class Axis:
 def _draw(chart: Chart) -> str:
     width = HEIGHT + 20 if chart.square else WIDTH
     across = [value for mark in chart.marks for value in mark.x]
-    along = [value for mark in chart.marks for value in (*mark.y, *mark.y2, *([0.0] if mark.kind == "bars" else []))]
+    down = [value for mark in chart.marks for value in (*mark.y, *mark.y2, *([0.0] if mark.kind == "bars" else []))]
     x = Axis(across, LEFT, width - RIGHT, chart.log_x)
-    y = Axis(along, HEIGHT - BOTTOM, TOP)
+    y = Axis(down, HEIGHT - BOTTOM, TOP)
     words = escape(f"{chart.title}. {chart.words}".strip(), quote=True)
     parts = [
         f'<svg viewBox="0 0 {width} {HEIGHT}" role="img" aria-label="{words}">',
@@ -126,16 +126,16 @@ def _frame(chart: Chart, x: Axis, y: Axis, width: int) -> list[str]:
     parts = []
     for tick in x.ticks(4 if chart.square else 5):
         parts.append(f'<path class="grid" d="M{x(tick):.1f} {TOP}V{bottom}"/>')
-        parts.append(f'<text x="{x(tick):.1f}" y="{bottom + 16}" text-anchor="middle">{said(tick)}</text>')
+        parts.append(f'<text x="{x(tick):.1f}" y="{bottom + 16}" text-anchor="middle">{format_number(tick)}</text>')
     for tick in y.ticks():
         parts.append(f'<path class="grid" d="M{LEFT} {y(tick):.1f}H{width - RIGHT}"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{said(tick)}</text>')
+        parts.append(f'<text x="{LEFT - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{format_number(tick)}</text>')
     parts.append(f'<path class="axis" d="M{LEFT} {TOP}V{bottom}H{width - RIGHT}"/>')
     middle = (LEFT + width - RIGHT) / 2
     parts.append(f'<text class="name" x="{middle:.0f}" y="{HEIGHT - 8}" text-anchor="middle">{escape(chart.x)}</text>')
     height = (TOP + bottom) / 2
-    turned = f'text-anchor="middle" transform="rotate(-90 13 {height:.0f})"'
-    parts.append(f'<text class="name" x="13" y="{height:.0f}" {turned}>{escape(chart.y)}</text>')
+    rotation = f'text-anchor="middle" transform="rotate(-90 13 {height:.0f})"'
+    parts.append(f'<text class="name" x="13" y="{height:.0f}" {rotation}>{escape(chart.y)}</text>')
     return parts
 
 
@@ -143,22 +143,22 @@ def _draw_mark(mark: Mark, x: Axis, y: Axis) -> str:
     if mark.kind == "bars":
         return _draw_bars(mark, x, y)
     shown = [place for place, (a, b) in enumerate(zip(mark.x, mark.y, strict=True)) if x.shows(a) and y.shows(b)]
-    places = [(x(mark.x[i]), y(mark.y[i])) for i in shown]
+    points = [(x(mark.x[i]), y(mark.y[i])) for i in shown]
     if mark.kind == "points":
         return "".join(
             f'<circle class="{mark.look}" cx="{a:.1f}" cy="{b:.1f}" r="2.5">{_hint(mark, i)}</circle>'
-            for i, (a, b) in zip(shown, places, strict=True)
+            for i, (a, b) in zip(shown, points, strict=True)
         )
     if mark.kind in ("band", "intervals"):
         upper = [(x(mark.x[i]), y(mark.y2[i])) for i in shown]
         if mark.kind == "band":
-            outline = " ".join(f"{a:.1f},{b:.1f}" for a, b in [*places, *reversed(upper)])
+            outline = " ".join(f"{a:.1f},{b:.1f}" for a, b in [*points, *reversed(upper)])
             return f'<polygon class="{mark.look}" points="{outline}"/>'
-        bars = "".join(f"M{a:.1f} {b:.1f}V{c:.1f}" for (a, b), (_, c) in zip(places, upper, strict=True))
+        bars = "".join(f"M{a:.1f} {b:.1f}V{c:.1f}" for (a, b), (_, c) in zip(points, upper, strict=True))
         return f'<path class="line {mark.look}" d="{bars}"/>'
-    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
+    path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
     look = "dashes" if mark.kind == "dashes" else f"line {mark.look}"
-    return f'<polyline class="{look}" points="{points}"/>'
+    return f'<polyline class="{look}" points="{path}"/>'
 
 
 def _hint(mark: Mark, place: int) -> str:
@@ -176,8 +176,8 @@ def _draw_bars(mark: Mark, x: Axis, y: Axis) -> str:
     return f'<path class="bars {mark.look}" d="{steps}"/>'
 
 
-def thinned(x: Numbers, y: Numbers, most: int = 400) -> tuple[list[float], list[float]]:
-    """Every so many of a long curve's points, the last kept."""
+def subsample_curve(x: Numbers, y: Numbers, most: int = 400) -> tuple[list[float], list[float]]:
+    """At most about `most` points of a long curve, equally spaced, with the last."""
     step = max(1, ceil(len(x) / most))
-    kept = [*range(0, len(x) - 1, step), len(x) - 1] if len(x) else []
-    return [float(x[i]) for i in kept], [float(y[i]) for i in kept]
+    indices = [*range(0, len(x) - 1, step), len(x) - 1] if len(x) else []
+    return [float(x[i]) for i in indices], [float(y[i]) for i in indices]

@@ -1,8 +1,7 @@
 """Protocols of evaluation, and search over estimators and pipelines.
 
-Splits and scores are scikit-learn's; what is added is what is wanted of an honest comparison: nested folds in which
-every set of rows keeps its role, exact shortcuts where they are honest and only there, time limits, interruption, and
-sentences that say what was done.
+Splits and scores are scikit-learn's; in addition there are nested cross-validation with unbiased scores, exact
+shortcuts where they are valid, time limits, interruption, and sentences that say what was done.
 """
 
 from tenfold.selection.comparing import Comparison, Difference, compare

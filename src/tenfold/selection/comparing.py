@@ -1,4 +1,4 @@
-"""Which of two models is better, and whether the splits can tell."""
+"""Paired comparison of two models on the same splits."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of two models, second minus first, and how sure it is.
+    """A difference of two models, second minus first, with its interval and p-value.
 
     Attributes
     ----------
@@ -151,17 +151,17 @@ def compare(
             raise ValueError(f"The {result.name} model cannot be compared: {result.reason or 'it was ended.'}")
     one, other = run.results
     y = np.asarray(y)
-    of_folds = _of_folds(one, other, level)
-    by_rows = _of_rows(run.scoring, y, one, other, groups, sample_weight, level, random_state)
-    sure = of_folds.p_value < 1 - level
-    better = "second" if of_folds.difference > 0 else "first"
-    words = f"The {better} model has the larger mean {run.scoring}, by {abs(of_folds.difference):.4g}"
+    by_folds = _compare_folds(one, other, level)
+    by_losses = _compare_losses(run.scoring, y, one, other, groups, sample_weight, level, random_state)
+    sure = by_folds.p_value < 1 - level
+    better = "second" if by_folds.difference > 0 else "first"
+    words = f"The {better} model has the larger mean {run.scoring}, by {abs(by_folds.difference):.4g}"
     words += ", more than chance explains." if sure else ", which chance alone can do."
-    return Comparison(one, other, of_folds, by_rows, words)
+    return Comparison(one, other, by_folds, by_losses, words)
 
 
-def corrected_t(differences: Any, ratio: float, level: float = 0.95) -> Difference:
-    """The corrected resampled t-test of differences, one a split; `ratio` is tested over trained rows."""
+def compute_resampled_t(differences: Any, ratio: float, level: float = 0.95) -> Difference:
+    """The corrected resampled t-test of differences, one a split; `ratio` is test over training samples."""
     differences = np.asarray(differences, dtype=np.float64)
     k, mean = len(differences), float(np.mean(differences))
     method = "corrected resampled t (Nadeau and Bengio 2003)"
@@ -173,25 +173,27 @@ def corrected_t(differences: Any, ratio: float, level: float = 0.95) -> Differen
     return Difference(mean, Interval(mean - half, mean + half, level, method), p, method)
 
 
-def _of_folds(one: Result, other: Result, level: float) -> Difference:
+def _compare_folds(one: Result, other: Result, level: float) -> Difference:
     ratio = float(np.mean([len(fold.rows) / fold.trained for fold in one.folds]))
-    return corrected_t(other.scores - one.scores, ratio, level)
+    return compute_resampled_t(other.scores - one.scores, ratio, level)
 
 
-def _of_rows(
+def _compare_losses(
     scoring: str, y: Any, one: Result, other: Result, groups: Any, weight: Any, level: float, seed: int
 ) -> Difference | None:
-    """Losses of rows out of fold; of repeated folds the first partition counts."""
+    """The difference of out-of-fold losses of samples; of repeated folds the first partition counts."""
     tested = one.tested
-    mine, its = (losses_of(scoring, y[tested], _said(result, tested)) for result in (one, other))
-    if mine is None or its is None:
+    first_losses, second_losses = (
+        losses_of(scoring, y[tested], _outputs_of(result, tested)) for result in (one, other)
+    )
+    if first_losses is None or second_losses is None:
         return None
-    worse = its - mine
+    worse = second_losses - first_losses
     if weight is None and groups is None and scoring == "accuracy":
-        return mcnemar(mine.astype(bool), its.astype(bool), level, seed)
+        return mcnemar(first_losses.astype(bool), second_losses.astype(bool), level, seed)
     units = np.arange(len(worse)) if groups is None else np.unique(np.asarray(groups)[tested], return_inverse=True)[1]
-    mass = np.ones(len(worse)) if weight is None else np.asarray(weight, dtype=np.float64)[tested]
-    draws, mean = _resampled(worse, mass, units, seed)
+    weights = np.ones(len(worse)) if weight is None else np.asarray(weight, dtype=np.float64)[tested]
+    draws, mean = _bootstrap_means(worse, weights, units, seed)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     below = (np.sum(draws <= 0) + 1) / (len(draws) + 1)
     above = (np.sum(draws >= 0) + 1) / (len(draws) + 1)
@@ -201,24 +203,26 @@ def _of_rows(
     )
 
 
-def _said(result: Result, tested: Any) -> Outputs:
-    shares = result.probabilities
-    return Outputs(result.predictions[tested], None if shares is None else shares[tested], None, result.classes)
+def _outputs_of(result: Result, tested: Any) -> Outputs:
+    probabilities = result.probabilities
+    return Outputs(
+        result.predictions[tested], None if probabilities is None else probabilities[tested], None, result.classes
+    )
 
 
-def _resampled(values: Floats, mass: Floats, units: Any, seed: int) -> tuple[Floats, float]:
-    """Weighted means of draws of whole units with replacement, and of all."""
-    top, bottom = (np.bincount(units, part) for part in (values * mass, mass))
+def _bootstrap_means(values: Floats, weights: Floats, units: Any, seed: int) -> tuple[Floats, float]:
+    """Weighted means of bootstrap draws of whole units, and the mean of all."""
+    numerators, denominators = (np.bincount(units, part) for part in (values * weights, weights))
     rng = np.random.default_rng(seed)
     draws = np.empty(RESAMPLES)
-    for place in range(RESAMPLES):
-        some = rng.integers(0, len(top), len(top))
-        draws[place] = top[some].sum() / bottom[some].sum()
-    return draws, float(top.sum() / bottom.sum())
+    for draw in range(RESAMPLES):
+        drawn = rng.integers(0, len(numerators), len(numerators))
+        draws[draw] = numerators[drawn].sum() / denominators[drawn].sum()
+    return draws, float(numerators.sum() / denominators.sum())
 
 
 def mcnemar(first: Any, second: Any, level: float = 0.95, seed: int = 0) -> Difference:
-    """McNemar's exact test of two series of mistakes on the same rows; the interval of the difference of their shares
+    """McNemar's exact test of two series of mistakes on the same samples; the interval of the difference of their rates
     is that of the bootstrap.
 
     Examples
@@ -234,7 +238,7 @@ def mcnemar(first: Any, second: Any, level: float = 0.95, seed: int = 0) -> Diff
     n = only_first + only_second
     p = float(stats.binomtest(only_first, n, 0.5).pvalue) if n else 1.0
     worse = second.astype(np.float64) - first
-    draws, mean = _resampled(worse, np.ones(len(worse)), np.arange(len(worse)), seed)
+    draws, mean = _bootstrap_means(worse, np.ones(len(worse)), np.arange(len(worse)), seed)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     interval = Interval(float(low), float(high), level, f"bootstrap of rows, {RESAMPLES} times")
     return Difference(mean, interval, p, "McNemar's exact test; interval by the bootstrap of rows")

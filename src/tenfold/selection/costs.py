@@ -1,8 +1,8 @@
-"""What a candidate will cost: seconds of an outer fold, extrapolated from fits to small samples of it.
+"""Estimated cost of a candidate: seconds of an outer fold, extrapolated from fits to subsamples.
 
-The first step of a pipeline is fitted to all training samples of the first fold, which the fold needs anyway and all
-candidates share; the rest, with its inner search, is fitted to growing samples of what that gives. Two sizes show how
-the time grows. A candidate that is surely cheap is measured on the smallest sample alone.
+The first step of a pipeline is fitted to all training samples of the first fold: the fold needs that anyway, and all
+candidates share it. The rest, with its inner search, is fitted to growing subsamples of the transformed samples. Two
+sizes give the exponent of the growth. A cheap candidate is measured on the smallest subsample alone.
 """
 
 import time
@@ -19,19 +19,20 @@ from joblib import hash as hash_of
 from sklearn.pipeline import Pipeline
 
 from tenfold.selection.default_splits import splits_of
-from tenfold.selection.fitting import Chain, Data, rows_of, seeded
+from tenfold.selection.fitting import Chain, Data, clone_with_seed, rows_of
 from tenfold.selection.inner_search import Candidate, choose
 from tenfold.selection.scoring import Scoring
 from tenfold.selection.splitters import Protocol
 from tenfold.selection.time_limit import OutOfTime, until
 
-WARM = 100
-SAMPLE = 500  # samples of the first fit: enough for four inner folds of some tens of classes
-STEP = 4  # each sample is so many times as large as the one before
-ASSUMED, STEEPEST = 2.0, 3.0  # growth while one size is known, all pairs; and at most, a decomposition of n x n
-CHEAP = 0.005  # a fold below this part of the time needs no closer look
-PATIENCE = 0.03  # the part of the time that looking at one candidate may take
-INNER = 4
+WARM_UP_SAMPLES = 100  # the first call of a class takes longer: it is not measured
+FIRST_SAMPLES = 500  # samples of the first fit: enough for four inner folds of some tens of classes
+GROWTH_FACTOR = 4  # ratio of the sizes of consecutive samples
+DEFAULT_EXPONENT = 2.0  # assumed growth with the samples while one size is known: all pairs of samples
+MAX_EXPONENT = 3.0  # a decomposition of an n x n matrix
+CHEAP_FRACTION = 0.005  # a fold below this fraction of the time limit is not measured on a larger sample
+MAX_FRACTION = 0.03  # fraction of the time limit that measuring one candidate may take
+INNER_FOLDS = 4  # those of five outer folds
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Cost:
 
     Attributes
     ----------
-    seconds : of a fold; a lower bound where `PATIENCE` was over. 0 where nothing is known.
+    seconds : of a fold; a lower bound where `MAX_FRACTION` was exceeded. 0 where nothing is known.
     growth : the exponent.
     samples : how many were fitted to find out.
     failed : whether that could not be done, so that the candidate had better run after the others.
@@ -62,26 +63,26 @@ UNKNOWN = Cost(failed=True)
 def estimate(
     candidate: Candidate, data: Data, protocol: Protocol, scoring: Scoring, *, seed: int, seconds: float, end: float
 ) -> Cost:
-    """The cost of the first outer fold, where `seconds` are there for everything and `end` is the last moment.
+    """The cost of the first outer fold; `seconds` is the time limit of everything and `end` its deadline.
 
-    Samples that are too small to be fitted, as they may lack a class, tell nothing: the first fold says what is wrong.
+    A subsample that cannot be fitted, as it may lack a class, gives no estimate: the first fold reports the error.
     """
     train = protocol.pairs[0][0]
-    if len(train) <= 2 * SAMPLE:
+    if len(train) <= 2 * FIRST_SAMPLES:
         return Cost()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the folds have them again
+        warnings.simplefilter("ignore")  # the folds raise them again
         try:
             with until(end):
-                model, ready = _after_first_step(seeded(candidate.model, seed), data.part(train), end)
+                model, ready = _fit_first_step(clone_with_seed(candidate.model, seed), data.part(train), end)
         except OutOfTime:
-            return Cost(inf, ASSUMED, len(train))
+            return Cost(inf, DEFAULT_EXPONENT, len(train))
         except Exception:
             return UNKNOWN
         try:
-            rest, often = _rest(candidate, model)
+            rest, repeats = _without_first_step(candidate, model)
             cost = _extrapolate(rest, ready, protocol, train, scoring, seed, seconds, end)
-            return replace(cost, seconds=often * cost.seconds)
+            return replace(cost, seconds=repeats * cost.seconds)
         except Exception:
             return UNKNOWN
 
@@ -96,53 +97,55 @@ def _extrapolate(
     seconds: float,
     end: float,
 ) -> Cost:
-    """Fits to growing samples, until the cost of all is known well enough."""
-    n, size = len(train), SAMPLE
+    """Fit growing subsamples until the cost of the fold is known well enough."""
+    n, size = len(train), FIRST_SAMPLES
     order = np.random.default_rng(seed).permutation(n)
 
     def measure(size: int) -> tuple[float, bool]:
-        """Seconds of a fit to so many samples, and whether it was ended."""
+        """Seconds of a fit to `size` samples, and whether it ran out of time."""
         rows = np.sort(order[:size])
         weight = None if ready.weight is None else ready.weight[rows]
         part = Data(rows_of(ready.X, rows), ready.y[rows], weight)
         begin = time.perf_counter()
-        deadline = min(end, begin + PATIENCE * seconds)
+        deadline = min(end, begin + MAX_FRACTION * seconds)
         try:
             with until(deadline):
-                inner = partial(_inner, part, protocol, train[rows], seed)
+                inner = partial(_inner_splits, part, protocol, train[rows], seed)
                 choose(candidate, part, inner, scoring, seed=seed, deadline=deadline)
         except OutOfTime:
             return time.perf_counter() - begin, True
         return time.perf_counter() - begin, False
 
-    with suppress(Exception):  # the first call of a class takes longer; a sample this small may not do
-        took, ended = measure(WARM)
+    with suppress(Exception):  # a sample this small may lack a class
+        seconds_now, ended = measure(WARM_UP_SAMPLES)
         if ended:
-            return Cost(took * n / WARM, 1.0, WARM)
+            return Cost(seconds_now * n / WARM_UP_SAMPLES, 1.0, WARM_UP_SAMPLES)
     before: float | None = None
     while True:
-        took, ended = measure(size)
-        cost = Cost(took * n / size, 1.0, size) if ended else _grow(before, took, size, n)
-        if ended or cost.seconds <= CHEAP * seconds or STEP * size > n / 2:
+        seconds_now, ended = measure(size)
+        cost = Cost(seconds_now * n / size, 1.0, size) if ended else _extrapolate_time(before, seconds_now, size, n)
+        if ended or cost.seconds <= CHEAP_FRACTION * seconds or GROWTH_FACTOR * size > n / 2:
             return cost
-        before, size = took, STEP * size
+        before, size = seconds_now, GROWTH_FACTOR * size
 
 
-def _grow(before: float | None, took: float, size: int, n: int) -> Cost:
-    """The cost of n samples, where `size` took so long and a part of them `before`: a power of n where the time grew at
-    least as they did, else a constant and a multiple of n. A time that fell tells nothing.
+def _extrapolate_time(before: float | None, seconds_now: float, size: int, n: int) -> Cost:
+    """The cost of n samples, where `size` of them took `seconds_now` and `size / GROWTH_FACTOR` took `before`.
+
+    A power of n where the time grew at least linearly, else a constant plus a multiple of n. A time that decreased
+    gives no exponent.
     """
-    if before is None or took <= before:
-        return Cost(took * (n / size) ** ASSUMED, ASSUMED, size)
-    growth = log(took / before) / log(STEP)
+    if before is None or seconds_now <= before:
+        return Cost(seconds_now * (n / size) ** DEFAULT_EXPONENT, DEFAULT_EXPONENT, size)
+    growth = log(seconds_now / before) / log(GROWTH_FACTOR)
     if growth >= 1.0:
-        growth = min(growth, STEEPEST)
-        return Cost(took * (n / size) ** growth, growth, size)
-    return Cost(took + (took - before) / (size - size / STEP) * (n - size), 1.0, size)
+        growth = min(growth, MAX_EXPONENT)
+        return Cost(seconds_now * (n / size) ** growth, growth, size)
+    return Cost(seconds_now + (seconds_now - before) / (size - size / GROWTH_FACTOR) * (n - size), 1.0, size)
 
 
-def _after_first_step(model: Any, data: Data, end: float) -> tuple[Any, Data]:
-    """A pipeline without its first step, and the samples as the rest gets them."""
+def _fit_first_step(model: Any, data: Data, end: float) -> tuple[Any, Data]:
+    """The pipeline after its first step, and the samples transformed by that step."""
     if not isinstance(model, Pipeline) or len(model.steps) < 2:
         return model, data
     first = Pipeline([model.steps[0], ("rest", "passthrough")])
@@ -156,7 +159,7 @@ def first_key(model: Any) -> str:
     return hash_of(model.steps[0][1]) if isinstance(model, Pipeline) and len(model.steps) > 1 else ""
 
 
-def _rest(candidate: Candidate, model: Any) -> tuple[Candidate, int]:
+def _without_first_step(candidate: Candidate, model: Any) -> tuple[Candidate, int]:
     """A candidate without the first step of its pipeline, and how many settings of that step it is tried with."""
     grid = candidate.grid
     if not isinstance(candidate.model, Pipeline) or not isinstance(grid, Mapping):
@@ -164,13 +167,13 @@ def _rest(candidate: Candidate, model: Any) -> tuple[Candidate, int]:
     names = [name for name, _ in candidate.model.steps]
     first = {name for name in grid if name == names[0] or name.startswith(f"{names[0]}__")}
     prefix = f"{names[-1]}__" if len(names) == 2 else ""
-    kept = {name.removeprefix(prefix): values for name, values in grid.items() if name not in first}
-    return Candidate(candidate.name, model, kept or None), prod(len(grid[name]) for name in first)
+    remaining = {name.removeprefix(prefix): values for name, values in grid.items() if name not in first}
+    return Candidate(candidate.name, model, remaining or None), prod(len(grid[name]) for name in first)
 
 
-def _inner(part: Data, protocol: Protocol, rows: Any, seed: int) -> Protocol:
+def _inner_splits(part: Data, protocol: Protocol, rows: Any, seed: int) -> Protocol:
     """Inner folds of a sample, of the kind that the outer fold has."""
     classes = None if protocol.classes is None else part.y
     groups, moments = (None if one is None else np.asarray(one)[rows] for one in (protocol.groups, protocol.time))
-    cv = "hold-out" if protocol.kind == "hold-out" else INNER
+    cv = "hold-out" if protocol.kind == "hold-out" else INNER_FOLDS
     return splits_of(part.X, part.y, classes, cv=cv, groups=groups, time=moments, random_state=seed)

@@ -1,4 +1,4 @@
-"""The splits that rows ask for, taken by themselves and said in words."""
+"""Default splits of a data set, by its size, its groups and its times."""
 
 import warnings
 from typing import Any
@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils.multiclass import type_of_target
 
 from tenfold.selection.splitters import (
-    MANY,
+    SINGLE_SPLIT_MIN_SAMPLES,
     Pair,
     Protocol,
     count_rows,
@@ -18,14 +18,14 @@ from tenfold.selection.splitters import (
     time_ordered,
 )
 
-FEW, SOME = 20, 100
-"""Below `FEW` rows each is left out alone, below `SOME` there are ten folds."""
+LEAVE_ONE_OUT_MAX_SAMPLES, TEN_FOLDS_MAX_SAMPLES = 20, 100
+"""Below the first number of samples each is left out alone, below the second there are ten folds, above them five."""
 
 
 def splits_for(
     X: Any, y: Any = None, *, cv: Any = "auto", groups: Any = None, time: Any = None, random_state: int = 0
 ) -> Protocol:
-    """The splits that these rows ask for, with a sentence that says what was taken.
+    """Default splits of these samples, with a sentence that describes them.
 
     Parameters
     ----------
@@ -94,12 +94,12 @@ def splits_of(
     if isinstance(cv, bool) or (isinstance(cv, str) and cv not in ("auto", "loo", "hold-out")):
         raise ValueError(f'cv is "auto", "loo", "hold-out", a number of folds, a splitter or pairs, got {cv!r}.')
     if classes is not None and not _can_stratify(np.asarray(classes)):
-        classes = None  # what is wrong with it, the first fit will say
+        classes = None  # the first fit raises the error
     number = int(cv) if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) else None
     if time is not None and (cv == "auto" if isinstance(cv, str) else number is not None):
         return time_ordered(time, number or 5, groups=groups, random_state=random_state)
     if isinstance(cv, str) and cv == "auto":
-        cv, number = _automatic(n, groups)
+        cv, number = _choose_default(n, groups)
     if number is not None:
         return k_fold(X, number, classes=classes, groups=groups, random_state=random_state)
     if isinstance(cv, str):
@@ -115,25 +115,25 @@ def splits_of(
     if not pairs:
         raise ValueError("The splitter gives no split.")
     name = "" if isinstance(cv, (list, tuple)) else f" of {type(cv).__name__}"
-    repeats = _partitions(pairs, n)
+    repeats = _count_partitions(pairs, n)
     kind = "k-fold" if repeats and isinstance(cv, (KFold, StratifiedKFold)) else "given"
     words = f"{len(pairs)} splits{name}, as given"
     return Protocol(kind, pairs, n, words, repeats, classes, groups, time, random_state)
 
 
-def _automatic(n: int, groups: Any) -> tuple[Any, int | None]:
+def _choose_default(n: int, groups: Any) -> tuple[Any, int | None]:
     """What "auto" stands for: a name, or a number of folds."""
     if groups is not None:
         return None, 5
-    if n < FEW:
+    if n < LEAVE_ONE_OUT_MAX_SAMPLES:
         return "loo", None
-    if n > MANY:
+    if n > SINGLE_SPLIT_MIN_SAMPLES:
         return "hold-out", None
-    return None, 10 if n < SOME else 5
+    return None, 10 if n < TEN_FOLDS_MAX_SAMPLES else 5
 
 
-def _partitions(pairs: tuple[Pair, ...], n: int) -> int:
-    """1 where every row is tested once and trains otherwise, else 0."""
+def _count_partitions(pairs: tuple[Pair, ...], n: int) -> int:
+    """1 where every sample is tested once and trains otherwise, else 0."""
     tests = np.concatenate([test for _, test in pairs])
     once = len(tests) == n and np.array_equal(np.sort(tests), np.arange(n))
     return int(once and all(len(train) + len(test) == n for train, test in pairs))
@@ -144,7 +144,7 @@ def _is_classes(y: Any) -> bool:
     y = np.asarray(y)
     if y.ndim != 1 or y.dtype.kind == "f":
         return False
-    return (y.dtype.kind not in "iu" or _few_values(y)) and _can_stratify(y)
+    return (y.dtype.kind not in "iu" or _has_few_values(y)) and _can_stratify(y)
 
 
 def _can_stratify(y: Any) -> bool:
@@ -154,7 +154,7 @@ def _can_stratify(y: Any) -> bool:
         return type_of_target(y) in ("binary", "multiclass")
 
 
-def _few_values(y: Any) -> bool:
+def _has_few_values(y: Any) -> bool:
     """Whether whole numbers look like classes: no more than 50 of them, each met more than twice on the average."""
     count = len(np.unique(y))
     return count <= 50 and 2 * count < len(y)

@@ -1,4 +1,4 @@
-"""Fits of pipelines step by step, so that what two settings share is computed once."""
+"""Pipelines fitted step by step, so that steps that two settings have in common are fitted once."""
 
 from dataclasses import dataclass, replace
 from math import inf
@@ -14,14 +14,14 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tenfold.arrays import Integers
 from tenfold.data import Table
-from tenfold.selection.time_limit import check, left_inside
-from tenfold.selection.transform_cache import Shared
+from tenfold.selection.time_limit import check, remaining_time
+from tenfold.selection.transform_cache import TransformCache
 
 Params = dict[str, Any]
 
 
 def rows_of(X: Any, rows: Integers) -> Any:
-    """Some rows of an array, a sparse matrix, a data frame or a list."""
+    """Some samples of an array, a sparse matrix, a data frame or a list."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if sparse.issparse(X) or isinstance(X, np.ndarray) or hasattr(X, "__array__"):
@@ -31,17 +31,17 @@ def rows_of(X: Any, rows: Integers) -> Any:
 
 @dataclass(frozen=True)
 class Data:
-    """Rows, targets and weights; a part of them by row numbers. What is `shared` is computed once."""
+    """Samples, targets and weights, and parts of them by index; with a cache in `shared`, each part is made once."""
 
     X: Any
     y: Any
     weight: Any = None
-    shared: Shared | None = None
+    shared: TransformCache | None = None
     place: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, X: Any, y: Any = None, weight: Any = None) -> "Data":
-        """What was given, such that rows can be taken out of it; everything has an entry for each row."""
+        """Check that samples can be selected by index and that targets and weights have one entry per sample."""
         if isinstance(X, Table):
             raise TypeError("Rows in files cannot be split here: load them, X.load(), or split the files.")
         X, y, weight = indexable(X, y, weight)
@@ -52,7 +52,7 @@ class Data:
         return cls(X, None if y is None else np.asarray(y), weight)
 
     def part(self, rows: Integers) -> "Data":
-        """Some of the rows; where they are shared, the same object whenever the same are asked for."""
+        """Some of the samples; with a cache, the same object for the same indices."""
         place = (*self.place, hash_of(rows))
         if self.shared is None:
             return self._part(rows, place)
@@ -64,7 +64,7 @@ class Data:
         return Data(rows_of(self.X, rows), y, weight, self.shared, place)
 
 
-def seeded(model: Any, seed: int) -> Any:
+def clone_with_seed(model: Any, seed: int) -> Any:
     """A clone in which every `random_state` that is None is `seed`."""
     model = clone(model)
     unset = [name for name, value in model.get_params().items() if _is_seed(name) and value is None]
@@ -76,10 +76,10 @@ def _is_seed(name: str) -> bool:
 
 
 class Chain:
-    """Fits a pipeline to the same rows with one setting after the other, and keeps the steps that stay the same.
+    """Fits a pipeline to the same samples with one setting after the other, and reuses fitted steps.
 
-    The kept steps are those of the setting before, up to the first whose parameters differ: settings in the order of
-    `in_order` share as much as they can in the memory of one pipeline. Rows to test on go through the steps with them.
+    Steps are reused up to the first whose parameters differ from those of the setting before: settings in the order of
+    `in_order` share as much as the memory of one pipeline allows. Test samples are transformed along with them.
     """
 
     def __init__(self, model: Any, data: Data, test: Any = None, deadline: float = inf) -> None:
@@ -87,40 +87,38 @@ class Chain:
         self._data = data
         self._test = test
         self._deadline = deadline
-        self._kept: list[tuple[str, Any, Any, Any]] = []
+        self._fitted_steps: list[tuple[str, Any, Any, Any]] = []
 
     def fit(self, params: Params, keys: tuple[str, ...]) -> tuple[Any, Any]:
-        """The model with these parameters, fitted, and the rows to test on as its last step gets them; `keys` stand for
-        the parameters of each step.
+        """The model fitted with these parameters, and the test samples as its last step gets them; `keys` identify the
+        parameters of each step.
         """
         model = clone(self._model).set_params(**params)
         train, test = self.before_last(model, keys)
         if not isinstance(model, Pipeline):
-            return fitted(model, train, self._deadline), test
+            return fit_model(model, train, self._deadline), test
         name, last = model.steps[-1]
-        model.steps[-1] = (name, last if passes(last) else fitted(last, train, self._deadline))
+        model.steps[-1] = (name, last if is_passthrough(last) else fit_model(last, train, self._deadline))
         return model, test
 
     def before_last(self, model: Any, keys: tuple[str, ...]) -> tuple[Data, Any]:
-        """Fits all steps of a pipeline but the last; gives the training rows and those to test on, as the last gets
-        them.
-        """
+        """Fit all steps of a pipeline but the last; returns training and test samples as the last step gets them."""
         X, test = self._data.X, self._test
         before = model.steps[:-1] if isinstance(model, Pipeline) else []
-        for place, (title, given) in enumerate(before):
-            if len(self._kept) == place or self._kept[place][0] != keys[place]:
-                del self._kept[place:]
-                step, X = _transformed(given, replace(self._data, X=X))
-                test = None if test is None else transformed(step, test, self._data.shared)
-                self._kept.append((keys[place], step, X, test))
+        for place, (title, unfitted) in enumerate(before):
+            if len(self._fitted_steps) == place or self._fitted_steps[place][0] != keys[place]:
+                del self._fitted_steps[place:]
+                step, X = _fit_transform(unfitted, replace(self._data, X=X))
+                test = None if test is None else transform(step, test, self._data.shared)
+                self._fitted_steps.append((keys[place], step, X, test))
                 check(self._deadline)
-            _, step, X, test = self._kept[place]
+            _, step, X, test = self._fitted_steps[place]
             model.steps[place] = (title, step)
         return replace(self._data, X=X), test
 
 
 def keys_of(model: Any, params: Params) -> tuple[str, ...]:
-    """For each step of a pipeline what its parameters are; equal keys, equal steps."""
+    """A key for each step of a pipeline, from its parameters: equal keys, equal steps."""
     if not isinstance(model, Pipeline):
         return ()
     return tuple(
@@ -130,21 +128,21 @@ def keys_of(model: Any, params: Params) -> tuple[str, ...]:
 
 
 def in_order(keys: list[tuple[str, ...]]) -> list[int]:
-    """The numbers of settings, those with equal first steps next to each other."""
+    """Indices of the settings, those with equal first steps next to each other."""
     first = {key[:depth]: place for place, key in reversed(list(enumerate(keys))) for depth in range(len(key) + 1)}
     return sorted(range(len(keys)), key=lambda i: [first[keys[i][:depth]] for depth in range(len(keys[i]) + 1)])
 
 
-def passes(step: Any) -> bool:
-    """Whether a step of a pipeline leaves rows as they are."""
+def is_passthrough(step: Any) -> bool:
+    """Whether a step of a pipeline leaves samples as they are."""
     return step is None or (isinstance(step, str) and step == "passthrough")
 
 
-def fitted(model: Any, data: Data, deadline: float = inf) -> Any:
-    """An estimator, fitted; a pipeline step by step."""
+def fit_model(model: Any, data: Data, deadline: float = inf) -> Any:
+    """Fit an estimator, a pipeline step by step; its `time_limit`, where it has one, is set to the remaining time."""
     if isinstance(model, Pipeline):
         return Chain(model, data, deadline=deadline).fit({}, ("",) * len(model.steps))[0]
-    left = left_inside(deadline)
+    left = remaining_time(deadline)
     if left is not None and "time_limit" in (own := model.get_params(deep=False)) and own["time_limit"] is None:
         model.set_params(time_limit=left)
     model.fit(data.X, data.y, **_weights(model, data.weight))
@@ -152,16 +150,16 @@ def fitted(model: Any, data: Data, deadline: float = inf) -> Any:
     return model
 
 
-def _transformed(step: Any, data: Data) -> tuple[Any, Any]:
-    """A transformer, fitted, and what it makes of the rows that it was fitted to."""
-    if passes(step):
+def _fit_transform(step: Any, data: Data) -> tuple[Any, Any]:
+    """A fitted transformer, and its training samples transformed; from the cache, where there is one."""
+    if is_passthrough(step):
         return step, data.X
     if data.shared is not None:
-        return data.shared.fitted(step, data, lambda: _fit_transformed(step, data))
-    return _fit_transformed(step, data)
+        return data.shared.fit_step(step, data, lambda: _fit_transform_once(step, data))
+    return _fit_transform_once(step, data)
 
 
-def _fit_transformed(step: Any, data: Data) -> tuple[Any, Any]:
+def _fit_transform_once(step: Any, data: Data) -> tuple[Any, Any]:
     extra = _weights(step, data.weight)
     if hasattr(step, "fit_transform"):
         return step, step.fit_transform(data.X, data.y, **extra)
@@ -169,11 +167,11 @@ def _fit_transformed(step: Any, data: Data) -> tuple[Any, Any]:
     return step, step.transform(data.X)
 
 
-def transformed(step: Any, X: Any, shared: Shared | None = None) -> Any:
-    """Other rows, through a fitted step."""
-    if passes(step):
+def transform(step: Any, X: Any, shared: TransformCache | None = None) -> Any:
+    """Samples transformed by a fitted step."""
+    if is_passthrough(step):
         return X
-    return step.transform(X) if shared is None else shared.transformed(step, X, lambda: step.transform(X))
+    return step.transform(X) if shared is None else shared.transform(step, X, lambda: step.transform(X))
 
 
 def _weights(model: Any, weight: Any) -> dict[str, Any]:

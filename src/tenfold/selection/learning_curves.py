@@ -1,4 +1,4 @@
-"""How a score depends on the number of rows, and on the split."""
+"""Learning curves, and the spread of a score over random splits."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,7 @@ from tenfold.selection.splitters import Protocol, hold_out, repeated
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Scores by numbers of training rows.
+    """Scores by numbers of training samples.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ def learning_curve(
     sample_weight: Any = None,
     random_state: int = 0,
 ) -> LearningCurve:
-    """Scores of a model that is trained on more and more of the training rows, tested on the same rows.
+    """Scores of a model for growing training sets, tested on the same samples.
 
     Hyper-parameters are chosen anew for each number of samples, within these samples alone. The smaller sets are parts
     of the larger ones: samples are added at random, of classes in turn by their shares, group after group, or with
@@ -113,20 +113,20 @@ def learning_curve(
     (array([ 35. , 353.6]), True)
     """
     candidate = model if isinstance(model, Candidate) else Candidate("model", model)
-    shares = np.asarray(sizes, dtype=np.float64)
-    if shares.ndim != 1 or not len(shares) or (shares <= 0).any() or (shares > 1).any():
+    fractions = np.asarray(sizes, dtype=np.float64)
+    if fractions.ndim != 1 or not len(fractions) or (fractions <= 0).any() or (fractions > 1).any():
         raise ValueError(f"sizes are shares of the training rows, above 0 and at most 1, got {sizes!r}.")
     data = Data.of(X, y, sample_weight)
     classes = np.unique(data.y) if is_classifier(last_step(candidate.model)) else None
     strata = None if classes is None else data.y
     protocol = splits_of(data.X, data.y, strata, cv=cv, groups=groups, time=time, random_state=random_state)
     score = Scoring(scoring, classes)
-    trained, tested = np.empty((2, len(shares), len(protocol)))
-    counts = np.empty((len(shares), len(protocol)))
+    trained, tested = np.empty((2, len(fractions), len(protocol)))
+    counts = np.empty((len(fractions), len(protocol)))
     for split, (train, test) in enumerate(protocol):
         order = growing_order(protocol, train, random_state + split)
-        for place, share in enumerate(shares):
-            rows = np.sort(order[: max(2, int(share * len(order)))])
+        for place, fraction in enumerate(fractions):
+            rows = np.sort(order[: max(2, int(fraction * len(order)))])
             part = data.part(rows)
             fitted = fit_part(candidate, part, protocol, rows, score, seed=random_state).model
             trained[place, split], tested[place, split] = score(fitted, part), score(fitted, data.part(test))
@@ -135,8 +135,8 @@ def learning_curve(
     return LearningCurve(counts.mean(axis=1), trained, tested, words)
 
 
-def _some(ties: Any, rows: Integers) -> Any:
-    return None if ties is None else ties[rows]
+def _take(values: Any, rows: Integers) -> Any:
+    return None if values is None else values[rows]
 
 
 def fit_part(
@@ -149,17 +149,17 @@ def fit_part(
     seed: int = 0,
     deadline: float = inf,
 ) -> Choice:
-    """A candidate on a part of the training rows: its hyper-parameters are chosen within these `rows` of `protocol`."""
+    """Fit a candidate to a part of the training samples: its hyper-parameters are chosen within these `rows`."""
     strata = part.y if is_classifier(last_step(candidate.model)) else None
     inner = partial(
-        splits_of, part.X, part.y, strata, cv=min(5, max(2, len(rows) // 2)), groups=_some(protocol.groups, rows),
-        time=_some(protocol.time, rows), random_state=seed,
+        splits_of, part.X, part.y, strata, cv=min(5, max(2, len(rows) // 2)), groups=_take(protocol.groups, rows),
+        time=_take(protocol.time, rows), random_state=seed,
     )  # fmt: skip
     return choose(candidate, part, inner, scoring, seed=seed, deadline=deadline)
 
 
 def growing_order(protocol: Protocol, train: Integers, seed: int) -> Integers:
-    """In which order training rows are added: at random, classes in turn by their shares; in time the latest first."""
+    """The order in which training samples are added: at random and stratified by class; in time the latest first."""
     if protocol.time is not None:
         return train[np.argsort(protocol.time[train], kind="stable")[::-1]]
     rows = np.random.default_rng(seed).permutation(train)
@@ -169,16 +169,16 @@ def growing_order(protocol: Protocol, train: Integers, seed: int) -> Integers:
     if protocol.classes is None:
         return rows
     labels = protocol.classes[rows]
-    share = np.empty(len(rows))
+    fraction = np.empty(len(rows))
     for label in np.unique(labels):
         own = np.flatnonzero(labels == label)
-        share[own] = (np.arange(len(own)) + 0.5) / len(own)
-    return rows[np.argsort(share, kind="stable")]
+        fraction[own] = (np.arange(len(own)) + 0.5) / len(own)
+    return rows[np.argsort(fraction, kind="stable")]
 
 
 @dataclass(frozen=True)
 class SplitStability:
-    """How much a score depends on which rows happened to be tested.
+    """How much a score depends on the random split.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class SplitStability:
     mean : float
         Their mean.
     spread : float
-        Their standard deviation (n - 1): what a single split may be off by.
+        Their standard deviation (n - 1): the error of a single split.
     interval : Interval
         For the score on new samples, of level 0.95, by the corrected resampled t (Nadeau and Bengio 2003).
     result : Result

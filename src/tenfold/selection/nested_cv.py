@@ -1,8 +1,8 @@
-"""Nested cross-validation of many candidates: the engine under a leaderboard.
+"""Nested cross-validation of many candidates: the engine of the leaderboard.
 
-Each outer fold is predicted by a model whose hyper-parameters were chosen on the other folds, so that its score knows
-nothing of what was chosen. The outer folds are also the inner ones: a fold that is left out outside is left out
-everywhere, and the k - 1 others test in turn inside (Cookbook, section 6.2).
+Each outer fold is predicted by a model whose hyper-parameters were chosen on the other folds, so that its score is not
+biased by the selection. The outer folds are also the inner ones: within an outer split, the other k - 1 folds test in
+turn (Cookbook, section 6.2).
 """
 
 import time
@@ -21,24 +21,24 @@ from tenfold.selection.costs import estimate, first_key
 from tenfold.selection.default_splits import splits_of
 from tenfold.selection.fitting import Data
 from tenfold.selection.inner_search import Candidate, choose
-from tenfold.selection.race import Kind, Race, Runner
-from tenfold.selection.racing import hopeless
-from tenfold.selection.results import Fold, Nested, Result, ranked
+from tenfold.selection.racing import reason_to_give_up
+from tenfold.selection.results import Fold, Nested, Result, rank
+from tenfold.selection.scheduler import CandidateRun, Kind, Scheduler
 from tenfold.selection.scoring import Scoring, outputs
 from tenfold.selection.shortcuts import last_step
 from tenfold.selection.splitters import Protocol
 from tenfold.selection.time_limit import OutOfTime, PeakMemory, until
-from tenfold.selection.transform_cache import Shared
+from tenfold.selection.transform_cache import TransformCache
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened: a candidate was started, one of its folds is done, or it is finished.
+    """Progress of a candidate: it started, one of its folds is done, or it is finished.
 
     Attributes
     ----------
     kind : {"started", "fold", "finished"}
-        What happened.
+        The event.
     result : Result
         The candidate so far.
     number : int
@@ -91,12 +91,12 @@ def nested(
     refit: bool = True,
     abandon: bool = True,
 ) -> Nested:
-    """Tune and evaluate candidates by nested cross-validation, and fit each to all rows.
+    """Tune and evaluate candidates by nested cross-validation, and fit each to all samples.
 
     Within each outer fold a candidate chooses its hyper-parameters on the other folds: a class of ours that ends in CV
     by its own exact protocol where that is honest (`shortcut`), anything with a grid by the k - 1 other folds. All
-    candidates meet one outer fold before any meets the next. What fails, takes too long or cannot win any more never
-    ends the others. Ctrl-C gives what is there, the best fitted to all samples.
+    candidates run on one outer fold before any runs on the next. A candidate that fails, takes too long or is given up
+    never ends the others. Ctrl-C returns the results so far, the best candidate fitted to all samples.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def nested(
     per_model_limit : float, default=None
         Seconds for each candidate. None for no limit.
     callback : callable, default=None
-        Called with each `Event`; a true answer ends everything, as Ctrl-C does. None for nobody.
+        Called with each `Event`; a true return value ends everything, as Ctrl-C does. None for no callback.
     random_state : int, default=0
         Seed of the splits, and of every estimator that has none.
     n_jobs : int or None, default=1
@@ -183,19 +183,19 @@ def nested(
     """
     run = Run.of(candidates, X, y, outer, scoring, groups, time, sample_weight, random_state)
     race = run.race(time_limit, per_model_limit, effective_n_jobs(n_jobs), refit, abandon)
-    found: dict[str, Result] = {}
+    results: dict[str, Result] = {}
     interrupted = False
     try:
         for event in run.events(race, time_limit):
-            found[event.name] = event.result
+            results[event.name] = event.result
             if callback is not None and callback(event):
                 interrupted = True
                 break
     except KeyboardInterrupt:
         interrupted = True
     if interrupted and (saved := race.rescue()) is not None:
-        found[saved.name] = saved
-    return run.collected(found, interrupted)
+        results[saved.name] = saved
+    return run.collect(results, interrupted)
 
 
 def nested_events(
@@ -300,7 +300,7 @@ def nested_events(
 
 @dataclass(frozen=True)
 class Run:
-    """Candidates, rows and splits that belong together."""
+    """Candidates, samples and splits of one nested cross-validation."""
 
     candidates: tuple[Candidate, ...]
     data: Data
@@ -313,9 +313,9 @@ class Run:
     def of(
         cls, candidates: Any, X: Any, y: Any, outer: Any, scoring: Any, groups: Any, time: Any, weight: Any, seed: int
     ) -> "Run":
-        """Check what was given."""
+        """Check the arguments of `nested`."""
         some = tuple(_candidates(candidates))
-        data = replace(Data.of(X, y, weight), shared=Shared())
+        data = replace(Data.of(X, y, weight), shared=TransformCache())
         kinds = {is_classifier(last_step(one.model)) for one in some}
         if len(kinds) > 1:
             raise ValueError("Some candidates predict classes and some numbers: they cannot be compared.")
@@ -326,13 +326,14 @@ class Run:
 
     def race(
         self, time_limit: float | None, per_model_limit: float | None, jobs: int, refit: bool, abandon: bool
-    ) -> Race:
-        """The candidates at the start, in the time from now."""
+    ) -> Scheduler:
+        """A scheduler of all candidates; the time limit starts now."""
         runners = [
-            Runner(one, Result(one.name, self.protocol, self.classes), first_key(one.model)) for one in self.candidates
+            CandidateRun(one, Result(one.name, self.protocol, self.classes), first_key(one.model))
+            for one in self.candidates
         ]
         count = len(self.protocol)
-        return Race(
+        return Scheduler(
             runners,
             count,
             self.protocol.n / max(1, len(self.protocol.pairs[0][0])),
@@ -340,38 +341,40 @@ class Run:
             inf if per_model_limit is None else per_model_limit,
             refit,
             partial(self._folds, jobs=jobs),
-            self._refitted,
-            (lambda result, best: hopeless(self.scoring.name, self.data, result, best, count)) if abandon else None,
+            self._refit,
+            (lambda result, best: reason_to_give_up(self.scoring.name, self.data, result, best, count))
+            if abandon
+            else None,
             jobs,
         )
 
-    def events(self, race: Race, time_limit: float | None) -> Iterator[Event]:
-        """What happens, candidates in the order of their costs, which are estimated where time is limited."""
+    def events(self, race: Scheduler, time_limit: float | None) -> Iterator[Event]:
+        """Events, candidates in the order of their costs, which are estimated where time is limited."""
         begin = time.perf_counter()
         if time_limit is not None:
             price = partial(estimate, seed=self.seed, seconds=time_limit, end=race.end)
             shared: dict[str, float] = {}
             for runner in race.runners:
-                before = self._shared_seconds()
+                before = self._cache_seconds()
                 runner.cost = price(runner.candidate, self.data, self.protocol, self.scoring)
-                shared[runner.first] = shared.get(runner.first, 0.0) + self._shared_seconds() - before
+                shared[runner.first] = shared.get(runner.first, 0.0) + self._cache_seconds() - before
             race.shared = shared
         number = {runner.result.name: place for place, runner in enumerate(race.runners, 1)}
         for kind, runner in race.events():
             rivals = [one.result for one in race.runners if one.result.folds and not one.candidate.keep]
-            best = next(iter(ranked(rivals)), None)
+            best = next(iter(rank(rivals)), None)
             result, seconds = runner.result, time.perf_counter() - begin
             counts = (number[result.name], len(number), len(result.folds), len(self.protocol))
             yield Event(kind, result, *counts, seconds, best)
 
     def _folds(self, tasks: Sequence[tuple[Candidate, float]], split: int, jobs: int) -> Iterator[Fold | BaseException]:
-        """Candidates on one outer fold, each until its deadline: what they gave, or what ended them."""
+        """Candidates on one outer fold, each until its deadline: the fold, or the exception that ended it."""
         if jobs == 1 or len(tasks) < 2:
             for candidate, deadline in tasks:
                 yield self._attempt(candidate, split, deadline)
             return
         now = time.perf_counter()
-        work = (delayed(_attempt_elsewhere)(self, candidate, split, end - now) for candidate, end in tasks)
+        work = (delayed(_attempt_in_process)(self, candidate, split, end - now) for candidate, end in tasks)
         yield from Parallel(n_jobs=jobs, return_as="generator")(work)
 
     def _attempt(self, candidate: Candidate, split: int, deadline: float) -> Fold | BaseException:
@@ -381,27 +384,27 @@ class Run:
             return error
 
     def fold(self, candidate: Candidate, split: int, deadline: float) -> Fold:
-        """One outer fold: choose inside, fit, and look at the rows that were left out."""
+        """One outer fold: choose hyper-parameters on the training samples, fit, predict the left-out samples."""
         train, test = self.protocol.pairs[split]
-        begin, before = time.perf_counter(), self._shared_seconds()
+        begin, before = time.perf_counter(), self._cache_seconds()
         with until(deadline), PeakMemory() as peak, warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             inside = partial(self.protocol.inner, split)
             choice = choose(candidate, self.data.part(train), inside, self.scoring, seed=self.seed, deadline=deadline)
-            seconds, shared = time.perf_counter() - begin, self._shared_seconds() - before
+            seconds, shared = time.perf_counter() - begin, self._cache_seconds() - before
             left_out = self.data.part(test)
-            said = outputs(choice.model, left_out.X, self.data.shared)
-            score = self.scoring.of_outputs(last_step(choice.model), left_out, said)
+            predicted = outputs(choice.model, left_out.X, self.data.shared)
+            score = self.scoring.of_outputs(last_step(choice.model), left_out, predicted)
         return Fold(
-            test, len(train), score, said, choice.params, choice.tried, choice.free, choice.words, seconds,
+            test, len(train), score, predicted, choice.params, choice.tried, choice.free, choice.words, seconds,
             peak.bytes, _texts(warned), shared,
         )  # fmt: skip
 
-    def _shared_seconds(self) -> float:
+    def _cache_seconds(self) -> float:
         return 0.0 if self.data.shared is None else self.data.shared.seconds
 
-    def _refitted(self, candidate: Candidate, result: Result, deadline: float) -> Result:
-        """The candidate fitted to all rows, hyper-parameters chosen by the outer folds or by its own protocol."""
+    def _refit(self, candidate: Candidate, result: Result, deadline: float) -> Result:
+        """The candidate fitted to all samples, hyper-parameters chosen by the outer folds or by its own protocol."""
         begin = time.perf_counter()
         with until(deadline), PeakMemory() as peak, warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
@@ -413,11 +416,11 @@ class Run:
             refit_warned=_texts(warned),
         )  # fmt: skip
 
-    def collected(self, found: Mapping[str, Result], interrupted: bool) -> Nested:
-        """All candidates, those that nobody came to included."""
+    def collect(self, finished: Mapping[str, Result], interrupted: bool) -> Nested:
+        """The results of all candidates, those that never started included."""
         results = []
         for candidate in self.candidates:
-            result = found.get(candidate.name)
+            result = finished.get(candidate.name)
             if result is None:
                 why = "Interrupted before it began."
                 result = Result(candidate.name, self.protocol, self.classes, state="not started", reason=why)
@@ -429,24 +432,24 @@ class Run:
         return Nested(tuple(results), self.protocol, self.scoring.name, self.classes, self.data.y, words, interrupted)
 
 
-def _attempt_elsewhere(run: Run, candidate: Candidate, split: int, seconds: float) -> Fold | BaseException:
-    """A fold in another process, where clocks begin elsewhere."""
+def _attempt_in_process(run: Run, candidate: Candidate, split: int, seconds: float) -> Fold | BaseException:
+    """A fold in another process, whose clock has another origin."""
     return run._attempt(candidate, split, time.perf_counter() + seconds)
 
 
 def _candidates(given: Any) -> Iterable[Candidate]:
-    """Candidates in any of their forms."""
+    """Candidates from any form that `nested` takes."""
     pairs = given.items() if isinstance(given, Mapping) else given
-    found = [one if isinstance(one, Candidate) else Candidate(*one) for one in pairs]
-    if not found:
+    candidates = [one if isinstance(one, Candidate) else Candidate(*one) for one in pairs]
+    if not candidates:
         raise ValueError("There are no candidates.")
-    names = [candidate.name for candidate in found]
+    names = [candidate.name for candidate in candidates]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"Candidates need names of their own, {', '.join(twice)} is there twice.")
-    return found
+    return candidates
 
 
 def _texts(warned: Any) -> tuple[str, ...]:
-    """What warnings said, each once."""
+    """Texts of warnings, each once."""
     return tuple(dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned))

@@ -1,4 +1,4 @@
-"""Which of several settings is taken: the best, or the simplest that is about as good."""
+"""Which setting is refitted: the best, or the simplest within one standard error of it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Floats
 
-SIMPLER = {
+SIMPLER_SIGN = {
     "C": -1,
     "alpha": 1,
     "bandwidth": 1,
@@ -78,22 +78,22 @@ def one_standard_error(results: Any, simplicity: Simplicity = None) -> int:
     best = int(np.nanargmax(mean))
     folds = scores.shape[1]
     error = float(np.std(scores[best], ddof=1) / np.sqrt(folds)) if folds > 1 else 0.0
-    good = np.flatnonzero(mean >= mean[best] - error)
+    near_best = np.flatnonzero(mean >= mean[best] - error)
     if settings is None and simplicity is None:
-        return int(good[0])
+        return int(near_best[0])
     if settings is None:
         raise ValueError("An array of scores has no parameters: put its rows in order, the simplest first.")
     order = _order(settings, simplicity)
-    return int(max(good, key=lambda place: (order(settings[place]), mean[place])))
+    return int(max(near_best, key=lambda place: (order(settings[place]), mean[place])))
 
 
 def _table(results: Any) -> tuple[Floats, list[Mapping[str, Any]] | None]:
     if isinstance(results, Mapping):
         names = [name for name in results if name.startswith("split") and name.endswith("_test_score")]
         table = np.stack([np.asarray(results[name], dtype=np.float64) for name in names], axis=1)
-        given_up = np.asarray(results.get("abandoned_after", np.zeros(len(table))))
-        # a search that ran out of time has folds in which nobody was scored to the end
-        whole = np.isfinite(table[given_up == 0]).any(axis=0)
+        abandoned = np.asarray(results.get("abandoned_after", np.zeros(len(table))))
+        # a search that ran out of time has folds in which not all settings were scored
+        whole = np.isfinite(table[abandoned == 0]).any(axis=0)
         return table[:, whole], list(results["params"])
     scores = np.asarray(results, dtype=np.float64)
     if scores.ndim != 2:
@@ -106,7 +106,7 @@ def _order(settings: list[Mapping[str, Any]], simplicity: Simplicity) -> Callabl
     if callable(simplicity):
         return simplicity
     if simplicity is None:
-        names = _known(settings)
+        names = _parameter_signs(settings)
     else:
         given = [simplicity] if isinstance(simplicity, str) else list(simplicity)
         names = [(name.removeprefix("-"), -1 if name.startswith("-") else 1) for name in given]
@@ -116,17 +116,17 @@ def _order(settings: list[Mapping[str, Any]], simplicity: Simplicity) -> Callabl
     return lambda setting: tuple(_rank(setting.get(name), sign) for name, sign in names)
 
 
-def _known(settings: list[Mapping[str, Any]]) -> list[tuple[str, int]]:
+def _parameter_signs(settings: list[Mapping[str, Any]]) -> list[tuple[str, int]]:
     """The parameters that differ between settings, with the sign of simplicity."""
     names = list(dict.fromkeys(name for setting in settings for name in setting))
     varied = [name for name in names if len({repr(setting.get(name)) for setting in settings}) > 1]
-    strange = [name for name in varied if name.rpartition("__")[2] not in SIMPLER]
-    if strange:
+    unknown = [name for name in varied if name.rpartition("__")[2] not in SIMPLER_SIGN]
+    if unknown:
         raise ValueError(
-            f"It is not known which values of {', '.join(strange)} are simpler: say so by simplicity, a list of names, "
+            f"It is not known which values of {', '.join(unknown)} are simpler: say so by simplicity, a list of names, "
             "larger is simpler, with a minus sign smaller; or a function of the setting."
         )
-    return [(name, SIMPLER[name.rpartition("__")[2]]) for name in varied]
+    return [(name, SIMPLER_SIGN[name.rpartition("__")[2]]) for name in varied]
 
 
 def _rank(value: Any, sign: int) -> float:

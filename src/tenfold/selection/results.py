@@ -1,4 +1,4 @@
-"""What nested cross-validation found: every fold of every candidate, and what is made of them."""
+"""Results of nested cross-validation: every fold of every candidate, with scores, intervals and predictions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class Interval:
     level : float
         Probability with which it is meant to cover.
     method : str
-        How it was found.
+        How it was computed.
     """
 
     low: float
@@ -52,24 +52,24 @@ class Fold:
     score : float
         Score on the samples that were tested; larger is better.
     said : Outputs
-        What the model said of them: `predictions`; of a classifier `probabilities`, or `scores` where it has none of
-        these, and its `classes`, else None; and the `seconds` of `predict`.
+        The model's outputs for them: `predictions`; of a classifier `probabilities`, or `scores` where it has no
+        probabilities, and its `classes`, else None; and the `seconds` of `predict`.
     params : dict
-        What was chosen inside, by the names of parameters; empty where nothing was.
+        The selected hyper-parameters, by name; empty where there are none to select.
     tried : int
         Number of settings that were compared.
     free : int
         How many of them took no fit of their own.
     words : str
-        How it was chosen, in a sentence.
+        How they were selected, in a sentence.
     fit_seconds : float
-        Seconds of choosing and fitting.
+        Seconds of selection and fit.
     peak_bytes : int or None
-        The most memory beyond what was resident before; None where the system does not tell.
+        Peak memory beyond what was resident before; None where the system does not report it.
     warned : tuple of str
-        What warnings said, each once.
+        Texts of warnings, each once.
     shared_seconds : float
-        Those of `fit_seconds` for parts of the samples and steps of pipelines that later candidates have for nothing.
+        The part of `fit_seconds` for parts of the samples and steps of pipelines that later candidates reuse.
     """
 
     rows: Integers
@@ -88,7 +88,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class Result:
-    """One candidate: its outer folds, and the refit on all rows.
+    """One candidate: its outer folds, and the refit to all samples.
 
     Attributes
     ----------
@@ -195,10 +195,10 @@ class Result:
         return float(np.std(self.scores, ddof=1) / np.sqrt(len(self.folds))) if len(self.folds) > 1 else np.nan
 
     def interval(self, level: float = 0.95) -> Interval:
-        """The confidence interval, of this level, for the score on new rows, from the spread over folds.
+        """The confidence interval, of this level, for the score on new samples, from the spread over folds.
 
-        It is wider than the standard error says, because training rows overlap: the variance is that of a fold times
-        (1/k + tested / trained), with Student's t of k - 1 degrees of freedom (Nadeau and Bengio 2003).
+        It is wider than the standard error suggests, because training sets overlap: the variance is that of a fold
+        times (1/k + tested / trained), with Student's t of k - 1 degrees of freedom (Nadeau and Bengio 2003).
 
         Parameters
         ----------
@@ -220,30 +220,30 @@ class Result:
 
     @property
     def chosen(self) -> tuple[Params, ...]:
-        """What each fold chose."""
+        """The selected hyper-parameters of each fold."""
         return tuple(fold.params for fold in self.folds)
 
     @property
     def predict_microseconds(self) -> float:
-        """Microseconds that `predict` takes a row, on the average over the folds."""
+        """Microseconds of `predict` per sample, on average over the folds."""
         rows = sum(len(fold.rows) for fold in self.folds)
         return 1e6 * sum(fold.said.seconds for fold in self.folds) / rows if rows else np.nan
 
     @property
     def peak_bytes(self) -> int | None:
-        """The most memory that a fit took beyond what the process had before it."""
+        """Peak memory of a fit beyond what the process had before it."""
         known = [size for size in (*(fold.peak_bytes for fold in self.folds), self.refit_bytes) if size is not None]
         return max(known, default=None)
 
     @property
     def warned(self) -> tuple[str, ...]:
-        """What warnings said, each once."""
+        """Texts of warnings, each once."""
         every = [text for fold in self.folds for text in fold.warned]
         return tuple(dict.fromkeys([*every, *self.refit_warned]))
 
     @property
     def certificate(self) -> Any:
-        """The certificate of the last step of the model that was fitted to all rows; None where there is none."""
+        """The certificate of the last step of the model that was fitted to all samples; None where there is none."""
         last = self.model
         while isinstance(last, Pipeline):
             last = last.steps[-1][1]
@@ -251,63 +251,63 @@ class Result:
 
     @property
     def tested(self) -> Any:
-        """Whether a row was tested in the folds that were done, (n,); of repeated folds the first partition counts."""
-        found = np.zeros(self.protocol.n, dtype=bool)
-        for fold in self._first():
-            found[fold.rows] = True
-        return found
+        """Whether a sample was tested in the folds that were done, (n,); of repeated folds, in the first partition."""
+        tested = np.zeros(self.protocol.n, dtype=bool)
+        for fold in self._first_partition():
+            tested[fold.rows] = True
+        return tested
 
     @property
     def predictions(self) -> Any:
-        """Out-of-fold predictions of all rows that were tested, (n,) or (n, t); nan or None elsewhere."""
-        return self._gathered("predictions")
+        """Out-of-fold predictions of all tested samples, (n,) or (n, t); nan or None for the others."""
+        return self._gather("predictions")
 
     @property
     def probabilities(self) -> Any:
-        """Out-of-fold probabilities of `classes`, (n, c); None where the model has none. A class that was missing from
-        the training rows has 0.
+        """Out-of-fold probabilities of `classes`, (n, c); None where the model has none. A class that the training
+        samples lack has 0.
         """
-        return self._gathered("probabilities")
+        return self._gather("probabilities")
 
     @property
     def decisions(self) -> Any:
         """Out-of-fold scores, (n,) or (n, c), of a classifier that has no probabilities."""
-        return self._gathered("scores")
+        return self._gather("scores")
 
-    def _first(self) -> tuple[Fold, ...]:
+    def _first_partition(self) -> tuple[Fold, ...]:
         """The folds of the first partition."""
         return self.folds[: len(self.protocol) // max(1, self.protocol.repeats)]
 
-    def _gathered(self, name: str) -> Any:
-        parts = [getattr(fold.said, name) for fold in self._first()]
+    def _gather(self, name: str) -> Any:
+        parts = [getattr(fold.said, name) for fold in self._first_partition()]
         if not parts or any(part is None for part in parts):
             return None
-        wide = name != "predictions" and np.ndim(parts[0]) == 2
-        shape = (self.protocol.n, len(self.classes)) if wide else (self.protocol.n, *np.shape(parts[0])[1:])
+        per_class = name != "predictions" and np.ndim(parts[0]) == 2
+        shape = (self.protocol.n, len(self.classes)) if per_class else (self.protocol.n, *np.shape(parts[0])[1:])
         dtype = np.result_type(*parts)
         if self.tested.all():
-            found = np.zeros(shape, dtype)
+            gathered = np.zeros(shape, dtype)
         else:
-            found = np.full(shape, np.nan, dtype) if dtype.kind == "f" else np.full(shape, None, object)
-        for fold, part in zip(self._first(), parts, strict=True):
-            if not wide:
-                found[fold.rows] = part
+            gathered = np.full(shape, np.nan, dtype) if dtype.kind == "f" else np.full(shape, None, object)
+        for fold, part in zip(self._first_partition(), parts, strict=True):
+            if not per_class:
+                gathered[fold.rows] = part
                 continue
             columns = np.searchsorted(self.classes, fold.said.classes)
             lowest = 0.0 if name == "probabilities" else np.min(part, axis=1, keepdims=True)
-            found[fold.rows] = lowest
-            found[fold.rows[:, None], columns] = part
-        return found
+            gathered[fold.rows] = lowest
+            gathered[fold.rows[:, None], columns] = part
+        return gathered
 
 
 @dataclass(frozen=True)
 class Nested:
-    """What nested cross-validation found, candidates in the order in which they were given.
+    """Results of nested cross-validation, candidates in the order in which they were given.
 
     Attributes
     ----------
     results : tuple of Result
-        One for each candidate; ``found[name]`` is that of a name, and a KeyError where there is none.
+        One for each candidate; ``nested_result[name]`` is that of a name, and a KeyError where there is none.
     protocol : Protocol
         The outer splits.
     scoring : str
@@ -319,7 +319,7 @@ class Nested:
     words : str
         What was done, in sentences.
     interrupted : bool
-        Whether somebody ended it early.
+        Whether it was interrupted.
     ranking : tuple of Result
         Candidates with folds, the best first; then the rest. One with some folds alone counts with the score of the
         best of those with most folds, plus the difference between the two on the folds that both have.
@@ -353,7 +353,7 @@ class Nested:
     @property
     def ranking(self) -> tuple[Result, ...]:
         """Candidates with folds, the best first, compared on the same folds; then the rest."""
-        return ranked(self.results)
+        return rank(self.results)
 
     @property
     def best(self) -> Result | None:
@@ -361,7 +361,7 @@ class Nested:
         return next((one for one in self.ranking if one.state == "ok" and not np.isnan(one.score)), None)
 
 
-def ranked(results: Sequence[Result]) -> tuple[Result, ...]:
+def rank(results: Sequence[Result]) -> tuple[Result, ...]:
     """Results in the order of their scores, those without any at the end.
 
     A candidate that was tested on some folds alone is compared on these with the best of those that were tested on
@@ -370,13 +370,13 @@ def ranked(results: Sequence[Result]) -> tuple[Result, ...]:
     most = max((len(one.folds) for one in results if not np.isnan(one.score)), default=0)
     reference = max((one for one in results if len(one.folds) == most), key=lambda one: -_loss(one), default=None)
 
-    def place(one: Result) -> tuple[bool, float]:
+    def key(one: Result) -> tuple[bool, float]:
         if not one.folds or np.isnan(one.score) or reference is None:
             return True, 0.0
         same = float(np.mean(reference.scores[: len(one.folds)]))
         return False, same - one.score - reference.score
 
-    return tuple(sorted(results, key=place))
+    return tuple(sorted(results, key=key))
 
 
 def _loss(result: Result) -> float:

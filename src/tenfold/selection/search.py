@@ -1,4 +1,4 @@
-"""Search over the parameters of whole pipelines: by a grid or at random, within a time, without hopeless settings."""
+"""Search over the parameters of whole pipelines: by a grid or at random, with a time limit and racing."""
 
 import time
 from collections.abc import Callable
@@ -15,17 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Floats
 from tenfold.selection.default_splits import splits_of
-from tenfold.selection.fitting import Data, Params, fitted, seeded
-from tenfold.selection.racing import falls_behind
+from tenfold.selection.fitting import Data, Params, clone_with_seed, fit_model
+from tenfold.selection.racing import is_worse
 from tenfold.selection.refit_rules import Simplicity, one_standard_error
-from tenfold.selection.score_settings import Tried, scores_of
+from tenfold.selection.score_settings import SettingScore, scores_of
 from tenfold.selection.scoring import Scoring
 from tenfold.selection.splitters import Protocol
 from tenfold.selection.time_limit import OutOfTime, until
 
 
 def _has(name: str) -> Callable[[Any], bool]:
-    """Whether the model, or the one it was made from, has a method."""
+    """Whether the best estimator, or before the fit the given one, has a method."""
 
     def check(search: Any) -> bool:
         getattr(search.best_estimator_ if hasattr(search, "best_estimator_") else search.estimator, name)
@@ -37,8 +37,8 @@ def _has(name: str) -> Callable[[Any], bool]:
 class Search(MetaEstimatorMixin, BaseEstimator):
     """Search for the best parameters of an estimator or a pipeline by cross-validation.
 
-    Fold after fold every setting that is still there is fitted and scored. Steps of a pipeline before the first one
-    whose parameters differ are fitted once a fold; where the last step is one of ours with a path (Ridge, Lasso,
+    Fold after fold every remaining setting is fitted and scored. Steps of a pipeline before the first one whose
+    parameters differ are fitted once a fold; where the last step is a class of this package with a path (Ridge, Lasso,
     ElasticNet, LogisticRegression, RidgeClassifier) and the score has a name, all its penalties are scored by one fit
     (`together`).
 
@@ -211,14 +211,14 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         classes = np.unique(data.y) if is_classifier(self.estimator) and np.ndim(data.y) == 1 else None
         splits = splits_of(data.X, data.y, classes if classes is None else data.y, cv=self.cv, groups=groups, time=time,
                            random_state=self.random_state)  # fmt: skip
-        model = seeded(self.estimator, self.random_state)
+        model = clone_with_seed(self.estimator, self.random_state)
         table = Table.empty(settings, splits)
         scoring = Scoring(self.scoring, classes, of_model=True)
         self._run(model, data, table, scoring)
         self.protocol_, self.n_splits_ = splits, len(splits)
         self.scorer_, self.multimetric_ = scoring, False
         self.cv_results_ = table.results()
-        self.best_index_ = self._taken(table)
+        self.best_index_ = self._select(table)
         self.best_params_ = settings[self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.words_ = table.words(self.select)
@@ -236,14 +236,14 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         return list(ParameterSampler(self.grid, self.n_iter, random_state=self.random_state))
 
     def _run(self, model: Any, data: Data, table: "Table", scoring: Scoring) -> None:
-        """Fold after fold, until the time is over."""
+        """Score the settings fold after fold, until the time is over."""
         deadline = inf if self.time_limit is None else time.perf_counter() + self.time_limit
         try:
             with until(deadline):
                 for split, pair in enumerate(table.protocol):
-                    left = table.left()
-                    for tried in scores_of(model, left, data, pair, scoring, deadline, self.together):
-                        table.note(split, tried)
+                    remaining = table.remaining()
+                    for tried in scores_of(model, remaining, data, pair, scoring, deadline, self.together):
+                        table.add(split, tried)
                     if self.race and split + 1 < len(table.protocol):
                         table.give_up(split + 1)
         except OutOfTime:
@@ -253,18 +253,17 @@ class Search(MetaEstimatorMixin, BaseEstimator):
                 raise table.error
             raise TimeoutError(f"No setting was scored within {self.time_limit} seconds. Allow more time.")
 
-    def _taken(self, table: "Table") -> int:
+    def _select(self, table: "Table") -> int:
         if self.select == "one_se":
             return one_standard_error(self.cv_results_, self.simplicity)
         return table.best()
 
     def _refit(self, model: Any, data: Data) -> None:
         begin = time.perf_counter()
-        self.best_estimator_ = fitted(clone(model).set_params(**clone(self.best_params_, safe=False)), data)
+        self.best_estimator_ = fit_model(clone(model).set_params(**clone(self.best_params_, safe=False)), data)
         self.refit_time_ = time.perf_counter() - begin
 
-    # -- what the best model does
-    # -----------------------------------------------------------------------------------------------------
+    # -- methods of the best model
 
     def _best(self) -> Any:
         check_is_fitted(self)
@@ -403,13 +402,13 @@ def search(
     >>> found.best_params_
     {'n_neighbors': 15}
     """
-    found = Search(pipeline, grid, **settings)
-    return found.fit(X, y, groups=groups, time=time, sample_weight=sample_weight)
+    model = Search(pipeline, grid, **settings)
+    return model.fit(X, y, groups=groups, time=time, sample_weight=sample_weight)
 
 
 @dataclass
 class Table:
-    """Scores of settings by folds, as they come in; nan where there is none yet, or none any more."""
+    """Scores of settings by folds; nan where there is none yet, or the setting was given up."""
 
     settings: list[Params]
     protocol: Protocol
@@ -425,43 +424,43 @@ class Table:
         nothing = np.full((len(settings), len(protocol)), np.nan)
         return cls(settings, protocol, nothing, nothing.copy(), nothing.copy(), np.zeros(len(settings), dtype=np.intp))
 
-    def left(self) -> dict[int, Params]:
-        """The settings that are still in the race."""
+    def remaining(self) -> dict[int, Params]:
+        """The settings that are not given up."""
         return {place: setting for place, setting in enumerate(self.settings) if not self.abandoned[place]}
 
-    def note(self, split: int, tried: Tried) -> None:
+    def add(self, split: int, tried: SettingScore) -> None:
         self.scores[tried.setting, split] = tried.score
         self.fit_seconds[tried.setting, split] = tried.fit_seconds
         self.score_seconds[tried.setting, split] = tried.score_seconds
         self.error = self.error or tried.error
 
     def give_up(self, done: int) -> None:
-        """Settings that have fallen behind leave the race."""
+        """Give up settings that are worse than the best by more than chance explains."""
         mean = self.scores[:, :done].mean(axis=1)
         mean[self.abandoned > 0] = np.nan
         if np.isnan(mean).all():
             return
         best = self.scores[int(np.nanargmax(mean)), :done]
-        for place in self.left():
-            if falls_behind(best - self.scores[place, :done]):
+        for place in self.remaining():
+            if is_worse(best - self.scores[place, :done]):
                 self.abandoned[place] = done
 
-    def compared(self) -> Floats:
-        """Mean scores over the folds that all settings in the race have; nan for those that left it or failed."""
+    def mean_scores(self) -> Floats:
+        """Mean scores over the folds that all remaining settings have; nan for those that were given up or failed."""
         racing = self.abandoned == 0
-        # where a fit failed there is nothing to wait for; where time was over, the fold does not count
+        # a failed fit counts as done; a fold that was cut by the time limit does not count
         folds = np.isfinite(self.fit_seconds[racing]).all(axis=0)
         some = self.scores[:, folds] if folds.any() else self.scores[:, :1]
         return np.where(racing, some.mean(axis=1), np.nan)
 
     def best(self) -> int:
-        mean = self.compared()
+        mean = self.mean_scores()
         if np.isnan(mean).all():
             raise self.error or ValueError("No setting has a score in every fold.")
         return int(np.nanargmax(mean))
 
     def results(self) -> dict[str, Any]:
-        """What GridSearchCV calls `cv_results_`."""
+        """The table that GridSearchCV calls `cv_results_`."""
         racing = self.abandoned == 0
         counted = np.isfinite(self.fit_seconds[racing]).all(axis=0)
         mean, std = np.full((2, len(self.settings)), np.nan)
@@ -469,26 +468,26 @@ class Table:
             some = row[counted] if racing[place] and counted.any() else row[np.isfinite(self.fit_seconds[place])]
             if len(some):
                 mean[place], std[place] = some.mean(), some.std()
-        found: dict[str, Any] = {}
+        table: dict[str, Any] = {}
         for name, seconds in (("fit_time", self.fit_seconds), ("score_time", self.score_seconds)):
             inside = [row[np.isfinite(row)] for row in seconds]
-            found[f"mean_{name}"] = np.array([part.mean() if len(part) else 0.0 for part in inside])
-            found[f"std_{name}"] = np.array([part.std() if len(part) else 0.0 for part in inside])
+            table[f"mean_{name}"] = np.array([part.mean() if len(part) else 0.0 for part in inside])
+            table[f"std_{name}"] = np.array([part.std() if len(part) else 0.0 for part in inside])
         for name in sorted({name for setting in self.settings for name in setting}):
-            found[f"param_{name}"] = _masked([setting.get(name, _NOT_THERE) for setting in self.settings])
-        found["params"] = self.settings
-        found |= {f"split{split}_test_score": self.scores[:, split] for split in range(len(self.protocol))}
-        # those that left the race come after all that did not
+            table[f"param_{name}"] = _mask_missing([setting.get(name, _MISSING) for setting in self.settings])
+        table["params"] = self.settings
+        table |= {f"split{split}_test_score": self.scores[:, split] for split in range(len(self.protocol))}
+        # settings that were given up rank after all others
         order = np.where(racing, mean, -np.inf)
         worst = np.nanmin(order[np.isfinite(order)], initial=0.0) - 1.0
         rank = rankdata(-np.where(np.isnan(order), worst, order), method="min").astype(np.int32)
         return {
-            **found, "mean_test_score": mean, "std_test_score": std, "rank_test_score": rank,
+            **table, "mean_test_score": mean, "std_test_score": std, "rank_test_score": rank,
             "abandoned_after": self.abandoned,
         }  # fmt: skip
 
     def words(self, select: str) -> str:
-        """What was done."""
+        """A sentence on the search."""
         lost = int(np.count_nonzero(self.abandoned))
         text = f"{len(self.settings)} settings by {self.protocol.words}"
         text += f"; {lost} were given up on the way" if lost else ""
@@ -496,12 +495,12 @@ class Table:
         return text + ("; the simplest within one standard error of the best." if select == "one_se" else ".")
 
 
-_NOT_THERE = object()
+_MISSING = object()
 
 
-def _masked(values: list[Any]) -> Any:
-    """A column of parameters, masked where a setting does not have it."""
-    there = [value is not _NOT_THERE for value in values]
+def _mask_missing(values: list[Any]) -> Any:
+    """A column of parameters, masked where a setting lacks it."""
+    there = [value is not _MISSING for value in values]
     known = [value for value, is_there in zip(values, there, strict=True) if is_there]
     plain = all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in known)
     dtype = np.result_type(*(np.asarray(value) for value in known)) if plain else np.dtype(object)

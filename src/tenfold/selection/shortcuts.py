@@ -1,35 +1,31 @@
-"""When a class may choose its hyper-parameters by its own exact protocol, and when the whole pipeline is refitted.
+"""When an estimator may select hyper-parameters by its own cross-validation, and when the whole pipeline is refitted.
 
-A class of ours that ends in CV chooses on the rows that it is given: by leaving each out in closed form, or by folds.
-Inside a pipeline these rows went through the steps before it, which were fitted to all of them. That is honest as long
-as no step looked at the target:
+RidgeCV, LassoCV and other classes whose registration has a `tuning` select on the samples that they are given: by
+leave-one-out in closed form, or by folds. In a pipeline these samples went through the steps before, which were fitted
+to all of them. That is valid as long as no step used the target:
 
-- A step that looks at one row at a time (`row_wise`) gives the same rows whoever is left out: the shortcut is exact.
-- A step that learns from other rows, but never from the target (a scaler, an encoder of categories, components), has
-  seen the row that is left out without its target. This is taken as honest for *choosing*: such preparations may be
-  made beforehand (Seeger, section 10.2.1). The *estimate* of the outer folds does not even have that: there every step
-  is fitted to the training rows alone.
-- A step that looks at the target (means of the target for categories, selection of columns by correlation) has told
-  the row's own target to its columns. No shortcut then: every inner fold refits the whole pipeline.
+- A step that transforms each sample by itself (`row_wise`) gives the same result whichever sample is left out: the
+  shortcut is exact.
+- A step that learns from other samples, but not from targets (a scaler, an encoder of categories, components) has seen
+  the left-out sample without its target. That is taken as valid for *selection*: such preprocessing may be done
+  beforehand (Seeger, section 10.2.1). The *estimate* of the outer folds does not use it: there every step is fitted to
+  the training samples alone.
+- A step that uses the target (target encoding, selection of features by correlation) has leaked the target of the
+  left-out sample into its features. No shortcut then: every inner fold refits the whole pipeline.
 
-A step says `supervised` and `row_wise` as attributes; scikit-learn's are in a table here. An unknown step counts as
-supervised, so that what is not known never leaks.
+Our estimators register what their `transform` uses (`transform_uses`), other steps say `supervised` and `row_wise` as
+attributes, scikit-learn's are in a table here. An unknown step counts as supervised, so that nothing unknown leaks.
 """
 
-from dataclasses import dataclass, field
-from itertools import product
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-import tenfold.estimators as ours
+from tenfold.estimators.registration import Uses, registration_of
+from tenfold.estimators.tuning import Tuning
 
-Looks = Literal["row", "rows", "target"]
-"""What a step looks at to give a row: this row, other rows too, or the targets."""
-
-LOOKS: dict[str, Looks] = {
+SKLEARN_USES: dict[str, Uses] = {
     **dict.fromkeys(
         (
             "AdditiveChi2Sampler",
@@ -44,7 +40,7 @@ LOOKS: dict[str, Looks] = {
             "SkewedChi2Sampler",
             "SparseRandomProjection",
         ),
-        "row",
+        "sample",
     ),
     **dict.fromkeys(
         (
@@ -78,7 +74,6 @@ LOOKS: dict[str, Looks] = {
             "NMF",
             "Nystroem",
             "OneHotEncoder",
-            "OnlineKMeans",
             "OrdinalEncoder",
             "PCA",
             "PowerTransformer",
@@ -94,77 +89,16 @@ LOOKS: dict[str, Looks] = {
             "TruncatedSVD",
             "VarianceThreshold",
         ),
-        "rows",
+        "samples",
     ),
 }
-"""Transformers of scikit-learn, and ours of the same names, that never look at the target."""
+"""What the transformers of scikit-learn use, those that never use targets."""
 
 
-@dataclass(frozen=True)
-class Own:
-    """How a class of ours chooses by itself.
-
-    Attributes
-    ----------
-    plain : the class that fits one candidate.
-    chosen : attributes with what was chosen, by parameters of `plain`.
-    candidates : attributes with all candidates, by parameters of `plain`; a name without underscore is a parameter.
-    alone : whether it leaves rows out one by one where no folds are given.
-    free : whether candidates are compared without a fit of their own.
-    """
-
-    plain: str | None
-    chosen: dict[str, str]
-    candidates: dict[str, str] = field(default_factory=dict)
-    alone: bool = False
-    free: bool = True
-
-    def tried(self, model: Any) -> int:
-        """How many candidates a fitted model compared."""
-        if not self.candidates:
-            return int(np.asarray(getattr(model, "mse_path_", [0])).shape[0])
-        return len(self.settings(model))
-
-    def settings(self, model: Any) -> list[dict[str, Any]]:
-        """All candidates of a fitted model, as parameters of `plain`."""
-        lists = {name: np.asarray(getattr(model, attribute)) for name, attribute in self.candidates.items()}
-        names = list(lists)
-        deep = next((name for name in names if lists[name].ndim == 2), None)
-        if deep is not None:  # penalties of their own for each share of L1
-            other = next(name for name in names if name != deep)
-            pairs = zip(np.atleast_1d(lists[other]), lists[deep], strict=True)
-            return [{deep: float(value), other: float(share)} for share, values in pairs for value in values]
-        flat = [np.atleast_1d(lists[name]).tolist() for name in names]
-        return [
-            {name: value for name, value in zip(names, values, strict=True) if value is not None}
-            for values in product(*flat)
-        ]
-
-
-ALPHA = ({"alpha": "alpha_"}, {"alpha": "alphas_"})
-MIXED = ({"alpha": "alpha_", "l1_ratio": "l1_ratio_"}, {"alpha": "alphas_", "l1_ratio": "l1_ratio"})
-NEIGHBOURS = ({"n_neighbors": "n_neighbors_"}, {"n_neighbors": "candidates_"})
-LOGISTIC = ({"C": "C_", "l1_ratio": "l1_ratio_"}, {"C": "Cs_", "l1_ratio": "l1_ratios_"})
-
-OWN = {
-    "ElasticNetCV": Own("ElasticNet", *MIXED),
-    "KNeighborsCV": Own("KNeighborsRegressor", *NEIGHBOURS, alone=True),
-    "KNeighborsClassifierCV": Own("KNeighborsClassifier", *NEIGHBOURS, alone=True),
-    "LarsCV": Own(None, {"alpha": "alpha_"}),
-    "LassoCV": Own("Lasso", *ALPHA),
-    "LassoLarsCV": Own(None, {"alpha": "alpha_"}),
-    "LogisticRegressionCV": Own("LogisticRegression", *LOGISTIC, free=False),
-    "MultiTaskElasticNetCV": Own("MultiTaskElasticNet", *MIXED),
-    "MultiTaskLassoCV": Own("MultiTaskLasso", *ALPHA),
-    "OrthogonalMatchingPursuitCV": Own(None, {"n_nonzero_coefs": "n_nonzero_coefs_"}),
-    "RidgeCV": Own("Ridge", *ALPHA, alone=True),
-    "RidgeClassifierCV": Own("RidgeClassifier", *ALPHA, alone=True),
-}
-
-
-def own_protocol(model: Any) -> Own | None:
-    """How this estimator chooses by itself, where it is one of ours that does."""
-    return OWN.get(type(model).__name__) if type(model).__module__.startswith(ours.__name__) else None
+def tuning_of(model: Any) -> Tuning | None:
+    """How this estimator selects hyper-parameters by itself; None where it does not."""
+    registration = registration_of(type(model))
+    return None if registration is None else registration.tuning
 
 
 def last_step(model: Any) -> Any:
@@ -172,32 +106,33 @@ def last_step(model: Any) -> Any:
     return last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model
 
 
-def looks_at(step: Any) -> Looks:
-    """What a transformer looks at to give a row."""
+def transform_uses(step: Any) -> Uses:
+    """What a transformed sample depends on: on the sample alone, on other samples, or on targets."""
     if step is None or isinstance(step, str):
-        return "row"  # passed through, or dropped
-    inside = _inside(step)
-    if inside is not None:
-        found = [looks_at(one) for one in inside]
-        order: tuple[Looks, ...] = ("target", "rows")
-        return next((worst for worst in order if worst in found), "row")
+        return "sample"  # passed through, or dropped
+    parts = _transformers_inside(step)
+    if parts is not None:
+        uses = {transform_uses(part) for part in parts}
+        return "targets" if "targets" in uses else "samples" if "samples" in uses else "sample"
     if hasattr(step, "supervised"):
         if step.supervised:
-            return "target"
-        return "row" if getattr(step, "row_wise", False) else "rows"
-    name, home = type(step).__name__, type(step).__module__.partition(".")[0]
-    return LOOKS.get(name, "target") if home in ("sklearn", "tenfold") else "target"
+            return "targets"
+        return "sample" if getattr(step, "row_wise", False) else "samples"
+    if (registration := registration_of(type(step))) is not None:
+        return registration.transform_uses
+    is_sklearn = type(step).__module__.partition(".")[0] == "sklearn"
+    return SKLEARN_USES.get(type(step).__name__, "targets") if is_sklearn else "targets"
 
 
-def _inside(step: Any) -> list[Any] | None:
-    """The transformers that a transformer is made of."""
+def _transformers_inside(step: Any) -> list[Any] | None:
+    """The transformers that a composed transformer consists of; None of a single one."""
     if isinstance(step, Pipeline):
-        return [one for _, one in step.steps]
+        return [part for _, part in step.steps]
     if isinstance(step, ColumnTransformer):
-        rest = step.remainder if not isinstance(step.remainder, str) else None
-        return [one for _, one, _ in step.transformers] + [rest]
+        remainder = step.remainder if not isinstance(step.remainder, str) else None
+        return [part for _, part, _ in step.transformers] + [remainder]
     if isinstance(step, FeatureUnion):
-        return [one for _, one in step.transformer_list]
+        return [part for _, part in step.transformer_list]
     return None
 
 
@@ -220,9 +155,8 @@ def shortcut(pipeline: Any, *, exchangeable: bool = True) -> tuple[str | None, s
 
     Notes
     -----
-    Nothing is fitted. A step counts as looking at the target where it says so by an attribute `supervised`, and where
-    nothing is known of it: classes of other packages than this one and scikit-learn, and those of them that are not
-    known to leave the target alone.
+    Nothing is fitted. A step counts as using the target where its attribute `supervised` says so, and where nothing is
+    known of it: classes of packages other than this one and scikit-learn, and scikit-learn's that are not listed here.
 
     Examples
     --------
@@ -236,23 +170,25 @@ def shortcut(pipeline: Any, *, exchangeable: bool = True) -> tuple[str | None, s
     TargetEncoder looks at the target, so every inner fold refits the whole pipeline.
     """
     last = last_step(pipeline)
-    own = own_protocol(last)
+    tuning = tuning_of(last)
     name = type(last).__name__
-    if own is None:
+    if tuning is None:
         return None, f"{name} does not choose by itself."
-    steps = _before(pipeline)
-    seen = [(type(step).__name__, looks_at(step)) for step in steps]
-    guilty = [step for step, looks in seen if looks == "target"]
-    if guilty and own.plain is not None:
-        verb = "looks" if len(guilty) == 1 else "look"
-        return None, f"{' and '.join(guilty)} {verb} at the target, so every inner fold refits the whole pipeline."
-    prepared = [step for step, looks in seen if looks == "rows"]
-    how = f"; {', '.join(prepared)} never sees the target and is refitted in every outer fold" if prepared else ""
-    if guilty:
-        how = f"; {' and '.join(guilty)} saw the target before, which can mislead the choice, but not the outer folds"
+    uses = [(type(step).__name__, transform_uses(step)) for step in _steps_before_last(pipeline)]
+    supervised = [step for step, used in uses if used == "targets"]
+    if supervised and tuning.single:
+        verb = "looks" if len(supervised) == 1 else "look"
+        return None, f"{' and '.join(supervised)} {verb} at the target, so every inner fold refits the whole pipeline."
+    unsupervised = [step for step, used in uses if used == "samples"]
+    how = ""
+    if unsupervised:
+        how = f"; {', '.join(unsupervised)} never sees the target and is refitted in every outer fold"
+    if supervised:
+        names = " and ".join(supervised)
+        how = f"; {names} saw the target before, which can mislead the choice, but not the outer folds"
     cv = getattr(last, "cv", None)
     folds = hasattr(last, "cv")
-    if own.alone and cv is None:
+    if tuning.leave_one_out and cv is None:
         if exchangeable:
             return "leave-one-out", f"{name} chooses by exact leave-one-out{how}."
         if not folds:
@@ -260,8 +196,8 @@ def shortcut(pipeline: Any, *, exchangeable: bool = True) -> tuple[str | None, s
     return "folds", f"{name} chooses by the inner folds, all candidates together{how}."
 
 
-def _before(model: Any) -> list[Any]:
-    """All steps before the last estimator, pipelines opened."""
+def _steps_before_last(model: Any) -> list[Any]:
+    """All steps before the last estimator, those of nested pipelines included."""
     if not isinstance(model, Pipeline):
         return []
-    return [step for _, step in model.steps[:-1]] + _before(model.steps[-1][1])
+    return [step for _, step in model.steps[:-1]] + _steps_before_last(model.steps[-1][1])

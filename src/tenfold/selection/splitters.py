@@ -1,8 +1,7 @@
-"""Which rows train and which test: the protocols of evaluation, on scikit-learn's splitters.
+"""Protocols of evaluation: which samples train and which test, by scikit-learn's splitters.
 
-A protocol is a value: pairs of row numbers, and in words what they are. It is a splitter itself, ``cv=protocol`` works
-wherever scikit-learn takes one. Every protocol but the plain hold-out is drawn at random only where the order of rows
-means nothing, and only by `random_state`.
+A protocol is a value: pairs of index arrays, and a sentence that describes them. It is a splitter itself:
+``cv=protocol`` works wherever scikit-learn takes one. Random draws depend on `random_state` alone.
 """
 
 import warnings
@@ -24,15 +23,14 @@ from sklearn.model_selection import (
 from tenfold.arrays import Integers
 
 Pair = tuple[Integers, Integers]
-"""Numbers of the rows that train, and of those that test."""
+"""Indices of the training samples and of the test samples."""
 
-MANY = 100_000
-"""Above so many rows one split says enough."""
+SINGLE_SPLIT_MIN_SAMPLES = 100_000  # above, one split has a small enough standard error
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """Splits of n rows, and in words what they are.
+    """Splits of n samples, with a sentence that describes them.
 
     It is made by `splits_for`, `hold_out`, `k_fold`, `leave_one_out`, `time_ordered` and `repeated`. It is a splitter
     itself, ``cv=protocol`` works wherever scikit-learn takes one; its length is the number of splits, and iteration
@@ -114,28 +112,28 @@ class Protocol:
 
     @property
     def exchangeable(self) -> bool:
-        """Whether rows may be left out one by one: neither groups nor time tie them together, nor were splits given."""
+        """Whether samples may be left out one by one: there are no groups, no times and no given splits."""
         return self.groups is None and self.time is None and self.kind != "given"
 
     @property
     def tested(self) -> Any:
-        """Whether each row is tested at least once, (n,)."""
-        found = np.zeros(self.n, dtype=bool)
+        """Whether each sample is tested at least once, (n,)."""
+        tested = np.zeros(self.n, dtype=bool)
         for _, test in self.pairs:
-            found[test] = True
-        return found
+            tested[test] = True
+        return tested
 
     def inner(self, split: int) -> "Protocol":
-        """The splits inside the training rows of a split, a number from 0, as a Protocol numbered within these rows.
+        """The splits of the training samples of a split (a number from 0), as a Protocol with indices into them.
 
-        Of a partition into k folds the other k - 1 folds test in turn, so that every fold is the same set of rows
-        wherever it is met. Two folds, hold-outs, splits in time and given splits that are no partition leave no such
-        folds: the training rows are split anew, into five periods, one split of more than 100 000 rows, or five folds.
+        Of a partition into k folds the other k - 1 folds test in turn, so that every fold is the same set of samples
+        in all splits. Two folds, hold-outs, splits in time and given splits that are no partition have no such folds:
+        the training samples are split again, into five periods, one split of more than 100 000 samples, or five folds.
         """
         train, _ = self.pairs[split]
         k = len(self.pairs) // self.repeats if self.repeats else 0
         if k < 3:
-            return self._anew(train)
+            return self._split_again(train)
         first = split - split % k
         place = np.full(self.n, -1)
         place[train] = np.arange(len(train))
@@ -146,27 +144,27 @@ class Protocol:
             if other != split:
                 pairs.append((np.setdiff1d(everyone, fold, assume_unique=True), np.sort(fold)))
         words = f"the {k - 1} other folds, each tested once"
-        return replace(self._within(train), pairs=tuple(pairs), n=len(train), words=words, repeats=1)
+        return replace(self._restrict(train), pairs=tuple(pairs), n=len(train), words=words, repeats=1)
 
-    def _within(self, rows: Integers) -> "Protocol":
-        """What is known of some of the rows."""
+    def _restrict(self, rows: Integers) -> "Protocol":
+        """This protocol with the classes, groups and times of some samples."""
         classes, groups, times = (None if tie is None else tie[rows] for tie in (self.classes, self.groups, self.time))
         return replace(self, classes=classes, groups=groups, time=times)
 
-    def _anew(self, rows: Integers) -> "Protocol":
-        inside = self._within(rows)
+    def _split_again(self, rows: Integers) -> "Protocol":
+        inside = self._restrict(rows)
         numbers = np.arange(len(rows))
         ties = {"groups": inside.groups, "random_state": self.random_state}
         if self.time is not None and len(np.unique(inside.time)) > 1:
             return time_ordered(inside.time, groups=inside.groups, random_state=self.random_state)
-        if self.kind == "hold-out" and self.n > MANY:
+        if self.kind == "hold-out" and self.n > SINGLE_SPLIT_MIN_SAMPLES:
             return hold_out(numbers, classes=inside.classes, **ties)
         return k_fold(numbers, 5, classes=inside.classes, **ties)
 
 
 @dataclass(frozen=True)
 class ThreeWay:
-    """Rows that train, that choose (validation) and that test, each row in one of them.
+    """Training, validation and test samples: disjoint parts of a data set.
 
     Attributes
     ----------
@@ -202,18 +200,18 @@ class ThreeWay:
 
     @property
     def n(self) -> int:
-        """The number of all rows."""
+        """Number of all samples."""
         return len(self.train) + len(self.validation) + len(self.test)
 
     @property
     def choosing(self) -> Protocol:
-        """The split by which models are compared: the training rows, and those that choose."""
+        """The split that compares models: training samples, and validation samples that test."""
         words = f"trained on {len(self.train)} rows, compared on {len(self.validation)}"
         return Protocol("given", ((self.train, self.validation),), self.n, words, random_state=self.random_state)
 
     @property
     def assessing(self) -> Protocol:
-        """The split by which the model that was taken is judged: trained on both, tested on the rest."""
+        """The split that assesses the selected model: trained on both, tested on the rest."""
         both = np.sort(np.concatenate([self.train, self.validation]))
         words = f"trained again on {len(both)} rows, tested once on {len(self.test)}"
         return Protocol("given", ((both, self.test),), self.n, words, random_state=self.random_state)
@@ -266,11 +264,13 @@ def hold_out(X: Any, *, test: float = 0.2, classes: Any = None, groups: Any = No
     settings = {"n_splits": 1, "test_size": test, "random_state": random_state}
     how = "one random split"
     if groups is not None:
-        groups = _entries(groups, n, "groups")
+        groups = _check_entries(groups, n, "groups")
         pairs = list(GroupShuffleSplit(**settings).split(numbers, groups=groups))
         how += " of the groups"
-    elif classes is not None and _rarest(classes) > 1 and min(test, 1.0 - test) * n >= len(np.unique(classes)):
-        classes = _entries(classes, n, "classes")
+    elif (
+        classes is not None and _rarest_class_size(classes) > 1 and min(test, 1.0 - test) * n >= len(np.unique(classes))
+    ):
+        classes = _check_entries(classes, n, "classes")
         pairs = list(StratifiedShuffleSplit(**settings).split(numbers, classes))
         how += " with equal shares of the classes"
     else:
@@ -283,7 +283,7 @@ def hold_out(X: Any, *, test: float = 0.2, classes: Any = None, groups: Any = No
 def three_way(
     X: Any, *, validation: float = 0.25, test: float = 0.25, classes: Any = None, random_state: int = 0
 ) -> ThreeWay:
-    """Rows that train, rows that choose, rows that test: a half and two quarters, in random order.
+    """Split samples at random into a half that trains, a quarter that validates and a quarter that tests.
 
     Seeger, section 10.1.1; Cookbook, section 6.2.
 
@@ -378,8 +378,8 @@ def k_fold(
     4
     """
     n = count_rows(X)
-    classes = None if classes is None else _entries(classes, n, "classes")
-    groups = None if groups is None else _entries(groups, n, "groups")
+    classes = None if classes is None else _check_entries(classes, n, "classes")
+    groups = None if groups is None else _check_entries(groups, n, "groups")
     units = n if groups is None else len(np.unique(groups))
     what = "rows" if groups is None else "groups"
     if units < 2:
@@ -390,21 +390,21 @@ def k_fold(
     k = min(k, units)
     note = f" (there are no more {what})" if fewer else ""
     if classes is not None and np.bincount(np.unique(classes, return_inverse=True)[1]).max() < k:
-        classes = None  # no class is large enough for a row in every fold
+        classes = None  # no class is large enough for a sample in every fold
     pairs: list[Pair] = []
     for repeat in range(repeats):
         splitter = _splitter(k, classes is not None, groups is not None, random_state + repeat)
         with warnings.catch_warnings():
-            # a class of fewer rows than folds is in the words
+            # the description below says that a class has fewer samples than folds
             warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
             pairs += list(splitter.split(np.zeros((n, 1)), classes, groups))
     sizes = sorted({len(test) for _, test in pairs})
     rows = f"{sizes[0]} rows" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} rows"
-    tied = [] if classes is None else ["equal shares of the classes"]
-    tied += [] if groups is None else ["whole groups"]
-    words = f"{k} random folds of {rows}{note}" + (f" with {' and '.join(tied)}" if tied else "")
+    constraints = [] if classes is None else ["equal shares of the classes"]
+    constraints += [] if groups is None else ["whole groups"]
+    words = f"{k} random folds of {rows}{note}" + (f" with {' and '.join(constraints)}" if constraints else "")
     words += f", drawn {repeats} times" if repeats > 1 else ""
-    if classes is not None and (least := _rarest(classes)) < k:
+    if classes is not None and (least := _rarest_class_size(classes)) < k:
         words += f"; the rarest class has {least} row{'s' * (least > 1)}, so some folds lack it"
     return Protocol("k-fold", tuple(pairs), n, words, repeats, classes, groups, None, random_state)
 
@@ -484,7 +484,7 @@ def time_ordered(time: Any, k: int = 5, *, groups: Any = None, random_state: int
     >>> [(len(train), len(test)) for train, test in time_ordered(range(60))]
     [(10, 10), (20, 10), (30, 10), (40, 10), (50, 10)]
     """
-    time = _entries(time, count_rows(time), "time")
+    time = _check_entries(time, count_rows(time), "time")
     n = len(time)
     if np.any(time != time):
         raise ValueError("Some times are missing: rows without a time cannot be put in order. Drop them.")
@@ -492,7 +492,7 @@ def time_ordered(time: Any, k: int = 5, *, groups: Any = None, random_state: int
     sorted_time = time[order]
     size = n // (k + 1)
     cuts = [n - (k - i) * size for i in range(k)] if size else list(range(1, n))
-    # a cut between rows of one time moves to the first of them
+    # a cut between samples of one time moves to the first of them
     cuts = sorted({int(np.searchsorted(sorted_time, sorted_time[cut], side="left")) for cut in cuts} - {0})
     if not cuts:
         raise ValueError("All rows have the same time: there is no before and after.")
@@ -500,7 +500,7 @@ def time_ordered(time: Any, k: int = 5, *, groups: Any = None, random_state: int
     for begin, end in zip(cuts, [*cuts[1:], n], strict=True):
         train, test = np.sort(order[:begin]), np.sort(order[begin:end])
         if groups is not None:
-            groups = _entries(groups, n, "groups")
+            groups = _check_entries(groups, n, "groups")
             train = train[~np.isin(groups[train], groups[test])]
         if len(train):
             pairs.append((train, test))
@@ -564,12 +564,12 @@ def _splitter(k: int, stratified: bool, grouped: bool, seed: int) -> Any:
     return (StratifiedKFold if stratified else KFold)(k, shuffle=True, random_state=seed)
 
 
-def _rarest(classes: Any) -> int:
+def _rarest_class_size(classes: Any) -> int:
     return int(np.unique(np.asarray(classes), return_counts=True)[1].min())
 
 
-def _entries(values: Any, n: int, name: str) -> Any:
-    """One entry a row, as an array."""
+def _check_entries(values: Any, n: int, name: str) -> Any:
+    """Values as an array, checked to have one entry per sample."""
     values = np.asarray(values)
     if values.shape != (n,):
         raise ValueError(f"{name} needs one entry for each of the {n} rows, got shape {values.shape}.")

@@ -1,9 +1,9 @@
-"""Time and interruption: a fit that nobody can wait for is ended, and what is there is kept.
+"""Time limits and interruption of fits.
 
-In the main thread a timer's signal ends a running fit: Python looks for signals between its instructions, and our
-compiled loops poll for them. The exceptions are of their own kind, because our solvers answer Ctrl-C with the model of
-their last step, which here would only go on with the next fit. Elsewhere (other threads, systems without such timers)
-the time is looked at between fits, and estimators that have a `time_limit` are given what is left.
+In the main thread a timer's signal ends a running fit: Python handles signals between its instructions, and our
+compiled loops poll for them. The exceptions derive from BaseException, not from KeyboardInterrupt, because our solvers
+return the model of their last step on Ctrl-C, and the next fit would start. In other threads, and on systems without
+such timers, the time is checked between fits, and an estimator's `time_limit` is set to the remaining time.
 """
 
 import signal
@@ -22,10 +22,10 @@ class OutOfTime(BaseException):
 
 
 class Stopped(BaseException):
-    """Ctrl-C, under a name that no solver answers."""
+    """Ctrl-C, as an exception that no solver catches."""
 
 
-def _can_signal() -> bool:
+def can_signal() -> bool:
     return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
 
@@ -35,20 +35,20 @@ def until(deadline: float) -> Iterator[None]:
     left = deadline - time.perf_counter()
     if left <= 0.0:
         raise OutOfTime
-    if not _can_signal():
+    if not can_signal():
         yield
         return
 
-    def out_of_time(number: int, frame: Any) -> None:
+    def raise_out_of_time(number: int, frame: Any) -> None:
         raise OutOfTime
 
-    def stopped(number: int, frame: Any) -> None:
+    def raise_stopped(number: int, frame: Any) -> None:
         raise Stopped
 
-    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    before = signal.signal(signal.SIGALRM, out_of_time) if left < inf else None
-    if ours:
-        signal.signal(signal.SIGINT, stopped)
+    is_default_handler = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    before = signal.signal(signal.SIGALRM, raise_out_of_time) if left < inf else None
+    if is_default_handler:
+        signal.signal(signal.SIGINT, raise_stopped)
     try:
         if left < inf:
             signal.setitimer(signal.ITIMER_REAL, left)
@@ -59,25 +59,25 @@ def until(deadline: float) -> Iterator[None]:
         if left < inf:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, before)
-        if ours:
+        if is_default_handler:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def left_inside(deadline: float) -> float | None:
-    """Seconds that a fit is to be told of: None where a signal ends it, or nothing does."""
-    return None if deadline == inf or _can_signal() else max(0.0, deadline - time.perf_counter())
+def remaining_time(deadline: float) -> float | None:
+    """Seconds to set as `time_limit` of an estimator: None where a signal ends the fit, or there is no limit."""
+    return None if deadline == inf or can_signal() else max(0.0, deadline - time.perf_counter())
 
 
 def check(deadline: float) -> None:
-    """Between two fits: whether there is time for the next."""
+    """Raise `OutOfTime` after the deadline: called between two fits."""
     if time.perf_counter() >= deadline:
         raise OutOfTime
 
 
 class PeakMemory:
-    """The most resident memory inside, beyond what was resident at its begin, in bytes.
+    """Peak resident memory within the context, beyond what was resident at its beginning, in bytes.
 
-    Memory that the process already had and uses again is not seen. None where the system does not tell.
+    Memory that the process already had and reuses is not counted. None where the system does not report it.
     """
 
     bytes: int | None = None

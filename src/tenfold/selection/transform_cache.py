@@ -1,4 +1,4 @@
-"""What several candidates compute alike on the same rows: kept once, while there is room."""
+"""Cache of subsets of the samples and of fitted transformers that several candidates have in common."""
 
 import time
 from collections import OrderedDict
@@ -9,53 +9,54 @@ from joblib import hash as hash_of
 
 from tenfold.arrays import is_sparse
 
-ROOM = 1 << 30
-"""Bytes that are kept; beyond them, what was not used for the longest time goes."""
+CACHE_BYTES = 1 << 30  # beyond, the least recently used entries are evicted
 
 
-class Shared:
-    """Parts of the rows, and steps of pipelines fitted to them, by what they are of.
+class TransformCache:
+    """Parts of the samples, and steps of pipelines fitted to them.
 
-    A step is known by its class and parameters, rows by the object that holds them; parts are kept too, so that equal
-    rows are one object. Fitted steps are shared and must not be changed, as nobody changes a fitted step.
+    The key of a step is its class and parameters, that of samples the object that holds them; parts are cached too, so
+    that equal samples are one object. Fitted steps are shared and must not be changed.
     """
 
-    def __init__(self, room: int = ROOM) -> None:
-        self._room = room
-        self._kept: OrderedDict[Any, tuple[Any, Any, int]] = OrderedDict()
+    def __init__(self, max_bytes: int = CACHE_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._entries: OrderedDict[Any, tuple[Any, Any, int]] = OrderedDict()
         self._size = 0
-        self.seconds = 0.0  # that were spent on what is kept
+        self.seconds = 0.0  # spent on computing entries
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Shared, (self._room,)  # another process has other objects
+        return TransformCache, (self._max_bytes,)  # another process has other objects
 
-    def part(self, rows: Any, make: Callable[[], Any]) -> Any:
-        """Some of the rows."""
-        return self._once(("part", hash_of(rows)), None, make, _bytes_of_part)
+    def part(self, rows: Any, compute: Callable[[], Any]) -> Any:
+        """A part of the samples."""
+        return self._get_or_compute(("part", hash_of(rows)), None, compute, _bytes_of_part)
 
-    def fitted(self, step: Any, data: Any, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
-        """A step fitted to rows, and what it makes of them."""
+    def fit_step(self, step: Any, data: Any, compute: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+        """A step fitted to samples, and these samples transformed."""
         key = ("fitted", type(step), hash_of(step.get_params()), id(data.X), id(data.y), id(data.weight))
-        return self._once(key, (data.X, data.y, data.weight), make, lambda pair: _bytes(pair[1]))
+        return self._get_or_compute(key, (data.X, data.y, data.weight), compute, lambda pair: _bytes(pair[1]))
 
-    def transformed(self, step: Any, X: Any, make: Callable[[], Any]) -> Any:
-        """What a fitted step makes of other rows."""
-        return self._once(("transformed", id(step), id(X)), (step, X), make, _bytes)
+    def transform(self, step: Any, X: Any, compute: Callable[[], Any]) -> Any:
+        """Other samples transformed by a fitted step."""
+        return self._get_or_compute(("transformed", id(step), id(X)), (step, X), compute, _bytes)
 
-    def _once(self, key: Any, held: Any, make: Callable[[], Any], size_of: Callable[[Any], int]) -> Any:
-        """The value of a key; `held` are the objects that the key names by their place in memory."""
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key][0]
+    def _get_or_compute(
+        self, key: Any, referenced: Any, compute: Callable[[], Any], size_of: Callable[[Any], int]
+    ) -> Any:
+        """The value of a key; `referenced` are the objects whose `id` is in the key, kept alive with it."""
+        if key in self._entries:
+            self._entries.move_to_end(key)
+            return self._entries[key][0]
         begin = time.perf_counter()
-        value = make()
+        value = compute()
         self.seconds += time.perf_counter() - begin
         size = size_of(value)
-        self._kept[key] = value, held, size
+        self._entries[key] = value, referenced, size
         self._size += size
-        while self._size > self._room and len(self._kept) > 1:
-            _, (_, _, gone) = self._kept.popitem(last=False)
-            self._size -= gone
+        while self._size > self._max_bytes and len(self._entries) > 1:
+            _, (_, _, evicted) = self._entries.popitem(last=False)
+            self._size -= evicted
         return value
 
 
@@ -64,7 +65,7 @@ def _bytes_of_part(data: Any) -> int:
 
 
 def _bytes(rows: Any) -> int:
-    """The memory of rows, as far as they tell."""
+    """Bytes of samples, as far as their container reports it."""
     if is_sparse(rows):
         return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
     if hasattr(rows, "estimated_size"):  # polars

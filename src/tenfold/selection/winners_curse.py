@@ -1,4 +1,4 @@
-"""The score of the best of many is too good: by how much."""
+"""Optimism of the best of many scores: bootstrap bias corrected cross-validation."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +30,7 @@ class BestOf:
     interval : Interval
         Of the corrected loss.
     method : str
-        How it was found.
+        How it was computed.
     """
 
     best: int
@@ -50,7 +50,7 @@ def best_of(
     level: float = 0.95,
     random_state: int = 0,
 ) -> BestOf:
-    """How good the best of several candidates is, once it is allowed for that it was picked by the same losses.
+    """The loss of the best of several candidates, corrected for its selection by the same losses.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def best_of(
             excess.append(outside[picked] - outside[best])
     if not draws:
         raise ValueError(f"No draw of the {n} samples leaves any that the candidates can be judged by.")
-    # its expectation is not negative; what noise is left must not say that picking made a loss larger
+    # the expectation is not negative, so a negative estimate is noise
     optimism = max(0.0, float(np.mean(excess)))
     method = "bootstrap bias corrected cross-validation (Tsamardinos and others 2018)"
     loss = float(means[best])
@@ -150,19 +150,21 @@ def _table(losses: Any) -> Floats:
                 f"Losses have a row for each row and a column for each candidate, got shape {table.shape}."
             )
         return table
-    return np.stack(losses_of_all(losses)[1], axis=1)
+    return np.stack(candidate_losses(losses)[1], axis=1)
 
 
-def losses_of_all(run: Nested) -> tuple[list[str], list[Floats]]:
-    """Names and losses of the candidates that were tested on all rows that are tested at all."""
+def candidate_losses(run: Nested) -> tuple[list[str], list[Floats]]:
+    """Names and losses of the candidates that were tested on all samples that the splits test."""
     names, columns = [], []
     tested = run.protocol.tested
     for result in run.results:
         if result.state != "ok" or not np.array_equal(result.tested, tested):
             continue
-        shares = result.probabilities
-        said = Outputs(result.predictions[tested], None if shares is None else shares[tested], None, run.classes)
-        loss = losses_of(run.scoring, run.y[tested], said)
+        probabilities = result.probabilities
+        outputs = Outputs(
+            result.predictions[tested], None if probabilities is None else probabilities[tested], None, run.classes
+        )
+        loss = losses_of(run.scoring, run.y[tested], outputs)
         if loss is None:
             raise ValueError(f"{run.scoring} is not a mean over rows: give a table of losses.")
         names.append(result.name)

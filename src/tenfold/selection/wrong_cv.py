@@ -1,4 +1,4 @@
-"""The classic mistake: columns are chosen on all rows, and only then is the model cross-validated."""
+"""Feature selection on all samples before cross-validation: the classic mistake, on pure noise."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from tenfold.selection.nested_cv import nested
 
 @dataclass(frozen=True)
 class WrongCrossValidation:
-    """Errors of the same model on the same folds, the columns chosen outside and inside them.
+    """Errors of the same model on the same folds, features selected before and within cross-validation.
 
     Attributes
     ----------
@@ -35,10 +35,10 @@ def wrong_cross_validation(
     n: int = 50, columns: int = 5000, chosen: int = 100, *, k: int = 5, times: int = 5, model: Any = None,
     random_state: int = 0,
 ) -> WrongCrossValidation:  # fmt: skip
-    """What cross-validation says of pure noise when the columns were chosen beforehand, and when they were not.
+    """Cross-validation of pure noise, features selected on all samples beforehand and within the folds.
 
-    n rows of two equally frequent classes and columns of noise; the columns with the largest correlation with the
-    class are kept. Chosen on all rows, they seem to predict almost perfectly; chosen within the folds, they do not.
+    n samples of two equally frequent classes and features of noise; those with the largest correlation with the class
+    are selected. Selected on all samples, they seem to predict almost perfectly; within the folds, they do not.
     Seeger, section 10.2.1; Hastie, Tibshirani and Friedman, section 7.10.2.
 
     Parameters
@@ -85,9 +85,11 @@ def wrong_cross_validation(
     for place in range(times):
         X = rng.standard_normal((n, columns))
         y = rng.permutation(np.arange(n) % 2)
-        some = SelectKBest(f_classif, k=chosen).fit_transform(X, y)
-        inside = make_pipeline(SelectKBest(f_classif, k=chosen), classifier)
-        for way, (one, rows) in enumerate(((classifier, some), (inside, X))):
-            result = nested({"model": one}, rows, y, outer=k, random_state=random_state + place, refit=False)["model"]
-            errors[way, place] = 1.0 - result.score
+        selected = SelectKBest(f_classif, k=chosen).fit_transform(X, y)
+        pipeline = make_pipeline(SelectKBest(f_classif, k=chosen), classifier)
+        for row, (candidate, rows) in enumerate(((classifier, selected), (pipeline, X))):
+            result = nested({"model": candidate}, rows, y, outer=k, random_state=random_state + place, refit=False)[
+                "model"
+            ]
+            errors[row, place] = 1.0 - result.score
     return WrongCrossValidation(*errors)

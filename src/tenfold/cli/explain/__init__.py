@@ -1,7 +1,7 @@
-"""What a run says of its best model and its columns beyond scores: the numbers behind the depth of the report."""
+"""Explanations of the best model and of the columns: the data of the report's sections beyond scores."""
 
-from tenfold.cli.explain.columns import profile_columns as profile_columns
-from tenfold.cli.explain.entry import SECONDS as SECONDS
-from tenfold.cli.explain.entry import explain as explain
-from tenfold.cli.explain.entry import explain_weights as explain_weights
+from tenfold.cli.explain.column_profiles import profile_columns as profile_columns
+from tenfold.cli.explain.explanation import SECONDS as SECONDS
+from tenfold.cli.explain.explanation import explain as explain
+from tenfold.cli.explain.explanation import explain_weights as explain_weights
 from tenfold.cli.explain.groups import describe_groups as describe_groups

@@ -2,7 +2,7 @@
 
 The standard error is that of the mean of the differences of influences (`influence_of`); areas under ROC curves are
 compared fold by fold, as the board has them. Metrics without influences are compared by the folds' scores (Nadeau and
-Bengio 2003). The interval is about these fits on new samples; it knows nothing of other training samples.
+Bengio 2003). The interval is about these fits on new samples, not about other training samples.
 """
 
 from collections.abc import Sequence
@@ -12,29 +12,29 @@ import numpy as np
 from scipy.stats import norm
 
 from tenfold.cli.explain.influence import Influence, influence_of, variance_of_mean
-from tenfold.cli.load_table import Prepared
+from tenfold.cli.load_table import LoadedTable
 from tenfold.cli.scoring import Metric
 from tenfold.selection import Result
-from tenfold.selection.comparing import corrected_t
+from tenfold.selection.comparing import compute_resampled_t
 from tenfold.selection.scoring import Outputs
 
 
-def compare_models(best: Any, others: Sequence[Any], table: Prepared, metric: Metric) -> list[dict[str, Any]]:
-    """How much better the best model is than each other: positive numbers speak for the best."""
+def compare_models(best: Any, others: Sequence[Any], table: LoadedTable, metric: Metric) -> list[dict[str, Any]]:
+    """Differences of the best model to each other model, positive where the best is better."""
     rows = []
     for other in others:
         if other is best or other.figure is None or not other.result.folds:
             continue
-        found = _compare(best.result, other.result, table, metric)
-        if found is not None:
-            rows.append({"name": other.line.name, **found})
+        difference = _compare(best.result, other.result, table, metric)
+        if difference is not None:
+            rows.append({"name": other.line.name, **difference})
     return rows
 
 
-def _compare(first: Result, second: Result, table: Prepared, metric: Metric) -> dict[str, Any] | None:
+def _compare(first: Result, second: Result, table: LoadedTable, metric: Metric) -> dict[str, Any] | None:
     sign = -1.0 if metric.smaller else 1.0
-    known = second.tested
-    folds = [fold.rows for fold in first.folds if known[fold.rows].all()]
+    tested = second.tested
+    folds = [fold.rows for fold in first.folds if tested[fold.rows].all()]
     if not folds:
         return None
     parts = folds if metric.name == "roc_auc" else [np.concatenate(folds)]
@@ -56,19 +56,21 @@ def _compare(first: Result, second: Result, table: Prepared, metric: Metric) -> 
 
 
 def _by_folds(first: Result, second: Result) -> dict[str, Any] | None:
-    """By the scores of the folds that both have, larger is better."""
+    """The difference of the scores of the folds that both have, larger is better."""
     count = min(len(first.folds), len(second.folds))
     if count < 2:
         return None
     ratio = float(np.mean([len(fold.rows) / fold.trained for fold in first.folds]))
-    found = corrected_t(first.scores[:count] - second.scores[:count], ratio)
+    difference = compute_resampled_t(first.scores[:count] - second.scores[:count], ratio)
     samples = sum(len(fold.rows) for fold in first.folds[:count])
-    ends = {"low": found.interval.low, "high": found.interval.high}
-    return {"difference": found.difference, **ends, "samples": samples, "by": "folds"}
+    ends = {"low": difference.interval.low, "high": difference.interval.high}
+    return {"difference": difference.difference, **ends, "samples": samples, "by": "folds"}
 
 
-def _influence(result: Result, rows: Any, table: Prepared, metric: Metric) -> Influence | None:
-    """Of the out-of-fold predictions of some samples."""
-    shares, scores = (None if kept is None else kept[rows] for kept in (result.probabilities, result.decisions))
-    found = Outputs(result.predictions[rows], shares, scores, result.classes)
-    return influence_of(metric, table.y[rows], found, None if table.weight is None else table.weight[rows])
+def _influence(result: Result, rows: Any, table: LoadedTable, metric: Metric) -> Influence | None:
+    """Value and influences of the metric on out-of-fold predictions of some samples."""
+    probabilities, scores = (
+        None if values is None else values[rows] for values in (result.probabilities, result.decisions)
+    )
+    outputs = Outputs(result.predictions[rows], probabilities, scores, result.classes)
+    return influence_of(metric, table.y[rows], outputs, None if table.weight is None else table.weight[rows])

@@ -1,4 +1,4 @@
-"""Components and clusters as numbers to draw: a map of the samples, what components weigh, what clusters are like."""
+"""Data of the charts of unsupervised models: a map of the samples, loadings of components, means of clusters."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Floats
 
-MOST_SAMPLES, COMPONENTS, FEATURES = 800, 3, 12
+MAX_SAMPLES, MAX_COMPONENTS, MAX_FEATURES = 800, 3, 12
 
 
 def describe_groups(models: Sequence[Any], Z: Floats, names: Sequence[str], rows: Any) -> dict[str, Any]:
@@ -19,41 +19,41 @@ def describe_groups(models: Sequence[Any], Z: Floats, names: Sequence[str], rows
     components = next((model for model in models if hasattr(model, "components_")), None)
     labelled = next((model for model in models if hasattr(model, "labels_")), None)
     labels = None if labelled is None else np.asarray(labelled.labels_)
-    found: dict[str, Any] = {}
+    groups: dict[str, Any] = {}
     if components is not None and len(components.components_) > 1:
-        found["map"] = _map(components, Z, labels, rows)
+        groups["map"] = _map(components, Z, labels, rows)
     if components is not None:
-        found["loadings"] = _loadings(components, names)
+        groups["loadings"] = _loadings(components, names)
     if labels is not None:
-        found["clusters"] = _clusters(Z, labels, names)
-    return found
+        groups["clusters"] = _clusters(Z, labels, names)
+    return groups
 
 
 def _map(components: Any, Z: Floats, labels: Any, rows: Any) -> dict[str, Any]:
-    some = np.arange(len(Z))
-    if len(Z) > MOST_SAMPLES:
-        some = np.sort(np.random.default_rng(0).choice(len(Z), MOST_SAMPLES, replace=False))
-    places = np.asarray(components.transform(Z[some]))[:, :2]
+    subsample = np.arange(len(Z))
+    if len(Z) > MAX_SAMPLES:
+        subsample = np.sort(np.random.default_rng(0).choice(len(Z), MAX_SAMPLES, replace=False))
+    points = np.asarray(components.transform(Z[subsample]))[:, :2]
     share = components.explained_variance_ratio_[:2]
     return {
-        "x": places[:, 0].tolist(),
-        "y": places[:, 1].tolist(),
-        "cluster": None if labels is None else labels[some].tolist(),
-        "rows": rows[some].tolist(),
+        "x": points[:, 0].tolist(),
+        "y": points[:, 1].tolist(),
+        "cluster": None if labels is None else labels[subsample].tolist(),
+        "rows": rows[subsample].tolist(),
         "shares": share.tolist(),
         "samples": len(Z),
     }
 
 
 def _loadings(components: Any, names: Sequence[str]) -> list[dict[str, Any]]:
-    found = []
+    loadings = []
     for weights, share in zip(
-        components.components_[:COMPONENTS], components.explained_variance_ratio_[:COMPONENTS], strict=True
+        components.components_[:MAX_COMPONENTS], components.explained_variance_ratio_[:MAX_COMPONENTS], strict=True
     ):
-        order = np.argsort(-np.abs(weights), kind="stable")[:FEATURES]
+        order = np.argsort(-np.abs(weights), kind="stable")[:MAX_FEATURES]
         features = [{"name": str(names[j]), "weight": float(weights[j])} for j in order]
-        found.append({"share": float(share), "features": features})
-    return found
+        loadings.append({"share": float(share), "features": features})
+    return loadings
 
 
 def _clusters(Z: Floats, labels: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _clusters(Z: Floats, labels: Any, names: Sequence[str]) -> dict[str, Any]:
     spread = Z.std(axis=0)
     means = np.vstack([centred[codes == k].mean(axis=0) for k in range(len(values))]) / np.where(spread > 0, spread, 1)
     between = np.sum(sizes[:, None] * means**2, axis=0)
-    order = np.argsort(-between, kind="stable")[:FEATURES]
+    order = np.argsort(-between, kind="stable")[:MAX_FEATURES]
     return {
         "names": [str(value) for value in values],
         "sizes": sizes.tolist(),

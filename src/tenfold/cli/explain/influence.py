@@ -17,26 +17,26 @@ Influence = tuple[float, Floats]
 """A value and the influence of each sample on it."""
 
 
-def influence_of(metric: Metric, y: Any, found: Outputs, weight: Any = None) -> Influence | None:
+def influence_of(metric: Metric, y: Any, outputs: Outputs, weight: Any = None) -> Influence | None:
     """The metric of predictions with the influence of each sample, or None where it has no such form."""
     weight = np.ones(len(y)) if weight is None else weight / np.mean(weight)
     name = metric.name
     if name in ("rmse", "mae", "r2"):
-        return _of_errors(name, y, y - found.predictions.astype(np.float64), weight)
+        return _of_errors(name, y, y - outputs.predictions.astype(np.float64), weight)
     if name == "accuracy":
-        return _mean((found.predictions == y).astype(np.float64), weight)
+        return _mean((outputs.predictions == y).astype(np.float64), weight)
     if name == "balanced_accuracy":
-        return _mean_recall(found.predictions == y, y, weight)
+        return _mean_recall(outputs.predictions == y, y, weight)
     if name == "roc_auc":
-        scores = found.scores if found.probabilities is None else found.probabilities[:, -1]
-        return None if scores is None else _area(np.asarray(scores), y == found.classes[-1], weight)
-    if name in ("log_loss", "brier") and found.probabilities is not None:
-        return _of_probabilities(name, y, found, weight)
+        scores = outputs.scores if outputs.probabilities is None else outputs.probabilities[:, -1]
+        return None if scores is None else _area(np.asarray(scores), y == outputs.classes[-1], weight)
+    if name in ("log_loss", "brier") and outputs.probabilities is not None:
+        return _of_probabilities(name, y, outputs, weight)
     return None
 
 
 def variance_of_mean(influence: Floats, groups: Any = None) -> float:
-    """Of the mean of influences, samples of a group not taken for independent of each other."""
+    """Variance of the mean of influences; samples of a group are dependent."""
     units = influence if groups is None else np.bincount(np.unique(groups, return_inverse=True)[1], influence)
     return float(np.sum(units**2)) / len(influence) ** 2
 
@@ -57,34 +57,36 @@ def _of_errors(name: str, y: Floats, error: Floats, weight: Floats) -> Influence
     return 1.0 - square / variance, square / variance**2 * of_variance - slope / variance
 
 
-def _mean_recall(right: Any, y: Any, weight: Floats) -> Influence:
+def _mean_recall(correct: Any, y: Any, weight: Floats) -> Influence:
     classes, codes = np.unique(y, return_inverse=True)
-    mass = np.bincount(codes, weight)
-    recall = np.bincount(codes, weight * right) / mass
-    scale = weight * len(y) / (len(classes) * mass[codes])
-    return float(recall.mean()), scale * (right - recall[codes])
+    totals = np.bincount(codes, weight)
+    recall = np.bincount(codes, weight * correct) / totals
+    scale = weight * len(y) / (len(classes) * totals[codes])
+    return float(recall.mean()), scale * (correct - recall[codes])
 
 
-def _of_probabilities(name: str, y: Any, found: Outputs, weight: Floats) -> Influence:
-    shares = np.asarray(found.probabilities, dtype=np.float64)
+def _of_probabilities(name: str, y: Any, outputs: Outputs, weight: Floats) -> Influence:
+    probabilities = np.asarray(outputs.probabilities, dtype=np.float64)
     if name == "log_loss":
-        places = np.minimum(np.searchsorted(found.classes, y), len(found.classes) - 1)
-        known = np.where(found.classes[places] == y, shares[np.arange(len(y)), places], 0.0)
-        return _mean(-np.log(np.maximum(known, 1e-15)), weight)
-    return _mean((shares[:, -1] - (y == found.classes[-1])) ** 2, weight)
+        columns = np.minimum(np.searchsorted(outputs.classes, y), len(outputs.classes) - 1)
+        true_probability = np.where(outputs.classes[columns] == y, probabilities[np.arange(len(y)), columns], 0.0)
+        return _mean(-np.log(np.maximum(true_probability, 1e-15)), weight)
+    return _mean((probabilities[:, -1] - (y == outputs.classes[-1])) ** 2, weight)
 
 
 def _area(score: Floats, positive: Any, weight: Floats) -> Influence:
-    """The area under the ROC curve with DeLong's placements; weights count a sample by their share of its class."""
+    """The area under the ROC curve with DeLong's placements, weighted within each class."""
     if positive.all() or not positive.any():
         return np.nan, np.zeros(len(score))
-    placed = np.empty(len(score))  # the share of the other class below, ties counting half
-    for side in (positive, ~positive):
-        order = np.argsort(score[~side], kind="stable")
-        mass = np.concatenate([[0.0], np.cumsum(weight[~side][order])])
-        below, upto = (mass[np.searchsorted(score[~side][order], score[side], side=end)] for end in ("left", "right"))
-        placed[side] = (below + upto) / (2.0 * mass[-1])
-    placed = np.where(positive, placed, 1.0 - placed)
-    area = float(np.average(placed[positive], weights=weight[positive]))
-    mass = np.where(positive, weight[positive].sum(), weight[~positive].sum())
-    return area, len(score) * weight / mass * (placed - area)
+    placements = np.empty(len(score))  # fraction of the other class below, ties count half
+    for members in (positive, ~positive):
+        order = np.argsort(score[~members], kind="stable")
+        totals = np.concatenate([[0.0], np.cumsum(weight[~members][order])])
+        below, at_most = (
+            totals[np.searchsorted(score[~members][order], score[members], side=end)] for end in ("left", "right")
+        )
+        placements[members] = (below + at_most) / (2.0 * totals[-1])
+    placements = np.where(positive, placements, 1.0 - placements)
+    area = float(np.average(placements[positive], weights=weight[positive]))
+    totals = np.where(positive, weight[positive].sum(), weight[~positive].sum())
+    return area, len(score) * weight / totals * (placements - area)

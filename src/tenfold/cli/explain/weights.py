@@ -1,9 +1,9 @@
-"""What a linear model has learned: effects in the units of the columns, and contributions w_j (x_j - mean_j).
+"""Effects of a linear model in the units of the columns, and contributions w_j (x_j - mean_j).
 
-A feature of zeros and ones has no natural standard deviation: its effect is that of being at the level against not. The
-indicators of one category sum to one, so a single weight among them means nothing by itself; against the other levels
-of the column, in their shares p_k, the effect of level l is (w_l - sum p_k w_k) / (1 - p_l), which adding a constant to
-all levels leaves as it is. Numbers have an effect for one unit and for one standard deviation of the samples.
+The effect of a feature of zeros and ones is that of one against zero. The indicators of one category sum to one, so a
+single weight among them is not identified; against the other levels of the column, with frequencies p_k, the effect of
+level l is (w_l - sum p_k w_k) / (1 - p_l), invariant to a constant added to all levels. Numbers have an effect for one
+unit and for one standard deviation of the samples.
 """
 
 from dataclasses import dataclass, replace
@@ -17,13 +17,14 @@ from tenfold.arrays import Floats, is_sparse
 from tenfold.features import TableEncoder
 from tenfold.features.categorical import Levels
 
-MOST_SAMPLES, MOST_WEIGHTS, MOST_CONTRIBUTIONS = 20_000, 200, 40
-LARGEST_CONDITION = 1e12
-"""Beyond it the features determine a weight to less than four digits: double precision has sixteen."""
+MAX_SAMPLES, MAX_WEIGHTS, MAX_CONTRIBUTIONS = 20_000, 200, 40
+MAX_CONDITION = 1e12
+"""Beyond it a weight is determined to less than four of the sixteen digits of double precision."""
 
-MOST_FEATURES, RANK, OPEN = 1500, 1e-11, 1e-5
-"""Up to so many features a null space is computed: of eigenvalues of the correlations below `RANK` of the largest. A
-feature is open where a direction of it changes the standardised effect by more than `OPEN`."""
+NULL_SPACE_MAX_FEATURES, NULL_SPACE_TOLERANCE, UNDETERMINED_TOLERANCE = 1500, 1e-11, 1e-5
+"""Up to the first number of features the null space of the correlations is computed: eigenvalues below the second,
+relative to the largest. A feature is undetermined where a null direction changes its standardised effect by more than
+the third."""
 
 
 @dataclass(frozen=True)
@@ -66,83 +67,87 @@ class LinearView:
         coef = np.atleast_2d(np.asarray(last.coef_, dtype=np.float64))
         if coef.shape[1] != len(names):
             return None
-        if frame.height > MOST_SAMPLES:
-            rows = np.random.default_rng(seed).choice(frame.height, MOST_SAMPLES, replace=False)
+        if frame.height > MAX_SAMPLES:
+            rows = np.random.default_rng(seed).choice(frame.height, MAX_SAMPLES, replace=False)
             frame = frame[np.sort(rows)]
         Z = encoder.transform(frame)
         Z = sparse.csc_array(Z) if is_sparse(Z) else np.asarray(Z)
         units = np.asarray(encoder.scales_, dtype=np.float64)
         means, deviations, low, high, kinds = _describe(Z)
         binary = (kinds == 2) & (np.abs((high - low) * units - 1.0) < 1e-9)
-        levels, shares = level_features(encoder, names), (means - low) * units
+        levels, shares = level_mask(encoder, names), (means - low) * units
         return cls(names, source_columns(encoder), coef, units, means, deviations, binary, levels, shares, Z)
 
     def effects(self) -> Floats:
-        """For one unit more, or, of the levels of a category, against the other levels in their shares."""
+        """Effect of one unit, or of a level of a category against the other levels by their frequency."""
         effect = self.coef / self.units
         groups: dict[str, list[int]] = {}
         for j in np.flatnonzero(self.levels):
             groups.setdefault(self.sources[j], []).append(int(j))
-        for places in groups.values():
-            p, w = self.shares[places], self.coef[:, places]
-            if len(places) > 1:
-                effect[:, places] = (w - (w @ p)[:, None]) / np.maximum(1.0 - p, 1e-12)
+        for members in groups.values():
+            p, w = self.shares[members], self.coef[:, members]
+            if len(members) > 1:
+                effect[:, members] = (w - (w @ p)[:, None]) / np.maximum(1.0 - p, 1e-12)
         return effect
 
-    def undetermined(self) -> Any:
-        """Whether some change of the weights alters the effect of a feature and no prediction on the samples."""
+    def find_undetermined(self) -> Any:
+        """Whether a change of the weights alters the effect of a feature but no prediction on the samples."""
         n, p = self.Z.shape
-        if p > MOST_FEATURES:
+        if p > NULL_SPACE_MAX_FEATURES:
             return np.ones(p, dtype=bool)
         scale = np.where(self.deviations > 0.0, self.deviations, 1.0)
         products = self.Z.T @ self.Z
         products = products.toarray() if is_sparse(products) else products
         correlations = (products / n - np.outer(self.means, self.means)) / np.outer(scale, scale)
         values, vectors = eigh(correlations)
-        null = vectors[:, values <= RANK * values[-1]]
-        moved = replace(self, coef=null.T / scale).effects() * self.units * scale
-        return np.any(np.abs(moved) > OPEN, axis=0)
+        null = vectors[:, values <= NULL_SPACE_TOLERANCE * values[-1]]
+        changes = replace(self, coef=null.T / scale).effects() * self.units * scale
+        return np.any(np.abs(changes) > UNDETERMINED_TOLERANCE, axis=0)
 
 
 def weights_of(view: LinearView | None, classes: Any, condition: float | None) -> dict[str, Any] | None:
-    """The table of effects, those first that move predictions most."""
+    """The table of effects, those first that change predictions most."""
     if view is None:
         return None
     effects = view.effects()
-    moved = np.abs(view.coef * view.deviations).max(axis=0)
-    order = np.argsort(-moved, kind="stable")[:MOST_WEIGHTS]
-    several = len(view.coef) > 1
+    changes = np.abs(view.coef * view.deviations).max(axis=0)
+    order = np.argsort(-changes, kind="stable")[:MAX_WEIGHTS]
+    many_outputs = len(view.coef) > 1
     warning = _warn(condition)
-    undetermined = view.undetermined() if warning else np.zeros(len(view.names), dtype=bool)
-    head = [str(name) for name in classes] if several else ["effect", "per standard deviation"]
+    undetermined = view.find_undetermined() if warning else np.zeros(len(view.names), dtype=bool)
+    head = [str(name) for name in classes] if many_outputs else ["effect", "per standard deviation"]
     rows = []
     for j in order:
         change = "the level against others" if view.levels[j] else "1 against 0" if view.binary[j] else "one unit more"
         scaled = None if view.binary[j] or view.levels[j] else float(view.coef[0, j] * view.deviations[j])
-        weights = effects[:, j].tolist() if several else [float(effects[0, j]), scaled]
-        known = not undetermined[j]
-        rows.append({"feature": view.names[j], "change": change, "weights": weights, "determined": known})
+        weights = effects[:, j].tolist() if many_outputs else [float(effects[0, j]), scaled]
+        determined = not undetermined[j]
+        rows.append({"feature": view.names[j], "change": change, "weights": weights, "determined": determined})
     effect = (
-        "the prediction" if classes is None else "the score of each class" if several else f"the score of {classes[-1]}"
+        "the prediction"
+        if classes is None
+        else "the score of each class"
+        if many_outputs
+        else f"the score of {classes[-1]}"
     )
     words = (
         f"By how much {effect} changes, all other columns fixed: for a number, when it grows by one unit; for a level "
-        "of a category, against the other levels of the column in their shares; for a mark of 0 or 1, against 0. "
-        "Standardised effects are of numbers alone. The order is by how far a feature moves predictions."
+        "of a category, against the other levels of the column by their frequency; for a mark of 0 or 1, against 0. "
+        "Standardised effects are of numbers alone. Features that change predictions most come first."
     )
     return {"head": head, "rows": rows, "words": words, "warning": warning}
 
 
 def _warn(condition: float | None) -> str | None:
-    """What a condition number does to the weights."""
-    if condition is None or condition <= LARGEST_CONDITION:
+    """A warning about undetermined weights; None for a small condition number."""
+    if condition is None or condition <= MAX_CONDITION:
         return None
     size = f"{condition:.0e}" if np.isfinite(condition) else "infinite"
     return (
-        f"No single weight means anything here: the condition number is {size} (above {LARGEST_CONDITION:.0e}), some "
+        f"Single weights are not identified here: the condition number is {size} (above {MAX_CONDITION:.0e}), some "
         "features are combinations of others, and very different weights give the same predictions. Effects that the "
-        "samples leave open are marked so; the others, such as differences between the levels of a category, are the "
-        "same for all these weights. So are predictions and permutation importance."
+        "samples do not determine are marked; the others, such as differences between the levels of a category, are "
+        "the same for all these weights. So are predictions and permutation importance."
     )
 
 
@@ -155,7 +160,7 @@ def contributions_of(view: LinearView | None) -> dict[str, Any] | None:
         low, high = np.quantile(values, [0.05, 0.95])
         rows.append({"name": name, "low": float(low), "high": float(high), "size": float(np.mean(np.abs(values)))})
     rows.sort(key=lambda row: -row["size"])
-    return {"rows": rows[:MOST_CONTRIBUTIONS], "samples": int(view.Z.shape[0])} if rows else None
+    return {"rows": rows[:MAX_CONTRIBUTIONS], "samples": int(view.Z.shape[0])} if rows else None
 
 
 def sum_contributions(view: LinearView) -> dict[str, Floats]:
@@ -171,7 +176,7 @@ def sum_contributions(view: LinearView) -> dict[str, Floats]:
     return totals
 
 
-def level_features(encoder: TableEncoder, names: list[str]) -> Any:
+def level_mask(encoder: TableEncoder, names: list[str]) -> Any:
     """Which features are levels of categories."""
     levels: set[str] = set()
     columns: Any = encoder.columns_
@@ -183,12 +188,12 @@ def level_features(encoder: TableEncoder, names: list[str]) -> Any:
 
 def source_columns(encoder: TableEncoder) -> list[str]:
     """The column of the table that each encoded feature comes from: the longest name that its own begins with."""
-    known = sorted((str(name) for name in encoder.used_), key=len, reverse=True)
-    exact = set(known)
+    columns = sorted((str(name) for name in encoder.used_), key=len, reverse=True)
+    exact = set(columns)
     sources = []
     for feature in encoder.get_feature_names_out():
         name = str(feature)
-        stems = (one for one in known if name.startswith((f"{one}=", f"{one}.", f"{one}: ", f"{one} of ")))
+        stems = (one for one in columns if name.startswith((f"{one}=", f"{one}.", f"{one}: ", f"{one} of ")))
         sources.append(name if name in exact else next(stems, name))
     return sources
 

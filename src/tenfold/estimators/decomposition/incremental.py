@@ -93,6 +93,7 @@ class IncrementalPCA(Principal):
         reads=("one pass",),
         certificate=("spectral",),
         judge="components.about_mean",
+        transform_uses="samples",
     )
     _constraints: ClassVar[Constraints] = {
         "n_components": (nothing(), integer(1)),

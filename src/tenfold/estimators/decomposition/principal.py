@@ -190,6 +190,7 @@ class PCA(Principal):
         certificate=("spectral",),
         judge="components.about_mean",
         board=Entry("principal-components", "structure"),
+        transform_uses="samples",
     )
     _constraints: ClassVar[Constraints] = {
         "n_components": (nothing(), integer(0), real(0, 1, "neither"), choice("mle")),

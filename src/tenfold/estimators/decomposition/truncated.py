@@ -87,6 +87,7 @@ class TruncatedSVD(Projected):
         reads=("one pass", "a pass a step"),
         certificate=("spectral",),
         judge="components.as_they_are",
+        transform_uses="samples",
     )
     _constraints: ClassVar[Constraints] = {
         "n_components": (integer(1),),

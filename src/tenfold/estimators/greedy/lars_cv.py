@@ -13,6 +13,7 @@ from tenfold.estimators.greedy.cv_mixin import ByFolds
 from tenfold.estimators.greedy.lars import EPS, PATH, LeastAngles
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.tuning import Tuning
 from tenfold.estimators.validation import (
     as_rows,
     follow,
@@ -175,6 +176,7 @@ class LarsCV(_AnglesCV):
         outputs="linear_outputs.regression",
         choice="greedy.check_knots",
         report_only=REPORT_ONLY,
+        tuning=Tuning(selected={"alpha": "alpha_"}),
     )
     _constraints: ClassVar[Constraints] = _CV
 
@@ -291,6 +293,7 @@ class LassoLarsCV(_AnglesCV):
         outputs="linear_outputs.regression",
         choice="greedy.check_knots",
         report_only=REPORT_ONLY,
+        tuning=Tuning(selected={"alpha": "alpha_"}),
     )
     _lasso: ClassVar[bool] = True
     _constraints: ClassVar[Constraints] = {**_CV, "positive": (boolean(),)}

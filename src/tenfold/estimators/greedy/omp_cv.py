@@ -16,6 +16,7 @@ from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.tuning import Tuning
 from tenfold.estimators.validation import (
     as_rows,
     require_finite,
@@ -120,6 +121,7 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
             fast=False,
             dense=True,
         ),
+        tuning=Tuning(selected={"n_nonzero_coefs": "n_nonzero_coefs_"}),
     )
     _constraints: ClassVar[Constraints] = {
         "copy": (boolean(),),

@@ -112,6 +112,7 @@ class BisectingKMeans(Centred):
         outputs="clusters.down_the_tree",
         peer_report_only=PEER_REPORT_ONLY,
         rules={"_tree must be a tree": _is_tree},
+        transform_uses="samples",
     )
     _constraints: ClassVar[Constraints] = {
         **BASIC,

@@ -117,6 +117,7 @@ class KMeans(Centred):
         board=Entry(
             "k-means", "structure", {"n_init": 10, "random_state": 0}, {"n_clusters": (2, 3, 4, 5, 6, 8)}, dense=True
         ),
+        transform_uses="samples",
     )
     _constraints: ClassVar[Constraints] = {
         **BASIC,

@@ -101,6 +101,7 @@ class MiniBatchKMeans(OnlineKMeansBase):
         outputs="clusters.nearest",
         report_only=REPORT_ONLY,
         peer_report_only=PEER_REPORT_ONLY,
+        transform_uses="samples",
     )
     _constraints: ClassVar[Constraints] = {
         **BASIC,

@@ -77,6 +77,7 @@ class OnlineKMeans(OnlineKMeansBase):
         judge="clusters.centres",
         outputs="clusters.nearest",
         report_only=REPORT_ONLY,
+        transform_uses="samples",
     )
     _constraints: ClassVar[Constraints] = {
         name: BASIC[name] for name in ("n_clusters", "init", "max_iter", "random_state")

@@ -32,6 +32,7 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.tuning import Tuning
 from tenfold.estimators.validation import (
     as_rows,
     refuse_extra,
@@ -269,6 +270,7 @@ class LassoCV(SparseModelCV):
         choice="lasso.check_choice",
         report_only={**REPORT_ONLY, **PATH_REPORT_ONLY},
         board=Entry("lasso", "regression", {"cv": 4}, expands=True),
+        tuning=Tuning(single="Lasso", selected={"alpha": "alpha_"}, candidates={"alpha": "alphas_"}),
     )
     _constraints: ClassVar[Constraints] = {**PATH, **SINGLE}
 
@@ -412,6 +414,11 @@ class ElasticNetCV(SparseModelCV):
             "elastic-net",
             "regression",
             {"cv": 4, "l1_ratio": (0.1, 0.5, 0.9)},
+        ),
+        tuning=Tuning(
+            single="ElasticNet",
+            selected={"alpha": "alpha_", "l1_ratio": "l1_ratio_"},
+            candidates={"alpha": "alphas_", "l1_ratio": "l1_ratio"},
         ),
     )
     _constraints: ClassVar[Constraints] = {**PATH, **SINGLE, "l1_ratio": (real(0, 1, "both"), array_like())}

@@ -25,6 +25,7 @@ from tenfold.estimators.lasso.lasso_fit import (
 from tenfold.estimators.parameters import Constraints, check_parameters, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.tuning import PathScores, read_mse_path
 from tenfold.estimators.validation import as_rows, require_finite, restore_on_error, validate, validate_weights
 from tenfold.plans.lasso import SparseFit, from_gram
 from tenfold.problems import SparseLeastSquares
@@ -123,6 +124,13 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
         judge="lasso.single",
         outputs="linear_outputs.regression",
         report_only=REPORT_ONLY,
+        path=PathScores(
+            cv_class="ElasticNetCV",
+            parameter="alpha",
+            values="alphas",
+            scores=read_mse_path,
+            scoring="neg_mean_squared_error",
+        ),
     )
     _constraints: ClassVar[Constraints] = {**SETTINGS, **ONLINE, **GRAM, "l1_ratio": (real(0, 1, "both"),)}
 
@@ -284,6 +292,13 @@ class Lasso(ElasticNet):
         judge="lasso.single",
         outputs="linear_outputs.regression",
         report_only=REPORT_ONLY,
+        path=PathScores(
+            cv_class="LassoCV",
+            parameter="alpha",
+            values="alphas",
+            scores=read_mse_path,
+            scoring="neg_mean_squared_error",
+        ),
     )
     _constraints: ClassVar[Constraints] = {**SETTINGS, **ONLINE, **GRAM}
 

@@ -12,6 +12,7 @@ from tenfold.estimators.lasso.lasso_fit import REPORT_ONLY, SETTINGS, SOLVER, Sp
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.tuning import Tuning
 from tenfold.estimators.validation import as_rows, restore_on_error, validate, validate_weights
 
 
@@ -385,6 +386,11 @@ class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
         outputs="linear_outputs.regression",
         choice="lasso.check_choice",
         report_only={**REPORT_ONLY, **PATH_REPORT_ONLY},
+        tuning=Tuning(
+            single="MultiTaskElasticNet",
+            selected={"alpha": "alpha_", "l1_ratio": "l1_ratio_"},
+            candidates={"alpha": "alphas_", "l1_ratio": "l1_ratio"},
+        ),
     )
     _constraints: ClassVar[Constraints] = {**PATH, "l1_ratio": (real(0, 1, "both"), array_like())}
 
@@ -520,6 +526,7 @@ class MultiTaskLassoCV(MultiOutputMixin, SparseModelCV):
         outputs="linear_outputs.regression",
         choice="lasso.check_choice",
         report_only={**REPORT_ONLY, **PATH_REPORT_ONLY},
+        tuning=Tuning(single="MultiTaskLasso", selected={"alpha": "alpha_"}, candidates={"alpha": "alphas_"}),
     )
     _constraints: ClassVar[Constraints] = {**PATH}
 

@@ -16,6 +16,7 @@ from tenfold.estimators.least_squares.ridge_selection import REPORT_ONLY, Choosi
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, instance, nothing
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.tuning import Tuning
 from tenfold.estimators.validation import restore_on_error, validate, validate_weights
 
 
@@ -103,6 +104,9 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
             "regression",
             {"alphas": np.logspace(-4, 6, 101)},
             expands=True,
+        ),
+        tuning=Tuning(
+            single="Ridge", selected={"alpha": "alpha_"}, candidates={"alpha": "alphas_"}, leave_one_out=True
         ),
     )
     _constraints: ClassVar[Constraints] = {
@@ -270,6 +274,9 @@ class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
             "classification",
             {"alphas": np.logspace(-4, 6, 41)},
             expands=True,
+        ),
+        tuning=Tuning(
+            single="RidgeClassifier", selected={"alpha": "alpha_"}, candidates={"alpha": "alphas_"}, leave_one_out=True
         ),
     )
     _constraints: ClassVar[Constraints] = {

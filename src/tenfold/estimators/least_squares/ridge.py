@@ -32,6 +32,7 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.tuning import PathScores, read_cv_errors
 from tenfold.estimators.validation import (
     as_rows,
     follow,
@@ -233,6 +234,7 @@ class Ridge(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, _Ridge)
         judge="least_squares.regression",
         outputs="linear_outputs.regression",
         report_only=REPORT_ONLY,
+        path=PathScores(cv_class="RidgeCV", parameter="alpha", values="alphas", scores=read_cv_errors),
     )
 
     def __init__(
@@ -425,6 +427,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
         judge="least_squares.classification",
         outputs="linear_outputs.classification",
         report_only=REPORT_ONLY,
+        path=PathScores(cv_class="RidgeClassifierCV", parameter="alpha", values="alphas", scores=read_cv_errors),
     )
     _constraints: ClassVar[Constraints] = {
         **_Ridge._constraints,

@@ -40,6 +40,7 @@ from tenfold.estimators.parameters import (
     unset,
 )
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.tuning import Tuning
 from tenfold.estimators.validation import (
     as_rows,
     counted,
@@ -214,6 +215,12 @@ class LogisticRegressionCV(LogisticRegression):
                 "use_legacy_attributes": False,
             },
             expands=True,
+        ),
+        tuning=Tuning(
+            single="LogisticRegression",
+            selected={"C": "C_", "l1_ratio": "l1_ratio_"},
+            candidates={"C": "Cs_", "l1_ratio": "l1_ratios_"},
+            refits=True,
         ),
     )
     _constraints: ClassVar[Constraints] = {

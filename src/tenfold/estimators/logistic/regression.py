@@ -28,6 +28,7 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import Scored, Sparsified
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.tuning import COMMON_PARAMETERS, PathScores, read_scores
 from tenfold.estimators.validation import (
     follow,
     kept_rows,
@@ -166,6 +167,15 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         judge="logistic.logistic",
         outputs="linear_outputs.probabilities",
         report_only=REPORT_ONLY,
+        path=PathScores(
+            cv_class="LogisticRegressionCV",
+            parameter="C",
+            values="Cs",
+            scores=read_scores,
+            settings={"use_legacy_attributes": False, "refit": False},
+            common=COMMON_PARAMETERS | {"solver"},
+            listed={"l1_ratio": "l1_ratios"},
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         "penalty": (choice("l1", "l2", "elasticnet"), nothing(), unset("deprecated")),

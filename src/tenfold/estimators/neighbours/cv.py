@@ -20,6 +20,7 @@ from tenfold.estimators.neighbours.remote_queries import THERE, follow_queries
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints, array_like, choice, function, integer, nothing
 from tenfold.estimators.registration import Registration, source_of
+from tenfold.estimators.tuning import Tuning
 from tenfold.estimators.validation import restore_on_error
 from tenfold.plans.neighbours import Near, weighed
 
@@ -270,6 +271,12 @@ class KNeighborsClassifierCV(VotingClassifierMixin, Chosen):
             dense=True,
             scaled=(True, False),
         ),
+        tuning=Tuning(
+            single="KNeighborsClassifier",
+            selected={"n_neighbors": "n_neighbors_"},
+            candidates={"n_neighbors": "candidates_"},
+            leave_one_out=True,
+        ),
     )
 
     def __init__(
@@ -419,6 +426,12 @@ class KNeighborsCV(Averaged, Chosen):
             {"weights": ("uniform", "distance")},
             dense=True,
             scaled=(True, False),
+        ),
+        tuning=Tuning(
+            single="KNeighborsRegressor",
+            selected={"n_neighbors": "n_neighbors_"},
+            candidates={"n_neighbors": "candidates_"},
+            leave_one_out=True,
         ),
     )
 

@@ -246,6 +246,7 @@ class KNeighborsTransformer(Graphed, NearestAsked):
         choice="neighbours.check_index",
         rules=COMPARED,
         derived=INDEXED,
+        transform_uses="samples",
     )
     _constraints: ClassVar[Constraints] = {"mode": (MODE,), **NEAREST, **SEARCH}
 
@@ -346,6 +347,7 @@ class RadiusNeighborsTransformer(Graphed, RadiusAsked):
         choice="neighbours.check_index",
         rules=COMPARED,
         derived=INDEXED,
+        transform_uses="samples",
     )
     _constraints: ClassVar[Constraints] = {"mode": (MODE,), **RADIUS, **SEARCH}
 

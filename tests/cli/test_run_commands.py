@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from scripts import run_script
 from tenfold.cli import run_commands
 from tenfold.cli.commands import tenfold
-from tenfold.cli.load_table import Roles, prepared
+from tenfold.cli.load_table import Roles, prepare
 from tenfold.datasets import write_csv
 from tenfold.features import TableEncoder
 
@@ -60,19 +60,19 @@ def test_declared_missing_values_hold_for_new_tables(run):
     assert (run / "predictions.csv").read_text(encoding="utf-8") == predictions
 
 
-def test_sentinels_are_named(run):
+def test_sentinel_values_are_reported(run):
     said = called("info", run / "old.csv", "--target", "y")
     assert "-999 (15) stands apart from the other values" in said
     assert "--missing x=-999" in said
-    table = prepared(run / "old.csv", Roles("y"))
+    table = prepare(run / "old.csv", Roles("y"))
     assert any("--missing x=-999" in sentence for sentence in table.warnings)
-    assert prepared(run / "old.csv", Roles("y", missing={"x": ["-999"]})).warnings == []
+    assert prepare(run / "old.csv", Roles("y", missing={"x": ["-999"]})).warnings == []
     assert "--missing names a column 'z'" in called(
         "fit", run / "old.csv", "--target", "y", "--missing", "z=1", "--out", run / "other", code=3
     )
 
 
-def test_more_columns_are_a_note_not_a_warning_of_python(run):
+def test_extra_columns_are_reported_as_a_note(run):
     more = columns_of()
     more["extra"] = list(range(150))
     write_csv(more, run / "more.csv")
@@ -81,7 +81,7 @@ def test_more_columns_are_a_note_not_a_warning_of_python(run):
     assert "Warning" not in said
 
 
-def test_warnings_are_sentences(run, monkeypatch):
+def test_python_warnings_are_printed_as_sentences(run, monkeypatch):
     def warned(*args, **kwargs):
         for _ in range(2):
             warnings.warn("divide by zero\n  encountered", RuntimeWarning, stacklevel=1)
@@ -96,7 +96,7 @@ def test_warnings_are_sentences(run, monkeypatch):
     assert "programmers" not in said
 
 
-def test_a_run_without_a_finished_model_says_what_to_do(run, tmp_path):
+def test_predict_without_a_finished_model_suggests_a_command(run, tmp_path):
     options = ("--target", "y", "--models", "ridge", "--time", "0.001s", "--out", tmp_path / "late run", "--quiet")
     called("fit", run / "old.csv", *options, code=4)
     folder = tmp_path / "late run"
@@ -111,7 +111,7 @@ def test_a_run_without_a_finished_model_says_what_to_do(run, tmp_path):
         assert "--models ridge" in said
 
 
-def test_a_model_that_was_removed(run, tmp_path):
+def test_predict_after_the_model_was_removed(run, tmp_path):
     called("fit", run / "old.csv", "--target", "y", "--models", "ridge", "--out", tmp_path / "run", "--quiet")
     (tmp_path / "run" / "model.tenfold").unlink()
     assert "it was removed. Fit again: tenfold fit old.csv" in called(
@@ -124,7 +124,7 @@ def test_features_are_counted(tmp_path):
     words = ["good", "bad", "fair", "ill", "well", "so", "not"]
     columns = columns_of() | {"note": [" ".join(random.choice(words, 6)) for _ in range(150)]}
     write_csv(columns, tmp_path / "notes.csv")
-    table = prepared(tmp_path / "notes.csv", Roles("y"))
+    table = prepare(tmp_path / "notes.csv", Roles("y"))
     encoder = TableEncoder(types=table.schema.text(), task=table.family).fit(table.frame, table.y)
     assert table.vocabularies == [7]
     assert table.width == len(encoder.get_feature_names_out()) == 11
@@ -132,7 +132,7 @@ def test_features_are_counted(tmp_path):
     assert [table.words_within(features) for features in (2, 5, 8, 10, 11, 10_000)] == [1, 1, 4, 6, 20_000, 20_000]
 
 
-def test_few_whole_numbers_may_be_classes(tmp_path):
+def test_integer_target_with_few_values(tmp_path):
     random = np.random.default_rng(0)
     columns = {"x": random.standard_normal(300).tolist(), "class": random.choice([1, 2, 3, 4, 5, 7], 300).tolist()}
     write_csv(columns, tmp_path / "codes.csv")

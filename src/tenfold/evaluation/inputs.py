@@ -1,4 +1,4 @@
-"""What a caller gives, checked and put into form."""
+"""`evaluate`: validation of its arguments."""
 
 import numbers as kinds
 from typing import Any, Literal
@@ -7,13 +7,13 @@ import numpy as np
 from sklearn.utils import check_random_state, column_or_1d
 
 from tenfold.arrays import Floats, Integers
-from tenfold.evaluation.classification import Predictions, labels
-from tenfold.evaluation.figures import Evaluation
+from tenfold.evaluation.classification import Predictions, evaluate_classification
 from tenfold.evaluation.intervals import Sample
-from tenfold.evaluation.regression import numbers
+from tenfold.evaluation.regression import evaluate_regression
+from tenfold.evaluation.results import Evaluation
 
-MOST_CLASSES = 100
-"""More different whole numbers are not taken for classes unless the task says so."""
+MAX_CLASSES = 100
+"""Integer targets with more distinct values are regression unless `task` says otherwise."""
 
 
 def evaluate(
@@ -34,9 +34,9 @@ def evaluate(
     n_resamples: int = 2000,
     random_state: Any = 0,
 ) -> Evaluation:
-    """Figures of merit of predictions, each with a confidence interval and the method of it.
+    """Metrics of predictions, each with a confidence interval and its method.
 
-    The rows must not have been used for fitting: figures of training rows say nothing of new ones (Cookbook 6.1).
+    The samples must not have been used for fitting: metrics of training samples do not generalise (Cookbook 6.1).
 
     =======================================================  ==========================================================
     figures                                                  interval
@@ -53,10 +53,9 @@ def evaluate(
     expected calibration error                               Scheffé's, conservative
     =======================================================  ==========================================================
 
-    With `sample_weight`, figures are weighted and intervals allow for the smaller effective size; with `groups`, rows
-    of a group are not taken for independent of each other: the groups are. Where every resample of a bootstrap agrees,
-    as without any error, bounds of the shares of the classes take its place: no interval has the length zero because
-    nothing went wrong yet.
+    With `sample_weight`, metrics are weighted and intervals allow for the smaller effective size; with `groups`, groups
+    are independent and their samples are not. Where every resample of a bootstrap agrees, as without any error, bounds
+    of the rates of the classes take its place, so that no interval has length zero.
 
     Parameters
     ----------
@@ -124,32 +123,34 @@ def evaluate(
         raise ValueError(f"confidence must be between 0 and 1, as 0.95. Got {confidence!r}.")
     if interval not in ("auto", None):
         raise ValueError(f"interval must be 'auto' or None. Got {interval!r}.")
-    if not _whole(n_resamples, 100):
+    if not _is_integer(n_resamples, 100):
         raise ValueError(f"n_resamples must be a whole number of at least 100. Got {n_resamples!r}.")
-    truth = _column(y_true, "y_true")
-    if len(truth) == 0:
+    targets = _column(y_true, "y_true")
+    if len(targets) == 0:
         raise ValueError("y_true has no rows: nothing can be evaluated.")
-    said = None if y_pred is None else _column(y_pred, "y_pred", len(truth))
-    kind = _task(task, truth, said, proba, score, classes)
-    sample, keep = _sample(len(truth), sample_weight, groups, confidence)
+    outputs = None if y_pred is None else _column(y_pred, "y_pred", len(targets))
+    kind = _task(task, targets, outputs, proba, score, classes)
+    sample, keep = _sample(len(targets), sample_weight, groups, confidence)
     drawn = n_resamples if interval == "auto" else 0
     rng = _generator(random_state)
     if kind == "regression":
-        if said is None:
+        if outputs is None:
             raise ValueError("Regression needs y_pred, the predicted numbers; proba and score are of classes.")
         if quantile is not None and not 0.0 < quantile < 1.0:
             raise ValueError(f"quantile must be between 0 and 1. Got {quantile!r}.")
-        y, f = _numbers(truth, "y_true")[keep], _numbers(said, "y_pred")[keep]
-        return numbers(y, f, sample, quantile=quantile, n_resamples=drawn, rng=rng)
-    if not _whole(n_bins, 1):
+        y, f = _numbers(targets, "y_true")[keep], _numbers(outputs, "y_pred")[keep]
+        return evaluate_regression(y, f, sample, quantile=quantile, n_resamples=drawn, rng=rng)
+    if not _is_integer(n_bins, 1):
         raise ValueError(f"n_bins must be a positive whole number. Got {n_bins!r}.")
     if not beta > 0.0:
         raise ValueError(f"beta must be positive: 1 weighs precision and sensitivity alike. Got {beta!r}.")
-    predictions = _predictions(truth, said, proba, score, classes, keep)
-    return labels(predictions, sample, beta=float(beta), n_bins=int(n_bins), n_resamples=drawn, rng=rng)
+    predictions = _predictions(targets, outputs, proba, score, classes, keep)
+    return evaluate_classification(
+        predictions, sample, beta=float(beta), n_bins=int(n_bins), n_resamples=drawn, rng=rng
+    )
 
 
-def _whole(value: Any, least: int) -> bool:
+def _is_integer(value: Any, least: int) -> bool:
     return isinstance(value, kinds.Integral) and int(value) >= least
 
 
@@ -165,29 +166,29 @@ def _column(values: Any, name: str, rows: int | None = None) -> Any:
     return array
 
 
-def _task(task: str | None, truth: Any, said: Any, proba: Any, score: Any, classes: Any) -> str:
+def _task(task: str | None, targets: Any, outputs: Any, proba: Any, score: Any, classes: Any) -> str:
     if task is not None:
         if task not in ("classification", "regression"):
             raise ValueError(f"task must be 'classification' or 'regression'. Got {task!r}.")
         return task
     if proba is not None or score is not None or classes is not None:
         return "classification"
-    return task_of(truth, said)
+    return task_of(targets, outputs)
 
 
-def task_of(truth: Any, said: Any = None) -> Literal["classification", "regression"]:
-    """The task of a target, and of what was predicted."""
-    for values in (truth,) if said is None else (truth, said):
+def task_of(targets: Any, outputs: Any = None) -> Literal["classification", "regression"]:
+    """The task of targets, and of predictions where they are given."""
+    for values in (targets,) if outputs is None else (targets, outputs):
         if values.dtype.kind not in "fiub":
             return "classification"
         if values.dtype.kind == "f" and np.any(values != np.floor(values)):
             return "regression"
-    many = truth.dtype.kind in "fiu" and len(np.unique(truth)) > MOST_CLASSES
+    many = targets.dtype.kind in "fiu" and len(np.unique(targets)) > MAX_CLASSES
     return "regression" if many else "classification"
 
 
 def _sample(rows: int, sample_weight: Any, groups: Any, confidence: float) -> tuple[Sample, Any]:
-    """Weights and groups of the rows that count, and which rows these are."""
+    """Weights and groups of the samples with positive weight, and their mask."""
     keep: Any = slice(None)
     weights = None
     if sample_weight is not None:
@@ -198,13 +199,13 @@ def _sample(rows: int, sample_weight: Any, groups: Any, confidence: float) -> tu
             raise ValueError("All sample_weight are zero: no row is left to evaluate.")
         keep = weights > 0.0
         weights = weights[keep]
-        if np.all(weights == weights[0]):  # equal weights say nothing
+        if np.all(weights == weights[0]):
             weights = None if weights[0] == 1.0 else weights
     members = None
     if groups is not None:
         members = np.unique(_column(groups, "groups", rows)[keep], return_inverse=True)[1].ravel()
-    left = rows if sample_weight is None else int(np.count_nonzero(keep))
-    return Sample(left, weights, members, float(confidence)), keep
+    n_rows = rows if sample_weight is None else int(np.count_nonzero(keep))
+    return Sample(n_rows, weights, members, float(confidence)), keep
 
 
 def _numbers(values: Any, name: str) -> Floats:
@@ -212,11 +213,11 @@ def _numbers(values: Any, name: str) -> Floats:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be numbers. Got {values.dtype} values, as {values[0]!r}.") from error
-    bad = ~np.isfinite(array)
-    if np.any(bad):
+    invalid = ~np.isfinite(array)
+    if np.any(invalid):
         raise ValueError(
-            f"{name} must be finite numbers: row {int(np.argmax(bad))} is {array[np.argmax(bad)]}, and "
-            f"{int(bad.sum())} of its values are missing or infinite. Leave these rows out, or predict them."
+            f"{name} must be finite numbers: row {int(np.argmax(invalid))} is {array[np.argmax(invalid)]}, and "
+            f"{int(invalid.sum())} of its values are missing or infinite. Leave these rows out, or predict them."
         )
     return array
 
@@ -232,110 +233,112 @@ def _generator(random_state: Any) -> np.random.Generator:
 # classes --------------------------------------------------------------------------------------------------------------
 
 
-def _predictions(truth: Any, said: Any, proba: Any, score: Any, classes: Any, keep: Any) -> Predictions:
-    known = _classes(truth, said, classes)
-    if len(known) < 2:
+def _predictions(targets: Any, outputs: Any, proba: Any, score: Any, classes: Any, keep: Any) -> Predictions:
+    all_classes = _classes(targets, outputs, classes)
+    if len(all_classes) < 2:
         raise ValueError(
-            f"There is one class, {known[0]!r}: figures need at least two. Name the others by classes=[...]."
+            f"There is one class, {all_classes[0]!r}: figures need at least two. Name the others by classes=[...]."
         )
-    true = _codes(truth, known, "y_true")
-    chances = None if proba is None else _probabilities(proba, len(truth), known)
-    scores = None if score is None else _scores(score, len(truth), known)
-    if said is not None:
-        predicted = _codes(said, known, "y_pred")
-    elif chances is not None:
-        predicted = np.argmax(chances, axis=1)
+    true = _codes(targets, all_classes, "y_true")
+    probabilities = None if proba is None else _probabilities(proba, len(targets), all_classes)
+    scores = None if score is None else _scores(score, len(targets), all_classes)
+    if outputs is not None:
+        predicted = _codes(outputs, all_classes, "y_pred")
+    elif probabilities is not None:
+        predicted = np.argmax(probabilities, axis=1)
     else:
         assert scores is not None
-        predicted = (scores[:, 1] > 0.0).astype(np.intp) if len(known) == 2 else np.argmax(scores, axis=1)
+        predicted = (scores[:, 1] > 0.0).astype(np.intp) if len(all_classes) == 2 else np.argmax(scores, axis=1)
     return Predictions(
-        tuple(known),
+        tuple(all_classes),
         true[keep],
         predicted[keep],
         None if scores is None else scores[keep],
-        None if chances is None else chances[keep],
+        None if probabilities is None else probabilities[keep],
     )
 
 
-def _classes(truth: Any, said: Any, classes: Any) -> list[Any]:
+def _classes(targets: Any, outputs: Any, classes: Any) -> list[Any]:
     if classes is not None:
-        known = np.asarray(classes).ravel().tolist()
-        if len(set(known)) != len(known):
-            raise ValueError(f"classes must be different from each other. Got {known!r}.")
-        return known
-    parts = [truth] if said is None else [truth, said]
+        all_classes = np.asarray(classes).ravel().tolist()
+        if len(set(all_classes)) != len(all_classes):
+            raise ValueError(f"classes must be different from each other. Got {all_classes!r}.")
+        return all_classes
+    parts = [targets] if outputs is None else [targets, outputs]
     for values in parts:
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise ValueError("A class is missing (nan): leave these rows out, or predict them.")
-    found: set[Any] = set()
+    distinct: set[Any] = set()
     for values in parts:
-        found |= set(values.tolist()) if values.dtype.kind == "O" else set(np.unique(values).tolist())
+        distinct |= set(values.tolist()) if values.dtype.kind == "O" else set(np.unique(values).tolist())
     try:
-        return sorted(found)
+        return sorted(distinct)
     except TypeError as error:
-        shown = ", ".join(sorted({f"{label!r} ({type(label).__name__})" for label in found})[:4])
+        shown = ", ".join(sorted({f"{label!r} ({type(label).__name__})" for label in distinct})[:4])
         raise ValueError(
             f"Labels must be of one kind in y_true and y_pred, and none missing. Got {shown}, among others."
         ) from error
 
 
-def _codes(values: Any, known: list[Any], name: str) -> Integers:
-    """The number of each label."""
-    if values.dtype.kind in "fiu" and all(isinstance(label, (kinds.Real, np.generic)) for label in known):
-        labels = np.asarray(known)
+def _codes(values: Any, all_classes: list[Any], name: str) -> Integers:
+    """The class index of each label."""
+    if values.dtype.kind in "fiu" and all(isinstance(label, (kinds.Real, np.generic)) for label in all_classes):
+        labels = np.asarray(all_classes)
         order = np.argsort(labels)
-        at = np.minimum(np.searchsorted(labels[order], values), len(labels) - 1)
-        codes = order[at]
-        wrong = labels[codes] != values
-        if np.any(wrong):
-            raise ValueError(_unknown(values[np.argmax(wrong)].item(), known, name))
+        positions = np.minimum(np.searchsorted(labels[order], values), len(labels) - 1)
+        codes = order[positions]
+        invalid = labels[codes] != values
+        if np.any(invalid):
+            raise ValueError(_unknown(values[np.argmax(invalid)].item(), all_classes, name))
         return codes
-    place = {label: k for k, label in enumerate(known)}
+    code_of = {label: k for k, label in enumerate(all_classes)}
     try:
-        return np.fromiter((place[value] for value in values.tolist()), dtype=np.intp, count=len(values))
+        return np.fromiter((code_of[value] for value in values.tolist()), dtype=np.intp, count=len(values))
     except KeyError as error:
-        raise ValueError(_unknown(error.args[0], known, name)) from None
+        raise ValueError(_unknown(error.args[0], all_classes, name)) from None
 
 
-def _unknown(label: Any, known: list[Any], name: str) -> str:
-    shown = ", ".join(repr(value) for value in known[:6]) + (", ..." if len(known) > 6 else "")
+def _unknown(label: Any, all_classes: list[Any], name: str) -> str:
+    shown = ", ".join(repr(value) for value in all_classes[:6]) + (", ..." if len(all_classes) > 6 else "")
     return f"{name} has the label {label!r}, which is none of the classes {shown}."
 
 
-def _table(values: Any, rows: int, known: list[Any], name: str) -> Floats:
+def _table(values: Any, rows: int, all_classes: list[Any], name: str) -> Floats:
     """(n, K) of an array with a column a class, or of the second of two classes alone, untouched."""
     array = np.asarray(values)
     if array.dtype not in (np.float32, np.float64):
         array = _numbers(array.ravel(), name).reshape(array.shape)
     if array.ndim not in (1, 2) or len(array) != rows:
         raise ValueError(f"{name} must have one row a row of y_true ({rows}). Got shape {array.shape}.")
-    if array.ndim == 2 and array.shape[1] not in (1, len(known)):
+    if array.ndim == 2 and array.shape[1] not in (1, len(all_classes)):
         raise ValueError(
-            f"{name} must have a column for each of the {len(known)} classes {known[:6]!r}. Got {array.shape[1]}"
-            " columns: name all classes, in the order of the columns, by classes=[...]."
+            f"{name} must have a column for each of the {len(all_classes)} classes {all_classes[:6]!r}. Got "
+            f"{array.shape[1]} columns: name all classes, in the order of the columns, by classes=[...]."
         )
     one = array.ndim == 1 or array.shape[1] == 1
-    if one and len(known) != 2:
-        raise ValueError(f"{name} must have shape ({rows}, {len(known)}), a column a class. Got shape {array.shape}.")
+    if one and len(all_classes) != 2:
+        raise ValueError(
+            f"{name} must have shape ({rows}, {len(all_classes)}), a column a class. Got shape {array.shape}."
+        )
     _numbers(array.ravel(), name)
     return array.reshape(rows, -1)
 
 
-def _probabilities(proba: Any, rows: int, known: list[Any]) -> Floats:
-    chances = _table(proba, rows, known, "proba")
-    if np.any(chances < 0.0) or np.any(chances > 1.0 + 1e-6):
-        wrong = float(chances.min() if np.any(chances < 0.0) else chances.max())
-        raise ValueError(f"proba must be between 0 and 1. Got {wrong!r}: scores of another kind are given by score=.")
-    if chances.shape[1] == 1:
-        return np.hstack([1.0 - chances, chances])
-    total: Floats = np.asarray(np.sum(chances, axis=1, dtype=np.float64))
+def _probabilities(proba: Any, rows: int, all_classes: list[Any]) -> Floats:
+    probabilities = _table(proba, rows, all_classes, "proba")
+    if np.any(probabilities < 0.0) or np.any(probabilities > 1.0 + 1e-6):
+        invalid = float(probabilities.min() if np.any(probabilities < 0.0) else probabilities.max())
+        raise ValueError(f"proba must be between 0 and 1. Got {invalid!r}: scores of another kind are given by score=.")
+    if probabilities.shape[1] == 1:
+        return np.hstack([1.0 - probabilities, probabilities])
+    total: Floats = np.asarray(np.sum(probabilities, axis=1, dtype=np.float64))
     off = np.abs(total - 1.0) > 1e-4
     if np.any(off):
         first = int(np.argmax(off))
         raise ValueError(f"The probabilities of a row must sum to one. Those of row {first} sum to {total[first]:.6g}.")
-    return chances
+    return probabilities
 
 
-def _scores(score: Any, rows: int, known: list[Any]) -> Floats:
-    scores = _table(score, rows, known, "score").astype(np.float64, copy=False)
+def _scores(score: Any, rows: int, all_classes: list[Any]) -> Floats:
+    scores = _table(score, rows, all_classes, "score").astype(np.float64, copy=False)
     return np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores

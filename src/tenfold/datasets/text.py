@@ -1,4 +1,4 @@
-"""Boxes and fruit, mails, documents and sentences."""
+"""Artificial text data: mails, documents, sentences; and the boxes and fruit of Seeger."""
 
 from typing import Any
 
@@ -167,10 +167,10 @@ def make_topics(
     ((200, 60), True)
     """
     random = check_random_state(random_state)
-    shares = random.dirichlet(np.full(n_words, 0.3), n_topics)
+    probabilities = random.dirichlet(np.full(n_words, 0.3), n_topics)
     y = np.arange(n_samples) % n_topics
     lengths = np.maximum(random.poisson(length, n_samples), 1)
-    return np.array([random.multinomial(m, shares[k]) for m, k in zip(lengths, y, strict=True)]), y
+    return np.array([random.multinomial(m, probabilities[k]) for m, k in zip(lengths, y, strict=True)]), y
 
 
 def make_sentences(
@@ -217,15 +217,15 @@ def make_sentences(
     (50, (20, 20), -1)
     """
     random = check_random_state(random_state)
-    move = np.asarray(random.dirichlet(np.full(n_words, 0.2), n_words) if transitions is None else transitions)
+    matrix = np.asarray(random.dirichlet(np.full(n_words, 0.2), n_words) if transitions is None else transitions)
     sentences = []
     for _ in range(n_samples):
-        words = _chain(random, np.full(len(move), 1.0 / len(move)), move, length)
+        words = _chain(random, np.full(len(matrix), 1.0 / len(matrix)), matrix, length)
         for j in range(1, length - 1):
             if random.uniform() < missing and words[j - 1] != -1:
                 words[j] = -1
         sentences.append(words)
-    return sentences, move
+    return sentences, matrix
 
 
 def make_tagged_sentences(
@@ -265,19 +265,19 @@ def make_tagged_sentences(
     True
     """
     random = check_random_state(random_state)
-    start, move = random.dirichlet(np.ones(n_tags)), random.dirichlet(np.full(n_tags, 0.2), n_tags)
-    say = random.dirichlet(np.full(n_words, 0.1), n_tags)
-    tags = [_chain(random, start, move, length) for _ in range(n_samples)]
-    words = [np.array([_drawn(random, say[tag]) for tag in sentence]) for sentence in tags]
+    start, matrix = random.dirichlet(np.ones(n_tags)), random.dirichlet(np.full(n_tags, 0.2), n_tags)
+    emissions = random.dirichlet(np.full(n_words, 0.1), n_tags)
+    tags = [_chain(random, start, matrix, length) for _ in range(n_samples)]
+    words = [np.array([_draw(random, emissions[tag]) for tag in sentence]) for sentence in tags]
     return [np.eye(n_words)[sentence] for sentence in words], tags
 
 
-def _chain(random: np.random.RandomState, start: Floats, move: Floats, length: int) -> Integers:
-    states = [_drawn(random, start)]
+def _chain(random: np.random.RandomState, start: Floats, matrix: Floats, length: int) -> Integers:
+    states = [_draw(random, start)]
     while len(states) < length:
-        states.append(_drawn(random, move[states[-1]]))
+        states.append(_draw(random, matrix[states[-1]]))
     return np.array(states[:length])
 
 
-def _drawn(random: np.random.RandomState, shares: Floats) -> int:
-    return min(int(np.searchsorted(np.cumsum(shares), random.uniform())), len(shares) - 1)
+def _draw(random: np.random.RandomState, probabilities: Floats) -> int:
+    return min(int(np.searchsorted(np.cumsum(probabilities), random.uniform())), len(probabilities) - 1)

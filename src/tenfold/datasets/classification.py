@@ -1,4 +1,4 @@
-"""Rows of two or more classes, as the texts draw them."""
+"""Artificial classification data of the textbooks' figures."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from tenfold.arrays import Floats, Integers
 
 
 def make_xor(n_samples: int = 200, *, noise: float = 0.3, random_state: Any = None) -> tuple[Floats, Integers]:
-    """The four corners of a square, opposite ones of the same class: no line parts them.
+    """The four corners of a square, opposite ones of the same class: not linearly separable.
 
     Class 1 is about (1, 1) and (-1, -1), class 0 about (1, -1) and (-1, 1), with Gaussian noise. Four rows without
     noise are the exclusive or itself. Cookbook, chapters 21 and 22; Seeger, section 3.1.
@@ -186,7 +186,7 @@ def _root(covariance: Floats) -> Floats:
 def make_gaussian_mixture(
     n_samples: int = 500, *, n_features: int = 2, random_state: Any = None
 ) -> tuple[Floats, Integers]:
-    """Three Gaussian components of different weights and covariances, and the component of each row.
+    """Three Gaussian components of different weights and covariances, and the component of each sample.
 
     With one feature, a density of three bumps on a line. Cookbook, figures 13.1 to 13.3; Seeger, figures 12.2 and 12.3.
 
@@ -268,7 +268,7 @@ def make_cauchy(n_samples: int = 200, *, distance: float = 1.0, random_state: An
 def make_separable(
     n_samples: int = 100, n_features: int = 2, *, margin: float = 0.1, random_state: Any = None
 ) -> tuple[Floats, Integers]:
-    """Rows in the unit ball, of classes -1 and 1, that a plane through the origin parts by at least `margin`.
+    """Samples in the unit ball, of classes -1 and 1, separated by a plane through the origin with margin `margin`.
 
     A perceptron makes at most 1 / margin^2 mistakes on them. CMU lecture, slides 15 to 18; Seeger, section 2.3.3.
 
@@ -317,7 +317,7 @@ def make_separable(
 def make_chessboard(
     n_samples: int = 400, *, squares: int = 4, flipped: float = 0.0, random_state: Any = None
 ) -> tuple[Floats, Integers]:
-    """Uniform rows on a board of `squares` by `squares`, coloured in turn; a share `flipped` has the wrong colour.
+    """Uniform samples on a chessboard of `squares` by `squares`; a fraction `flipped` has the wrong class.
 
     Two squares make the exclusive or of uniform rows, whose first and second moments are alike in both classes.
 
@@ -355,9 +355,9 @@ def make_chessboard(
 def make_informative_and_noise(
     n_samples: int = 400, *, n_informative: int = 2, n_noise: int = 98, random_state: Any = None
 ) -> tuple[Floats, Integers]:
-    """A few columns that say everything, and many that say nothing: classes -1 and 1 by the sign of the sum of the few.
+    """A few informative features and many of noise: classes -1 and 1 by the sign of the sum of the informative ones.
 
-    All columns look alike, so that distances know no better. Welling, chapter 5.
+    All features have the same distribution, so that distances are dominated by noise. Welling, chapter 5.
 
     Parameters
     ----------
@@ -390,10 +390,10 @@ def make_informative_and_noise(
 
 
 def make_noise(n_samples: int = 50, n_features: int = 5000, *, random_state: Any = None) -> tuple[Floats, Integers]:
-    """Columns that have nothing to do with the class: whatever promises less than one half wrong has cheated.
+    """Features that are independent of the class: the error of every rule is one half.
 
-    With the 100 columns of the largest correlation chosen on all rows *before* cross-validation, its error is near 0;
-    with the choice inside it is near 1/2. Seeger, section 10.2.1.
+    With the 100 features of the largest correlation selected on all samples *before* cross-validation, its error is
+    near 0; with the selection inside it is near 1/2. Seeger, section 10.2.1.
 
     Parameters
     ----------
@@ -425,10 +425,10 @@ def make_noise(n_samples: int = 50, n_features: int = 5000, *, random_state: Any
 def make_spurious(
     n_samples: int = 200, *, aligned: bool = True, n_features: int = 10, random_state: Any = None
 ) -> tuple[Floats, Integers]:
-    """A watermark: the last column repeats the class in what is `aligned`, and is a coin where it is not.
+    """A spurious feature: the last one repeats the class where `aligned`, and is random where not.
 
-    The other columns have a weak signal each. Fitted on aligned rows, a model reads the watermark and is perfect on
-    more of them; on rows that are not, it is near chance. Cookbook, chapters 2 and 6.1.
+    The other features have a weak signal each. Fitted on aligned samples, a model uses the spurious feature and is
+    perfect on more of them; on others it is near chance. Cookbook, chapters 2 and 6.1.
 
     Parameters
     ----------
@@ -463,9 +463,9 @@ def make_spurious(
 
 
 def make_distant(n_samples: int = 128, *, n_distant: int = 8, random_state: Any = None) -> tuple[Floats, Integers]:
-    """Two classes, -1 and 1, and at the end a few rows of the second far on the right side of the boundary.
+    """Two classes, -1 and 1, the last samples of the second far on the correct side of the boundary.
 
-    The squared error turns its boundary for them, the logistic one does not. Seeger, section 8.1.1, figure 8.1.
+    They rotate the boundary of the squared loss, not that of the logistic loss. Seeger, section 8.1.1, figure 8.1.
 
     Parameters
     ----------
@@ -504,7 +504,7 @@ def make_scores(
     kind: Literal["separated", "overlapping", "reversed"] = "separated",
     random_state: Any = None,
 ) -> tuple[Floats, Integers]:
-    """A score of two classes that tells them apart, hardly does, or does with the wrong sign; for ROC curves.
+    """A score that separates two classes, hardly does, or does with the wrong sign; for ROC curves.
 
     The cookbook (figures 5.1 and 5.2) prints no parameters: here the classes have Gaussian scores with means 3, 0.5 and
     -3 apart. Returns scores (n,) and classes.

@@ -102,4 +102,4 @@ TABLES: dict[str, Schema] = {
     ),
     "Texts": _row({"vectorisers_": many(model | nothing(), "p")}, {FIT_TOGETHER: _vectorisers}),
 }
-"""Class by class, all of `tenfold.features`."""
+"""Schemas of all classes of `tenfold.features`."""

@@ -1,4 +1,4 @@
-"""What fitted calibrators and classifiers that decide by costs must be."""
+"""Schemas of the fitted attributes of `tenfold.decide`."""
 
 from typing import Any
 
@@ -42,4 +42,4 @@ DECISIONS: dict[str, Schema] = {
         {"every decision must have a row of losses": _decisions},
     ),
 }
-"""Class by class, all of `tenfold.decide`."""
+"""Schemas of all classes of `tenfold.decide`."""

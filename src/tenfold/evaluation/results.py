@@ -1,4 +1,4 @@
-"""What an evaluation holds: figures with their intervals, and how they are shown."""
+"""Results of an evaluation: metrics with intervals, ROC curves, calibration, and their display."""
 
 import html
 import math
@@ -16,14 +16,14 @@ Better: TypeAlias = Literal["higher", "lower", "zero"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of merit with its confidence interval.
+    """A metric with its confidence interval.
 
     Attributes
     ----------
     name : str
-        What it is.
+        Name of the metric.
     value : float
-        Of the samples at hand; nan where it is undefined.
+        Its value on the samples; nan where it is undefined.
     low : float
         Lower end of the interval of the figure on new samples of the same kind; nan where there is none.
     high : float
@@ -61,9 +61,9 @@ class Figure:
         """Strings and numbers only; None where a number is not finite."""
         return {
             "name": self.name,
-            "value": plain(self.value),
-            "low": plain(self.low),
-            "high": plain(self.high),
+            "value": finite_or_none(self.value),
+            "low": finite_or_none(self.low),
+            "high": finite_or_none(self.high),
             "confidence": self.confidence,
             "method": self.method,
             "better": self.better,
@@ -73,13 +73,13 @@ class Figure:
         if math.isnan(self.value):
             return f"{self.name} {self.method}"
         if math.isnan(self.low):
-            return f"{self.name} {short(self.value)}"
-        return f"{self.name} {short(self.value)} [{short(self.low)}, {short(self.high)}]"
+            return f"{self.name} {format_value(self.value)}"
+        return f"{self.name} {format_value(self.value)} [{format_value(self.low)}, {format_value(self.high)}]"
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Predicted probabilities against how often they came true, in bins.
+    """Predicted probabilities against observed frequencies, in bins.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Reliability:
     count : (bins,) rows; bins without any are left out of all arrays but `edges`.
     share : (bins,) of the weight.
     predicted : (bins,) mean predicted probability.
-    observed, low, high : (bins,) how often it came true, and the interval of it.
+    observed, low, high : (bins,) observed frequency, and its interval.
     method : of the intervals.
     error : the expected calibration error: the mean of ``|observed - predicted|``, weighted by the bins' shares.
     largest : the largest of these gaps.
@@ -124,12 +124,12 @@ class Curve:
     thresholds: Floats
 
     def thinned(self, points: int = 200) -> "Curve":
-        """At most so many points, the ends among them, evenly along the curve."""
+        """At most about `points` points of the curve, equally spaced along it, with both ends."""
         if len(self.thresholds) <= points:
             return self
-        along = self.false_positives + self.true_positives
-        keep = np.unique(np.searchsorted(along, np.linspace(0.0, along[-1], points)).clip(0, len(along) - 1))
-        keep = np.union1d(keep, [0, len(along) - 1])
+        position = self.false_positives + self.true_positives
+        keep = np.unique(np.searchsorted(position, np.linspace(0.0, position[-1], points)).clip(0, len(position) - 1))
+        keep = np.union1d(keep, [0, len(position) - 1])
         return Curve(self.false_positives[keep], self.true_positives[keep], self.thresholds[keep])
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class Curve:
         return {
             "false_positives": curve.false_positives.tolist(),
             "true_positives": curve.true_positives.tolist(),
-            "thresholds": [plain(value) for value in curve.thresholds],
+            "thresholds": [finite_or_none(value) for value in curve.thresholds],
         }
 
 
@@ -175,7 +175,7 @@ class Evaluation(Mapping[str, Figure]):
     calibration : Reliability or None
         Calibration of the second of two classes, or of the predicted one of several; None without probabilities.
     notes : tuple of str
-        What should be looked at.
+        Warnings about the predictions.
 
     Examples
     --------
@@ -220,7 +220,7 @@ class Evaluation(Mapping[str, Figure]):
     def table(self) -> list[dict[str, Any]]:
         """A row for each figure: name, of (all, an average, or the class), value, low, high, method and better."""
         parts: list[tuple[Any, Mapping[str, Figure]]] = [("all", self.figures), *self.averages.items()]
-        parts += [(native(label), figures) for label, figures in self.per_class.items()]
+        parts += [(to_builtin(label), figures) for label, figures in self.per_class.items()]
         return [
             {
                 "name": name,
@@ -239,7 +239,7 @@ class Evaluation(Mapping[str, Figure]):
     def to_dict(self) -> dict[str, Any]:
         """All of it in lists, strings and numbers, for JSON; curves are thinned to 200 points."""
 
-        def named(figures: Mapping[str, Figure]) -> dict[str, Any]:
+        def to_dicts(figures: Mapping[str, Figure]) -> dict[str, Any]:
             return {name: figure.to_dict() for name, figure in figures.items()}
 
         return {
@@ -248,12 +248,12 @@ class Evaluation(Mapping[str, Figure]):
             "effective_rows": self.effective_rows,
             "groups": self.groups,
             "confidence": self.confidence,
-            "figures": named(self.figures),
-            "averages": {average: named(figures) for average, figures in self.averages.items()},
-            "per_class": {str(native(label)): named(figures) for label, figures in self.per_class.items()},
-            "classes": [native(label) for label in self.classes],
+            "figures": to_dicts(self.figures),
+            "averages": {average: to_dicts(figures) for average, figures in self.averages.items()},
+            "per_class": {str(to_builtin(label)): to_dicts(figures) for label, figures in self.per_class.items()},
+            "classes": [to_builtin(label) for label in self.classes],
             "confusion": None if self.confusion is None else self.confusion.tolist(),
-            "roc": {str(native(label)): curve.to_dict() for label, curve in self.roc.items()},
+            "roc": {str(to_builtin(label)): curve.to_dict() for label, curve in self.roc.items()},
             "calibration": None if self.calibration is None else self.calibration.to_dict(),
             "notes": list(self.notes),
         }
@@ -268,15 +268,15 @@ class Evaluation(Mapping[str, Figure]):
         rows = [("", f, self.figures[f]) for f in self.figures]
         if len(self.classes) > 2:
             rows += [(average, name, part[name]) for average, part in self.averages.items() for name in part]
-        wide = max(len(self._called(average, name)) for average, name, _ in rows)
+        width = max(len(self._label_of(average, name)) for average, name, _ in rows)
         for average, name, figure in rows:
-            lines.append(f"  {self._called(average, name):<{wide}}  {_cells(figure)}  {figure.method}")
+            lines.append(f"  {self._label_of(average, name):<{width}}  {_cells(figure)}  {figure.method}")
         if self.confusion is not None and len(self.classes) <= 12:
             lines += ["confusion (rows: true, columns: predicted)", *_matrix(self.classes, self.confusion)]
         return "\n".join(lines + [f"note: {note}" for note in self.notes])
 
     @staticmethod
-    def _called(average: str, name: str) -> str:
+    def _label_of(average: str, name: str) -> str:
         return f"{name} ({average})" if average else name
 
     __repr__ = __str__
@@ -284,7 +284,7 @@ class Evaluation(Mapping[str, Figure]):
 
     def _repr_html_(self) -> str:
         cells = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{short(figure.value)}</td><td>{_between(figure)}</td>"
+            f"<tr><td>{html.escape(name)}</td><td>{format_value(figure.value)}</td><td>{format_interval(figure)}</td>"
             f"<td>{html.escape(figure.method)}</td></tr>"
             for name, figure in self.figures.items()
         )
@@ -293,36 +293,36 @@ class Evaluation(Mapping[str, Figure]):
         return f"<table>{head}{cells}</table>{notes}"
 
 
-def plain(value: float) -> float | None:
-    """`value` for JSON, which knows no number that is not finite."""
+def finite_or_none(value: float) -> float | None:
+    """The value, or None where it is not finite, for JSON."""
     return float(value) if math.isfinite(value) else None
 
 
-def native(label: Any) -> Any:
-    """A label as Python has it."""
+def to_builtin(label: Any) -> Any:
+    """A label as a built-in type."""
     return label.item() if isinstance(label, np.generic) else label
 
 
-def short(value: float) -> str:
-    """Four digits that say something."""
+def format_value(value: float) -> str:
+    """A value with four significant digits."""
     if not math.isfinite(value):
         return "-" if math.isnan(value) else f"{value}"
     return f"{value:.4f}" if 1e-3 <= abs(value) < 100 or value == 0 else f"{value:.4g}"
 
 
-def _between(figure: Figure) -> str:
-    return "" if math.isnan(figure.low) else f"[{short(figure.low)}, {short(figure.high)}]"
+def format_interval(figure: Figure) -> str:
+    return "" if math.isnan(figure.low) else f"[{format_value(figure.low)}, {format_value(figure.high)}]"
 
 
 def _cells(figure: Figure) -> str:
-    return f"{short(figure.value):>9}  {_between(figure):<22}"
+    return f"{format_value(figure.value):>9}  {format_interval(figure):<22}"
 
 
 def _matrix(classes: tuple[Any, ...], confusion: Floats) -> list[str]:
-    names = [str(native(label)) for label in classes]
+    names = [str(to_builtin(label)) for label in classes]
     cells = [[f"{count:g}" for count in row] for row in confusion]
-    wide = max(max(map(len, names)), *(len(cell) for row in cells for cell in row))
-    lines = ["  " + " " * wide + "  " + "  ".join(f"{name:>{wide}}" for name in names)]
+    width = max(max(map(len, names)), *(len(cell) for row in cells for cell in row))
+    lines = ["  " + " " * width + "  " + "  ".join(f"{name:>{width}}" for name in names)]
     for name, row in zip(names, cells, strict=True):
-        lines.append(f"  {name:>{wide}}  " + "  ".join(f"{cell:>{wide}}" for cell in row))
+        lines.append(f"  {name:>{width}}  " + "  ".join(f"{cell:>{width}}" for cell in row))
     return lines

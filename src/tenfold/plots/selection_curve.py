@@ -1,4 +1,4 @@
-"""Errors of all candidates that a class tried, by leave-one-out, folds or a criterion."""
+"""Model selection curves: errors of all candidates, by leave-one-out, folds or a criterion."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -7,16 +7,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Floats
-from tenfold.plots.axes import axes_of, label
-from tenfold.plots.display import Display, last_of
+from tenfold.plots.axes import get_axes, label
+from tenfold.plots.display import Display, last_step
 
-SIMPLER_BELOW = ("C", "number of columns", "number of bins")
-"""Of these a smaller candidate is the simpler model; of others a larger one."""
+SMALLER_IS_SIMPLER = ("C", "number of columns", "number of bins")
+"""Parameters of which smaller values are simpler models; of others larger ones are."""
 
 
 @dataclass
 class LeaveOneOutDisplay(Display):
-    """The error of every candidate, as the class itself found it when it chose.
+    """The error of every candidate, as computed by the estimator when it selected.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class LeaveOneOutDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What `plot` has drawn on.
+        The axes of the plot.
     figure_ : matplotlib Figure
         Its figure.
 
@@ -66,13 +66,15 @@ class LeaveOneOutDisplay(Display):
         if self.spread is None or self.one_standard_error is not None:
             return
         best = int(np.argmin(self.error))
-        inside = self.x[self.error <= self.error[best] + self.spread[best]]
-        self.one_standard_error = float(inside.min() if self.x_name in SIMPLER_BELOW else inside.max())
+        within_one_error = self.x[self.error <= self.error[best] + self.spread[best]]
+        self.one_standard_error = float(
+            within_one_error.min() if self.x_name in SMALLER_IS_SIMPLER else within_one_error.max()
+        )
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
-        """The numbers alone, of a fitted `estimator` that chose something by itself."""
-        model = last_of(estimator)
+        """The data alone, of a fitted `estimator` with hyper-parameter selection of its own."""
+        model = last_step(estimator)
         check_is_fitted(model)
         for attribute, read in READERS.items():
             if getattr(model, attribute, None) is not None:
@@ -84,14 +86,14 @@ class LeaveOneOutDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **settings: Any) -> Self:
-        """Draw the errors of what a fitted `estimator` tried on `ax`, or on new axes; `settings` go to matplotlib's
-        `plot`.
+        """Plot the errors of all candidates of a fitted `estimator` on `ax`, or on new axes; `settings` go to
+        matplotlib's `plot`.
         """
         return cls.of(estimator).plot(ax, **settings)
 
     def plot(self, ax: Any = None, **settings: Any) -> Self:
-        """Draw on `ax`, or on new axes; `settings` go to matplotlib's `plot`."""
-        self.ax_, self.figure_ = axes_of(ax)
+        """Plot on `ax`, or on new axes; `settings` go to matplotlib's `plot`."""
+        self.ax_, self.figure_ = get_axes(ax)
         order = np.argsort(self.x)
         x, error = self.x[order], self.error[order]
         (line,) = self.ax_.plot(x, error, **{"marker": ".", **settings})
@@ -120,30 +122,30 @@ def _number(value: Any) -> float | None:
     return None if value is None or np.size(value) != 1 else float(np.ravel(value)[0])
 
 
-def _folds(path: Floats) -> tuple[Floats, Floats | None]:
+def _mean_and_error(path: Floats) -> tuple[Floats, Floats | None]:
     """Mean and standard error over the last axis."""
     count = path.shape[-1]
     return np.mean(path, axis=-1), np.std(path, axis=-1, ddof=1) / np.sqrt(count) if count > 1 else None
 
 
-def _squares(model: Any) -> Read:
+def _read_mse_path(model: Any) -> Read:
     """Of folds with squared errors."""
     path = np.asarray(model.mse_path_)
     if hasattr(model, "n_nonzero_coefs_"):
-        error, spread = _folds(path)
-        return np.arange(1.0, len(error) + 1.0), error, spread, _number(model.n_nonzero_coefs_), *COLUMNS
+        error, spread = _mean_and_error(path)
+        return np.arange(1.0, len(error) + 1.0), error, spread, _number(model.n_nonzero_coefs_), *FEATURE_COUNT_NAMES
     alphas = np.asarray(getattr(model, "cv_alphas_", model.alphas_))
     if path.ndim == 3:
-        share = int(np.argmin(np.abs(np.ravel(model.l1_ratio) - model.l1_ratio_)))
-        path, alphas = path[share], alphas[share] if alphas.ndim == 2 else alphas
-    error, spread = _folds(path)
+        ratio_index = int(np.argmin(np.abs(np.ravel(model.l1_ratio) - model.l1_ratio_)))
+        path, alphas = path[ratio_index], alphas[ratio_index] if alphas.ndim == 2 else alphas
+    error, spread = _mean_and_error(path)
     return alphas, error, spread, _number(model.alpha_), "alpha", "mean squared error, folds"
 
 
-COLUMNS = ("number of columns", "mean squared error, folds")
+FEATURE_COUNT_NAMES = ("number of columns", "mean squared error, folds")
 
 
-def _scores(model: Any) -> Read:
+def _read_scores(model: Any) -> Read:
     """Of logistic regression by folds: minus the score."""
     scores = model.scores_
     if isinstance(scores, dict):  # (folds, Cs[, shares]), the same for all classes
@@ -151,12 +153,12 @@ def _scores(model: Any) -> Read:
         scores = scores if scores.ndim == 2 else scores.max(axis=2)
     else:
         scores = scores.max(axis=1)  # (folds, shares, Cs)
-    error, spread = _folds(-scores.T)
+    error, spread = _mean_and_error(-scores.T)
     name = model.scoring if isinstance(model.scoring, str) and model.scoring != "warn" else "accuracy"
     return np.asarray(model.Cs_), error, spread, _number(model.C_), "C", f"minus {name}, folds"
 
 
-def _left_out(model: Any) -> Read:
+def _read_cv_errors(model: Any) -> Read:
     """Of leave-one-out, or folds of which the mean was kept."""
     error = np.asarray(model.cv_errors_)
     if hasattr(model, "candidates_"):
@@ -166,27 +168,27 @@ def _left_out(model: Any) -> Read:
         return np.asarray(model.candidates_, dtype=np.float64), error, None, float(chosen), name, "leave-one-out error"
     left_out = str(model.cv_method_).startswith("exact leave-one-out")
     spread = None
-    kept = getattr(model, "cv_results_", None)
-    if kept is not None and left_out and model.scoring is None:
-        of_rows = np.asarray(kept).reshape(len(kept), -1, len(error)).mean(axis=1)
+    cv_results = getattr(model, "cv_results_", None)
+    if cv_results is not None and left_out and model.scoring is None:
+        of_rows = np.asarray(cv_results).reshape(len(cv_results), -1, len(error)).mean(axis=1)
         spread = np.std(of_rows, axis=0, ddof=1) / np.sqrt(len(of_rows))
     words = "leave-one-out error" if left_out else "minus score, folds"
     return np.asarray(model.alphas_), error, spread, _number(model.alpha_), "alpha", words
 
 
-def _likelihoods(model: Any) -> Read:
+def _read_likelihoods(model: Any) -> Read:
     x, logs = np.asarray(model.candidates_), -np.asarray(model.likelihoods_)
     some = np.isfinite(logs)
     return x[some], logs[some], None, float(model.bandwidth_), "bandwidth", "minus log likelihood, leave-one-out"
 
 
-def _risks(model: Any) -> Read:
+def _read_risks(model: Any) -> Read:
     chosen = float(len(model.bin_edges_[0]) - 1)
     x = np.asarray(model.candidates_, dtype=np.float64)
     return x, np.asarray(model.risks_), None, chosen, "number of bins", "risk, leave-one-out"
 
 
-def _criterion(model: Any) -> Read:
+def _read_criterion(model: Any) -> Read:
     criterion = np.asarray(model.criterion_)
     name = str(getattr(model, "criterion", "criterion"))
     if hasattr(model, "alphas_"):
@@ -196,11 +198,11 @@ def _criterion(model: Any) -> Read:
 
 
 READERS = {
-    "mse_path_": _squares,
-    "scores_": _scores,
-    "cv_errors_": _left_out,
-    "likelihoods_": _likelihoods,
-    "risks_": _risks,
-    "criterion_": _criterion,
+    "mse_path_": _read_mse_path,
+    "scores_": _read_scores,
+    "cv_errors_": _read_cv_errors,
+    "likelihoods_": _read_likelihoods,
+    "risks_": _read_risks,
+    "criterion_": _read_criterion,
 }
-"""By the attribute that has the errors."""
+"""Readers by the attribute that has the errors."""

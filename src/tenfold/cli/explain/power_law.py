@@ -1,7 +1,7 @@
-"""The learning curve of the best model, and what more data would bring by extrapolation.
+"""The learning curve of the best model, extrapolated to twice the data by a power law.
 
 The error is taken as a + b n^-c in the number n of training samples, with a, b >= 0: the form that learning curves are
-found to follow (Viering and Loog 2023). Differences from the score at full size are paired within folds, so that the
+known to follow (Viering and Loog 2023). Differences from the score at full size are paired within folds, so that the
 curve ends at the board's own score. The interval of the gain is the jackknife over folds with Student's t; it knows
 nothing of whether the form holds beyond the data.
 """
@@ -19,10 +19,10 @@ from tenfold.cli.explain.held_out import Refit
 from tenfold.selection import Result
 from tenfold.selection.time_limit import OutOfTime
 
-SHARES = (0.125, 0.25, 0.5)
+FRACTIONS = (0.125, 0.25, 0.5)
 EXPONENTS = np.linspace(0.1, 2.0, 39)
-FEWEST_SAMPLES = 40
-"""Fewer training samples at full size make no curve."""
+MIN_SAMPLES = 40
+"""Training samples at full size below which there is no curve."""
 
 
 def learning_curve(
@@ -35,37 +35,37 @@ def learning_curve(
     """
     full = _full_scores(refit, result)
     trained = float(np.mean([len(train) for train, _ in refit.protocol.pairs]))
-    if full is None or trained < FEWEST_SAMPLES:
+    if full is None or trained < MIN_SAMPLES:
         return None
     drops: list[list[float]] = []
     sizes: list[list[int]] = []
     for split in range(len(full)):
-        if time.perf_counter() + sum(SHARES) * refit.seconds > deadline:
+        if time.perf_counter() + sum(FRACTIONS) * refit.seconds > deadline:
             break
-        models = [refit.fit(split, share, deadline) for share in SHARES]
+        models = [refit.fit(split, share, deadline) for share in FRACTIONS]
         test = refit.data.part(models[0].rows)
         drops.append([full[split] - refit.scoring(one.model, test) for one in models])
         sizes.append([one.trained for one in models])
     if not drops:
         raise OutOfTime
-    found = np.array(drops)
-    if not np.isfinite(found).all():
+    drops_ = np.array(drops)
+    if not np.isfinite(drops_).all():
         return None
-    # scorers are "larger is better": a drop is by how much fewer samples are worse
-    worse = found if smaller else -found
-    scores = score + np.append(worse.mean(axis=0), 0.0)
+    # a drop is the score at full size minus that of fewer samples, larger is better
+    losses = drops_ if smaller else -drops_
+    scores = score + np.append(losses.mean(axis=0), 0.0)
     n = np.append(np.mean(sizes, axis=0), trained)
     return {
         "sizes": n.tolist(),
         "scores": scores.tolist(),
-        "folds": len(found),
-        "of_folds": (score + np.column_stack([worse, np.zeros(len(found))])).tolist(),
-        **_extrapolate(n, found, score if smaller else 1.0 - score),
+        "folds": len(drops_),
+        "of_folds": (score + np.column_stack([losses, np.zeros(len(drops_))])).tolist(),
+        **_extrapolate(n, drops_, score if smaller else 1.0 - score),
     }
 
 
 def _full_scores(refit: Refit, result: Result) -> list[float] | None:
-    """The folds' scores at full size, which the board has already."""
+    """Scores of the folds at full size, from the leaderboard; None where some are missing."""
     if len(result.folds) < len(refit.protocol) or refit.protocol is not result.protocol:
         return None
     return [fold.score for fold in result.folds]
@@ -73,11 +73,11 @@ def _full_scores(refit: Refit, result: Result) -> list[float] | None:
 
 def _extrapolate(n: Floats, drops: Floats, error: float) -> dict[str, Any]:
     """The gain of twice the samples, its interval, and the curve beyond the data."""
-    rising = error + np.append(drops.mean(axis=0), 0.0)
-    curve = fit_power_law(n, rising)
+    errors = error + np.append(drops.mean(axis=0), 0.0)
+    curve = fit_power_law(n, errors)
     gain = float(curve(n[-1]) - curve(2.0 * n[-1]))
     beyond = np.geomspace(n[-1], 2.0 * n[-1], 5)
-    found = {
+    extrapolation = {
         "gain": gain,
         "low": None,
         "high": None,
@@ -86,15 +86,15 @@ def _extrapolate(n: Floats, drops: Floats, error: float) -> dict[str, Any]:
     }
     folds = len(drops)
     if folds < 3:
-        return found
+        return extrapolation
     left_out = []
     for fold in range(folds):
         others = np.delete(drops, fold, axis=0).mean(axis=0)
-        one = fit_power_law(n, error + np.append(others, 0.0))
-        left_out.append(float(one(n[-1]) - one(2.0 * n[-1])))
-    spread = float(np.sqrt((folds - 1) * np.var(left_out)))
-    half = float(student.ppf(0.975, folds - 1)) * spread
-    return found | {"low": max(0.0, gain - half), "high": gain + half}
+        law = fit_power_law(n, error + np.append(others, 0.0))
+        left_out.append(float(law(n[-1]) - law(2.0 * n[-1])))
+    standard_error = float(np.sqrt((folds - 1) * np.var(left_out)))
+    half = float(student.ppf(0.975, folds - 1)) * standard_error
+    return extrapolation | {"low": max(0.0, gain - half), "high": gain + half}
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def customers(tmp_path):
     return tmp_path
 
 
-def test_interrupted_runs_give_the_results_so_far(customers, monkeypatch):
+def test_interrupt_keeps_results_so_far(customers, monkeypatch):
     monkeypatch.setattr(LinearSVC, "fit", lambda *args, **kwargs: signal.raise_signal(signal.SIGINT))
     result, record = fitted(customers, "--models", "lda,linear-svm,ridge-classifier")
     assert result.exit_code == 4
@@ -48,15 +48,15 @@ def test_interrupted_runs_give_the_results_so_far(customers, monkeypatch):
         assert (customers / "run" / name).is_file()
 
 
-def test_interrupted_before_there_is_anything(customers, monkeypatch):
-    monkeypatch.setattr("tenfold.cli.fitting.prepared", lambda *args: signal.raise_signal(signal.SIGINT))
+def test_interrupt_before_the_first_result(customers, monkeypatch):
+    monkeypatch.setattr("tenfold.cli.fitting.prepare", lambda *args: signal.raise_signal(signal.SIGINT))
     result, record = fitted(customers)
     assert result.exit_code == 4
     assert record is None
     assert "interrupted" in result.output
 
 
-def test_time_that_is_over(customers, monkeypatch):
+def test_time_limit_returns_partial_results(customers, monkeypatch):
     def slow(self, *args, **kwargs):
         while True:
             np.linalg.eigvalsh(np.eye(50))
@@ -71,7 +71,7 @@ def test_time_that_is_over(customers, monkeypatch):
     assert "time" in notes["logistic"]
 
 
-def test_no_time_at_all(customers):
+def test_time_limit_too_short_for_any_model(customers):
     result, record = fitted(customers, "--time", "0.001s")
     assert result.exit_code == 4
     assert record["best"] is None
@@ -80,7 +80,7 @@ def test_no_time_at_all(customers):
     assert not (customers / "run" / "model.tenfold").exists()
 
 
-def test_models_that_fail_are_shown_with_their_reason(customers, monkeypatch):
+def test_failed_models_are_listed_with_their_reason(customers, monkeypatch):
     def broken(self, *args, **kwargs):
         raise ValueError("A reason of its own.")
 
@@ -91,7 +91,7 @@ def test_models_that_fail_are_shown_with_their_reason(customers, monkeypatch):
 
 
 @pytest.mark.parametrize("earlier", [False, True])
-def test_full_disk_leaves_what_was_there(customers, monkeypatch, earlier):
+def test_full_disk_keeps_the_earlier_run(customers, monkeypatch, earlier):
     if earlier:
         _, before = fitted(customers, "--models", "lda")
 
@@ -144,7 +144,7 @@ def test_kinds_can_be_declared(tmp_path):
 @pytest.mark.parametrize(
     ("args", "code"), [(("--type", "code"), 2), (("--type", "code=colour"), 3), (("--ordinal", "none=a,b"), 3)]
 )
-def test_kinds_that_are_none(tmp_path, args, code):
+def test_invalid_column_kinds(tmp_path, args, code):
     write_csv({"code": list(range(30)), "y": list(range(30))}, tmp_path / "data.csv")
     result, record = fitted(tmp_path, *args, data="data.csv", target="y")
     assert result.exit_code == code, result.output

@@ -1,4 +1,4 @@
-"""Rows with a number to predict, pairs of views, and values that are missing."""
+"""Artificial regression data, pairs of views, and missing values."""
 
 from typing import Any, Literal
 
@@ -60,7 +60,7 @@ def make_sine(
 def make_cosine_with_gap(
     n_samples: int = 12, *, noise: float = 0.05, gap: tuple[float, float] = (2.0, 5.0), random_state: Any = None
 ) -> tuple[Floats, Floats]:
-    """cos x on [0, 2 pi] with Gaussian noise, and no row inside the `gap`, where a model should be unsure.
+    """cos x on [0, 2 pi] with Gaussian noise, and no sample inside the `gap`, where a model should be uncertain.
 
     Cookbook, figures 23.1 and A.1.
 
@@ -105,7 +105,7 @@ def make_linear(
     coef: bool = False,
     random_state: Any = None,
 ) -> Any:
-    """y = x.w + noise, with as many weights that are not zero as are informative; rows are standard Gaussian.
+    """y = x.w + noise, with `n_informative` non-zero weights; samples are standard Gaussian.
 
     Rosasco, example 1 of section 1.2; the sparse ones of the cookbook, chapter 18. Returns (X, y), and the weights
     where `coef` asks for them.
@@ -300,10 +300,9 @@ def make_missing(
 ) -> Floats:
     """A copy of X with a share `rate` of its values missing (nan).
 
-    "at_random": wherever a coin says so. "by_first_column": only in rows whose first column, which is always there, is
-    above its median, as a doctor orders a test or not; what is missing can still be told from what is there.
-    "saturated": the largest values of each column, as of a sensor that saturates; then the missing values differ from
-    those seen, and no filling in helps. Seeger, section 12.3.2.
+    "at_random": completely at random. "by_first_column": only in samples whose first feature, which is never missing,
+    is above its median (missing at random given the first feature). "saturated": the largest values of each feature, as
+    of a sensor that saturates (missing not at random): no imputation helps. Seeger, section 12.3.2.
 
     Parameters
     ----------
@@ -318,9 +317,7 @@ def make_missing(
 
     Returns
     -------
-    ndarray of shape (n_samples
-        The copy, with nan where a value is missing.
-    n_features)
+    ndarray of shape (n_samples, n_features)
         The copy, with nan where a value is missing.
 
     Examples
@@ -334,18 +331,18 @@ def make_missing(
     if not 0.0 <= rate < 1.0:
         raise ValueError(f"rate must be at least 0 and less than 1. Got {rate!r}.")
     random = check_random_state(random_state)
-    holed = np.array(X, dtype=np.float64)
+    incomplete = np.array(X, dtype=np.float64)
     if pattern == "at_random":
-        holed[random.uniform(size=holed.shape) < rate] = np.nan
+        incomplete[random.uniform(size=incomplete.shape) < rate] = np.nan
     elif pattern == "by_first_column":
-        asked = holed[:, 0] > np.median(holed[:, 0])
-        lost = (random.uniform(size=holed.shape) < min(2.0 * rate, 1.0)) & asked[:, None]
-        lost[:, 0] = False
-        holed[lost] = np.nan
+        selected = incomplete[:, 0] > np.median(incomplete[:, 0])
+        missing_mask = (random.uniform(size=incomplete.shape) < min(2.0 * rate, 1.0)) & selected[:, None]
+        missing_mask[:, 0] = False
+        incomplete[missing_mask] = np.nan
     elif pattern == "saturated":
-        count = round(rate * len(holed))
+        count = round(rate * len(incomplete))
         if count:
-            np.put_along_axis(holed, np.argsort(holed, axis=0)[-count:], np.nan, axis=0)
+            np.put_along_axis(incomplete, np.argsort(incomplete, axis=0)[-count:], np.nan, axis=0)
     else:
         raise ValueError(f"pattern must be 'at_random', 'by_first_column' or 'saturated'. Got {pattern!r}.")
-    return holed
+    return incomplete

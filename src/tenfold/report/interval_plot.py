@@ -1,17 +1,17 @@
-"""Values with intervals, one below the other, as plain HTML: text keeps its size at every width of the page."""
+"""Interval plots (values with intervals, one per row) in plain HTML: text has the same size at every page width."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from math import isfinite, nan
 
+from tenfold.report.formatting import format_number, format_score
 from tenfold.report.svg import Axis
-from tenfold.report.words import said, scored
 
 
 @dataclass(frozen=True)
 class Range:
-    """A value with its interval; `look` is a class of the page's style, `bar` draws from the mark to the value."""
+    """A value with its interval; `look` is a CSS class of the page."""
 
     name: str
     value: float
@@ -27,22 +27,22 @@ def draw_ranges(
     ends = [v for row in rows for v in (row.low, row.high, row.value) if isfinite(v)]
     x = Axis([*ends, *([] if mark is None else [mark])], 0.0, 100.0)
     line = "" if mark is None else f'<u style="left:{x(mark):.2f}%"></u>'
-    told, drawn = [], []
+    labels, drawn = [], []
     for row in rows:
         if not isfinite(row.value):
             continue
-        value, interval = scored(row.value, row.low, row.high)
-        value = value if interval else said(float(f"{row.value:.3g}"))
+        value, interval = format_score(row.value, row.low, row.high)
+        value = value if interval else format_number(float(f"{row.value:.3g}"))
         value = value if value.strip("-0.,") else value.lstrip("-")
-        told.append(f"{row.name} {value}" + (f" ({interval})" if interval else ""))
+        labels.append(f"{row.name} {value}" + (f" ({interval})" if interval else ""))
         drawn.append(
             f'<div class="r {row.look}"><span class="n">{escape(row.name)}</span>'
-            f'<span class="t" title="{escape(told[-1], quote=True)}">{line}{_marks(row, x, mark, bars, dots)}</span>'
+            f'<span class="t" title="{escape(labels[-1], quote=True)}">{line}{_marks(row, x, mark, bars, dots)}</span>'
             f'<span class="v">{value}</span></div>'
         )
-    ticks = "".join(f'<em style="left:{x(tick):.2f}%">{said(tick)}</em>' for tick in x.ticks(4))
+    ticks = "".join(f'<em style="left:{x(tick):.2f}%">{format_number(tick)}</em>' for tick in x.ticks(4))
     axis = f'<div class="r axis"><span class="n"></span><span class="t">{ticks}</span><span class="v"></span></div>'
-    words = escape(f"{title}: {'; '.join(told)}.", quote=True)
+    words = escape(f"{title}: {'; '.join(labels)}.", quote=True)
     return (
         f'<div class="ranges" role="img" aria-label="{words}">{"".join(drawn)}{axis}'
         f'<div class="r axis"><span class="n"></span><span class="unit">{escape(unit)}</span></div></div>'

@@ -1,16 +1,16 @@
-"""The pictures of a run: what its record holds, as charts with a caption each."""
+"""The charts of a run, from its record, each with a caption."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tenfold.report.formatting import format_number, format_share
 from tenfold.report.svg import Chart, Mark
-from tenfold.report.words import format_share, said
 
 Record = Mapping[str, Any]
 
 
 def pictures(record: Record) -> list[dict[str, str]]:
-    """The pictures whose numbers the record holds, in the order of `DRAWN`; the one at the top of the page left out."""
+    """All charts whose data are in the record, in the order of `DRAWN`."""
     held: Record = record.get("pictures", {})
     drawn = []
     for name, (draw, caption) in DRAWN.items():
@@ -26,7 +26,7 @@ def draw_predicted(held: Record, target: str) -> Chart:
     ends = (min(*held["predicted"], *true), max(*held["predicted"], *true))
     rows = held.get("rows") or [None] * len(true)
     hints = [
-        f"{'' if row is None else f'row {row:,}: '}{said(t)}, predicted {said(p)}"
+        f"{'' if row is None else f'row {row:,}: '}{format_number(t)}, predicted {format_number(p)}"
         for row, t, p in zip(rows, true, held["predicted"], strict=True)
     ]
     marks = [Mark("points", held["predicted"], true, hints=hints), Mark("dashes", ends, ends)]
@@ -67,7 +67,7 @@ def draw_curve(held: Record, metric: Record) -> Chart:
     folds = [Mark("line", held["sizes"], fold, tone=7) for fold in held["of_folds"] if len(held["of_folds"]) > 1]
     marks = [*folds, Mark("line", held["sizes"], held["scores"]), Mark("points", held["sizes"], held["scores"])]
     marks.append(Mark("dashes", held["beyond"], beyond))
-    shown = "; ".join(f"{n:,.0f}: {said(s)}" for n, s in zip(held["sizes"], held["scores"], strict=True))
+    shown = "; ".join(f"{n:,.0f}: {format_number(s)}" for n, s in zip(held["sizes"], held["scores"], strict=True))
     words = f"{metric['words']} by training samples: {shown}. Dashed: extrapolated."
     return Chart("Learning curve", "training samples", metric["words"], marks, words, log_x=True)
 

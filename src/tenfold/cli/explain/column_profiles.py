@@ -1,4 +1,4 @@
-"""Column profiles: the distribution of a column, its missing values, and how the target varies along it."""
+"""Column profiles: the distribution of a column, its missing values, and the target by its bins."""
 
 import time
 from dataclasses import dataclass, replace
@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, Integers
-from tenfold.cli.load_table import Prepared
+from tenfold.cli.load_table import LoadedTable
 from tenfold.evaluation import clopper_pearson
 from tenfold.features.dtypes import as_text, canonical
 
-BINS, LEVELS, CLASSES = 12, 8, 10
-MOST_COLUMNS, MOST_SAMPLES = 200, 20_000
-DAY = 86_400e6
+MAX_BINS, MAX_LEVELS, MAX_CLASSES = 12, 8, 10
+MAX_COLUMNS, MAX_SAMPLES = 200, 20_000
+MICROSECONDS_A_DAY = 86_400e6
 
 
-def profile_columns(table: Prepared, *, deadline: float, seed: int = 0) -> list[dict[str, Any]]:
+def profile_columns(table: LoadedTable, *, deadline: float, seed: int = 0) -> list[dict[str, Any]]:
     """A profile of each column, at most `MOST_COLUMNS`, those that explain most of the target first.
 
     `strength` is the share of the target's variance (of its class indicators, for classes: Goodman and Kruskal's tau)
@@ -25,14 +25,14 @@ def profile_columns(table: Prepared, *, deadline: float, seed: int = 0) -> list[
     """
     n = table.frame.height
     rows = np.arange(n)
-    if n > MOST_SAMPLES:
-        rows = np.sort(np.random.default_rng(seed).choice(n, MOST_SAMPLES, replace=False))
+    if n > MAX_SAMPLES:
+        rows = np.sort(np.random.default_rng(seed).choice(n, MAX_SAMPLES, replace=False))
     frame = table.frame[rows]
     target = None if table.y is None else Target.of(table.y[rows], table.task)
     profiles = []
     for name in table.schema:
         profiles.append(_profile(frame[name], table.schema[name], target, table.frame[name].null_count() / n))
-        if len(profiles) == MOST_COLUMNS or time.perf_counter() > deadline:
+        if len(profiles) == MAX_COLUMNS or time.perf_counter() > deadline:
             break
     return sorted(profiles, key=lambda one: -(one["strength"] or 0.0))
 
@@ -52,20 +52,20 @@ class Target:
             return cls(task, values=np.asarray(y, dtype=np.float64))
         classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         names = [str(name) for name in classes]
-        if len(classes) > CLASSES:
-            frequent = np.sort(np.argsort(-counts, kind="stable")[: CLASSES - 1])
-            place = np.full(len(classes), CLASSES - 1)
-            place[frequent] = np.arange(CLASSES - 1)
-            codes, names = place[codes], [*(names[j] for j in frequent), "others"]
+        if len(classes) > MAX_CLASSES:
+            frequent = np.sort(np.argsort(-counts, kind="stable")[: MAX_CLASSES - 1])
+            position = np.full(len(classes), MAX_CLASSES - 1)
+            position[frequent] = np.arange(MAX_CLASSES - 1)
+            codes, names = position[codes], [*(names[j] for j in frequent), "others"]
         return cls(task, codes=codes, names=tuple(names))
 
     def part(self, rows: Any) -> "Target":
         """The target of some samples, with the same classes."""
-        values, codes = (None if kept is None else kept[rows] for kept in (self.values, self.codes))
+        values, codes = (None if values_ is None else values_[rows] for values_ in (self.values, self.codes))
         return replace(self, values=values, codes=codes)
 
     def strength(self, bins: Integers) -> float | None:
-        """The adjusted share of the target's variance between bins; None where the target does not vary."""
+        """Adjusted fraction of the target's variance between bins; None where the target is constant."""
         n, k = len(bins), len(np.unique(bins))
         if n <= k:
             return None
@@ -85,15 +85,15 @@ class Target:
         return float(np.clip(1.0 - (1.0 - between / total) * (n - 1) / (n - k), 0.0, 1.0))
 
     def strength_of_line(self, x: Floats, seen: Any) -> float:
-        """The share of a numeric target's variance that a line in x explains; bins lose what varies inside the last."""
+        """Fraction of a numeric target's variance that a line in x explains."""
         if self.values is None or np.count_nonzero(seen) < 3 or np.ptp(x[seen]) == 0.0:
             return 0.0
         a, b = x[seen] - x[seen].mean(), self.values[seen] - self.values[seen].mean()
         total = float(np.sum((self.values - self.values.mean()) ** 2))
         return float(np.clip((a @ b) ** 2 / ((a @ a) * total), 0.0, 1.0)) if total > 0.0 else 0.0
 
-    def along(self, bins: Integers, count: int) -> dict[str, Any]:
-        """The target in each bin: mean or share with its interval, or counts of several classes."""
+    def summarize(self, bins: Integers, count: int) -> dict[str, Any]:
+        """The target in each bin: mean or class frequency with its interval, or counts of several classes."""
         sizes = np.bincount(bins, minlength=count).astype(np.float64)
         if self.task == "multiclass":
             table = np.zeros((len(self.names), count))
@@ -102,16 +102,16 @@ class Target:
         if self.values is None:
             hits = np.bincount(bins, self.codes, minlength=count)
             low, high = clopper_pearson(hits, np.maximum(sizes, 1.0))
-            return _between(sizes, hits / np.maximum(sizes, 1.0), low, high) | {"of": self.names[-1]}
+            return _as_lists(sizes, hits / np.maximum(sizes, 1.0), low, high) | {"of": self.names[-1]}
         known = np.maximum(sizes, 1.0)
         mean = np.bincount(bins, self.values, minlength=count) / known
         squares = np.bincount(bins, (self.values - mean[bins]) ** 2, minlength=count)
         error = 1.96 * np.sqrt(squares / np.maximum(sizes - 1.0, 1.0) / known)
         single = sizes < 2
-        return _between(sizes, mean, np.where(single, np.nan, mean - error), np.where(single, np.nan, mean + error))
+        return _as_lists(sizes, mean, np.where(single, np.nan, mean - error), np.where(single, np.nan, mean + error))
 
 
-def _between(sizes: Floats, mean: Floats, low: Floats, high: Floats) -> dict[str, Any]:
+def _as_lists(sizes: Floats, mean: Floats, low: Floats, high: Floats) -> dict[str, Any]:
     """Values of bins; None where a bin is empty or has no interval."""
     seen = sizes > 0
     names = {"mean": mean, "low": low, "high": high}
@@ -122,43 +122,43 @@ def _between(sizes: Floats, mean: Floats, low: Floats, high: Floats) -> dict[str
 
 
 def _profile(series: Any, column: Any, target: Target | None, missing: float) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": column.name, "kind": column.kind, "missing": missing, "strength": None}
+    profile: dict[str, Any] = {"name": column.name, "kind": column.kind, "missing": missing, "strength": None}
     if column.kind in ("number", "count", "date"):
         values = canonical(series, column)
-        gaps = values.is_null().to_numpy()
-        days = values.cast(int) / DAY if column.kind == "date" else values
+        missing_rows = values.is_null().to_numpy()
+        days = values.cast(int) / MICROSECONDS_A_DAY if column.kind == "date" else values
         numbers = days.to_numpy().astype(np.float64)
-        gaps |= ~np.isfinite(numbers)
-        if gaps.all():
-            return found
-        bins, edges = bin_numbers(numbers[~gaps])
-        found["edges"], count = edges.tolist(), len(edges) - 1
-        found["ends"] = np.quantile(numbers[~gaps], [0.0, 1.0]).tolist()
-        fine = _by_quantiles(numbers, gaps)
-        line = 0.0 if target is None else target.strength_of_line(numbers, ~gaps)
+        missing_rows |= ~np.isfinite(numbers)
+        if missing_rows.all():
+            return profile
+        bins, edges = bin_numbers(numbers[~missing_rows])
+        profile["edges"], count = edges.tolist(), len(edges) - 1
+        profile["ends"] = np.quantile(numbers[~missing_rows], [0.0, 1.0]).tolist()
+        strength_bins = _by_quantiles(numbers, missing_rows)
+        line = 0.0 if target is None else target.strength_of_line(numbers, ~missing_rows)
     elif column.kind in ("category", "boolean", "ordinal"):
         text = as_text(canonical(series, column))
-        gaps = text.is_null().to_numpy()
-        if gaps.all():
-            return found
-        bins, found["levels"] = _bin_levels(text.drop_nulls(), column.levels)
-        count = len(found["levels"])
-        fine, line = np.full(len(gaps), count), 0.0
-        fine[~gaps] = bins
+        missing_rows = text.is_null().to_numpy()
+        if missing_rows.all():
+            return profile
+        bins, profile["levels"] = _bin_levels(text.drop_nulls(), column.levels)
+        count = len(profile["levels"])
+        strength_bins, line = np.full(len(missing_rows), count), 0.0
+        strength_bins[~missing_rows] = bins
     else:
-        return found
-    found["counts"] = np.bincount(bins, minlength=count).tolist()
+        return profile
+    profile["counts"] = np.bincount(bins, minlength=count).tolist()
     if target is not None:
-        binned = target.strength(np.unique(fine, return_inverse=True)[1])
-        found["strength"] = None if binned is None else max(binned, line)
-        found |= target.part(~gaps).along(bins, count)
-    return found
+        binned = target.strength(np.unique(strength_bins, return_inverse=True)[1])
+        profile["strength"] = None if binned is None else max(binned, line)
+        profile |= target.part(~missing_rows).summarize(bins, count)
+    return profile
 
 
 def bin_numbers(values: Floats) -> tuple[Integers, Floats]:
-    """Bins of equal width between the first and last percentile, the ends with what lies beyond; few values: each."""
+    """Bins of equal width between the first and last percentile, end bins include what is beyond; or one per value."""
     known = np.unique(values)
-    if len(known) <= BINS:
+    if len(known) <= MAX_BINS:
         middle = (known[1:] + known[:-1]) / 2.0
         half = 0.5 if len(known) == 1 else min(0.5, float(np.min(np.diff(known))) / 2.0)
         edges = np.concatenate([[known[0] - half], middle, [known[-1] + half]])
@@ -166,21 +166,21 @@ def bin_numbers(values: Floats) -> tuple[Integers, Floats]:
         low, high = np.quantile(values, [0.01, 0.99])
         if not high > low:
             low, high = known[0], known[-1]
-        edges = np.linspace(low, high, BINS + 1)
+        edges = np.linspace(low, high, MAX_BINS + 1)
     return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2), edges
 
 
-def _by_quantiles(values: Floats, gaps: Any) -> Integers:
-    """Ten bins of about equal counts, and one of missing values: what a column's strength is computed by."""
-    inner = np.unique(np.quantile(values[~gaps], np.linspace(0.1, 0.9, 9)))
-    return np.where(gaps, len(inner) + 1, np.searchsorted(inner, values, side="left"))
+def _by_quantiles(values: Floats, missing_rows: Any) -> Integers:
+    """Ten bins of about equal counts, and one of missing values, for the strength of a column."""
+    inner = np.unique(np.quantile(values[~missing_rows], np.linspace(0.1, 0.9, 9)))
+    return np.where(missing_rows, len(inner) + 1, np.searchsorted(inner, values, side="left"))
 
 
 def _bin_levels(text: Any, ordered: tuple[str, ...]) -> tuple[Integers, list[str]]:
-    """The most frequent levels, or all of an ordinal in their order; the others are one."""
+    """The most frequent levels, or all of an ordinal in their order; the others are grouped."""
     counts = dict(sorted(text.value_counts().iter_rows(), key=lambda item: (-item[1], item[0])))
-    levels = list(ordered) if ordered else list(counts)[:LEVELS]
-    place = {level: j for j, level in enumerate(levels)}
+    levels = list(ordered) if ordered else list(counts)[:MAX_LEVELS]
+    position = {level: j for j, level in enumerate(levels)}
     others = len(counts) > len(levels) and not ordered
-    codes = text.replace_strict(place, default=len(levels), return_dtype=int).to_numpy()
+    codes = text.replace_strict(position, default=len(levels), return_dtype=int).to_numpy()
     return codes, [*levels, "others"] if others else levels

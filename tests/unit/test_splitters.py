@@ -80,7 +80,7 @@ def test_time_is_scikit_learns_where_no_times_are_equal():
         assert test.tolist() == tested.tolist()
 
 
-def test_what_is_tested_comes_later():
+def test_test_samples_come_after_training_samples():
     time = np.random.default_rng(0).integers(0, 9, 80)
     protocol = splits_for(np.zeros((80, 1)), np.zeros(80), time=time)
     disjoint(protocol)
@@ -99,7 +99,7 @@ def test_time_leaves_out_the_groups_that_are_tested():
         assert set(train) < set(all_before)
 
 
-def test_three_ways():
+def test_three_way():
     parts = three_way(range(100), classes=CLASSES)
     assert sorted([*parts.train, *parts.validation, *parts.test]) == list(range(100))
     (train, chosen), *_ = parts.choosing.pairs
@@ -124,7 +124,7 @@ def test_leave_one_out_and_repetitions():
     ("n", "count", "kind"),
     [(12, 12, "leave-one-out"), (60, 10, "k-fold"), (500, 5, "k-fold"), (100_001, 1, "hold-out")],
 )
-def test_what_is_taken_by_itself(n, count, kind):
+def test_default_splits(n, count, kind):
     protocol = splits_for(np.zeros((n, 1)), np.linspace(0, 1, n))
     assert (len(protocol), protocol.kind) == (count, kind)
     assert protocol.words
@@ -161,7 +161,7 @@ def test_the_seed_decides():
     assert str(k_fold(range(30), random_state=1).pairs) != str(k_fold(range(30), random_state=2).pairs)
 
 
-def test_whole_numbers_are_classes_where_there_are_few():
+def test_integers_with_few_values_are_classes():
     counts = np.arange(200)
     assert "shares" not in splits_for(counts, counts).words
     assert "shares" in splits_for(counts, counts % 3).words
@@ -186,7 +186,7 @@ def test_whole_numbers_are_classes_where_there_are_few():
         (lambda: repeated(leave_one_out(range(9)), 2), "drawn again"),
     ],
 )
-def test_bad_input_is_a_sentence(call, message):
+def test_invalid_input_messages(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
@@ -207,6 +207,6 @@ def test_time_is_not_ignored(cv):
         splits_for(range(40), np.arange(40.0), cv=cv, time=np.arange(40))
 
 
-def test_a_truth_value_is_no_number_of_folds():
+def test_bool_is_no_number_of_folds():
     with pytest.raises(ValueError, match="cv is"):
         splits_for(range(40), np.arange(40.0), cv=True)

@@ -1,4 +1,4 @@
-"""What candidates share is computed once, and changes nothing."""
+"""The cache of transformers: shared steps are fitted once, results do not change."""
 
 import pickle
 
@@ -10,11 +10,11 @@ from sklearn.pipeline import Pipeline
 from tenfold import KNeighborsCV, RidgeCV
 from tenfold.selection import nested
 from tenfold.selection.fitting import Data
-from tenfold.selection.transform_cache import Shared
+from tenfold.selection.transform_cache import TransformCache
 
 
 class Counted(TransformerMixin, BaseEstimator):
-    """Rows as they are; counts its fits."""
+    """The identity; counts its fits."""
 
     fits = 0
     supervised = False
@@ -43,22 +43,22 @@ def test_first_steps_are_fitted_once_for_all_candidates():
         X,
         y,
     )
-    assert Counted.fits == 6  # five folds and all rows
+    assert Counted.fits == 6  # five folds and all samples
     for name, one in alone.items():
         np.testing.assert_array_equal(both[name].predictions, one.predictions)
 
 
-def test_no_more_is_kept_than_there_is_room_for():
+def test_the_least_recently_used_part_is_evicted():
     X = np.random.default_rng(0).normal(size=(100, 10))
-    shared = Shared(room=3 * X[:50].nbytes)
+    shared = TransformCache(max_bytes=3 * X[:50].nbytes)
     data = Data(X, X[:, 0], None, shared)
     parts = [data.part(np.arange(start, start + 50)) for start in range(50)]
     assert data.part(np.arange(49, 99)) is parts[-1]
     assert data.part(np.arange(50)) is not parts[0]
-    assert shared._size <= shared._room
+    assert shared._size <= shared._max_bytes
 
 
-def test_another_process_begins_anew():
-    shared = Shared()
+def test_an_unpickled_cache_is_empty():
+    shared = TransformCache()
     shared.part("x", lambda: Data(np.zeros((2, 2)), None))
-    assert not pickle.loads(pickle.dumps(shared))._kept
+    assert not pickle.loads(pickle.dumps(shared))._entries
