@@ -246,8 +246,10 @@ def test_a_missing_library_is_absent_and_a_late_process_is_late(tmp_path, monkey
 def test_sweep_times_both_libraries_and_judges_both():
     family = sweep.Family("Ridge", "linear_model", (sweep.Data("60 x 4", sweep.regression(60, 4)),), {"alpha": 2.0})
     case = sweep.measure(family, family.data[0])
-    assert case.label == "60 x 4 (alpha=2.0)" and min(case.ours, case.sklearn, case.first) > 0.0
-    assert case.ours_ok and case.sklearn_ok
+    assert case.label == "60 x 4 (alpha=2.0)"
+    assert min(case.ours, case.sklearn, case.first) > 0.0
+    assert case.ours_ok
+    assert case.sklearn_ok
 
 
 def test_sweep_draws_every_family_and_names_classes_of_both_libraries():
