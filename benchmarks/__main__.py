@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
+import os
 import sys
 from functools import partial
 from pathlib import Path
 
-from benchmarks import page
+from benchmarks import page, sweep
 from benchmarks.data import ROOT
-from benchmarks.run import Settings, run
+from benchmarks.run import Settings, describe_processor, run
 from benchmarks.table import ROWS
 
+SWEEP = ROOT / "docs" / "sweep.md"
 LAST, PAGE = ROOT / "build" / "benchmarks.json", ROOT / "docs" / "performance.md"
 
 
@@ -29,7 +32,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--timeout", type=float, default=150.0, help="seconds for one contender's process")
     parser.add_argument("--peer-python", default=sys.executable, help="the Python that has intelex, celer, skglm")
+    parser.add_argument("--sweep", action="store_true", help=f"every class on ordinary shapes, to {SWEEP}")
+    parser.add_argument("--classes", default="", help="with --sweep: only these classes, commas between them")
+    parser.add_argument("--seconds", type=float, default=1800.0, help="with --sweep: stop after so many seconds")
     given = parser.parse_args(arguments)
+    if given.sweep:
+        return measure_sweep(given.classes, given.seconds)
 
     rows = [row for row in ROWS if given.only.lower() in row.name.lower()]
     if given.list:
@@ -54,6 +62,18 @@ def main(arguments: list[str] | None = None) -> int:
         if row["status"] == "measured":
             print(f"{row['row']}: {page.verdict(row)}", {k: v and round(v, 2) for k, v in row["ratios"].items()})
     print(f"wrote {given.json}")
+    return 0
+
+
+def measure_sweep(only: str, seconds: float) -> int:
+    """Time every class on ordinary shapes; a sweep of all classes is written to its page."""
+    cases = sweep.run(only, seconds, partial(print, flush=True))
+    text = sweep.render(cases, f"{describe_processor()}, {os.cpu_count()} cores, {datetime.date.today().isoformat()}")
+    if not only and cases:
+        SWEEP.write_text(text)
+        print(f"wrote {SWEEP}")
+    else:
+        print(text)
     return 0
 
 

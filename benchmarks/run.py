@@ -186,11 +186,16 @@ def _short(entry: Entry) -> str:
 
 
 def _machine(settings: Settings) -> dict[str, Any]:
-    names = [line.split(":")[1].strip() for line in _cpu_lines() if line.startswith("model name")]
-    described: dict[str, Any] = {"processor": names[0] if names else platform.processor(), "cores": os.cpu_count()}
+    described: dict[str, Any] = {"processor": describe_processor(), "cores": os.cpu_count()}
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     described |= {"threads": settings.threads, "quick": settings.quick, "load": load}
     return described | {"python": platform.python_version()}
+
+
+def describe_processor() -> str:
+    """The model of the processor."""
+    names = [line.split(":")[1].strip() for line in _cpu_lines() if line.startswith("model name")]
+    return names[0] if names else platform.processor()
 
 
 def _cpu_lines() -> list[str]:

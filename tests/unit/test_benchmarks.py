@@ -18,7 +18,7 @@ import tenfold
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import __main__, data, floors, page, process, quality, run, table  # noqa: E402
+from benchmarks import __main__, data, floors, page, process, quality, run, sweep, table  # noqa: E402
 
 
 def report(ours=0.1, sklearn=1.0, peer=0.5, shortfall=None, aim=5.0, ok=True):
@@ -241,3 +241,28 @@ def test_a_missing_library_is_absent_and_a_late_process_is_late(tmp_path, monkey
     monkeypatch.setitem(table.MODULES, table.INTELEX, "no_such_library")
     found = process.measure("tiny ridge 100 x 5", table.INTELEX, {}, str(tmp_path), "")
     assert found == {"status": "absent", "note": "No module named 'no_such_library'"}
+
+
+def test_sweep_times_both_libraries_and_judges_both():
+    family = sweep.Family("Ridge", "linear_model", (sweep.Data("60 x 4", sweep.regression(60, 4)),), {"alpha": 2.0})
+    case = sweep.measure(family, family.data[0])
+    assert case.label == "60 x 4 (alpha=2.0)"
+    assert min(case.ours, case.sklearn, case.first) > 0.0
+    assert case.ours_ok
+    assert case.sklearn_ok
+
+
+def test_sweep_draws_every_family_and_names_classes_of_both_libraries():
+    for family in sweep.families():
+        assert hasattr(tenfold, family.name), family.name
+        assert len({data.label for data in family.data}) == len(family.data), family.name
+
+
+def test_sweep_page_lists_the_worst_first():
+    case = {"name": "Ridge", "ours": 1.0, "first": 1.0, "ours_ok": True}
+    slow = case | {"label": "wide", "sklearn": 0.5, "sklearn_ok": True, "ratio": 0.5}
+    fast = case | {"label": "tall", "sklearn": 8.0, "sklearn_ok": None, "ratio": 8.0}
+    page = sweep.render([fast, slow], "a machine")
+    assert "scikit-learn / ours: **2.0**" in page
+    assert "Of 1 cases where both fits are certified, 1 are slower" in page
+    assert page.index("| 0.50 | Ridge | wide |") < page.index("| 8.00 | Ridge | tall |")

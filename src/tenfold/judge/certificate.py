@@ -25,7 +25,8 @@ RULES = {
     "residual": Rule(
         1e-6,
         "largest cosine of the residual with a column",
-        "1 (the number is a cosine)",
+        "1 (the number is a cosine, or, without a penalty and with no more samples than features, the residual by the "
+        "targets' spread)",
         "rounding of the weights in their dtype and of the data, as a cosine",
         "the residual is orthogonal to every column up to this cosine, so the weights solve a problem that "
         "differs from yours by no more",

@@ -18,13 +18,16 @@ from tenfold.stats.moments import Moments
 
 @dataclass(frozen=True)
 class Verdict:
-    """A certificate, and what was read from the rows on the way: the gradient (t, p) of half the penalised sum of
-    squares, and the
-    sums of squared residuals (t,)."""
+    """A certificate, and what was read from the samples on the way: the gradient (t, p) of half the penalised sum of
+    squares, the sums of squared residuals (t,), the largest cosine of a residual with a column, and whether all are as
+    small as is allowed: a direct solve is repaired until they are, interpolation or not.
+    """
 
     certificate: Certificate
     gradient: Floats
     residual_squares: Floats
+    cosine: float = np.inf
+    orthogonal: bool = False
 
 
 def residual(
@@ -50,7 +53,7 @@ def residual(
     centre = mean if problem.intercept else None
     local = centred(params, mean) if problem.intercept else params
     sums = rows.fold(derivatives(problem.loss, local, 1, centre))
-    return _verdict(problem, params, columns, sums, None, condition, status, dtype, free, level)
+    return _verdict(problem, params, columns, rows.shape[0], sums, None, condition, status, dtype, free, level)
 
 
 FROM_MOMENTS = "Judged from merged moments, not from the rows, which are gone."
@@ -80,7 +83,8 @@ def residual_from_moments(
     gradient = np.ldexp(pull, e[:p] + e[p:, None])
     sums = Derivatives(moments.weight, value, slope, gradient)
     rounding = noise * np.ldexp(np.abs(W) @ np.abs(S) + np.abs(C.T), e[:p] + e[p:, None])
-    found = _verdict(problem, params, Columns.of(moments), sums, rounding, condition, "solved", dtype)
+    columns = Columns.of(moments)
+    found = _verdict(problem, params, columns, moments.count, sums, rounding, condition, "solved", dtype)
     return replace(found, certificate=replace(found.certificate, note=FROM_MOMENTS))
 
 
@@ -88,6 +92,7 @@ def _verdict(
     problem: Glm,
     params: Params,
     columns: Columns,
+    samples: int,
     sums: Derivatives,
     lost: Floats | None,
     condition: float | None,
@@ -136,6 +141,14 @@ def _verdict(
     if lost is not None:
         blurred = np.max(np.where(lengths > 0, lost, 0.0) / np.where(lengths > 0, lengths, 1.0), axis=1, initial=0.0)
         rounding = np.maximum(rounding, np.where(exact, 0.0, blurred / divisor))
+    cosine = _largest(np.maximum(parts, rounding))
+    orthogonal = _largest(parts) <= max(RULES["residual"].tol, _largest(rounding))
+    if not alpha.any() and free is None and level is None and samples <= columns.features + problem.intercept:
+        # samples that can be interpolated: weights with residual r are exact for the targets y - r
+        change = np.where(targets > 0.0, (size + noise) / np.where(targets > 0.0, targets, 1.0), np.inf)
+        smaller = change < np.maximum(parts, rounding)
+        parts = np.where(smaller, change, parts)
+        rounding = np.where(smaller, noise / np.where(targets > 0.0, targets, 1.0), rounding)
     gradient = pulls + alpha[:, None] * params.coef
     radius, drift = None, 0.0
     if np.all(alpha > 0):
@@ -160,7 +173,7 @@ def _verdict(
         _centre=mean if problem.intercept else np.zeros_like(mean),
         _drift=drift,
     )
-    return Verdict(certificate, gradient, 2.0 * sums.value)
+    return Verdict(certificate, gradient, 2.0 * sums.value, cosine, orthogonal)
 
 
 def _refused(kind: str, status: str) -> Certificate:

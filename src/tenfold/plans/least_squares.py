@@ -59,8 +59,8 @@ def ridge_problem(alpha: Floats, weight: float, intercept: bool, positive: bool 
 def route(rows: Rows, iterate: bool) -> str:
     """Which system is solved: "gram" (p x p), "dual" (n x n) or "conjugate" (neither is formed).
 
-    Sparse rows go by cost, where it is allowed to `iterate`: a matrix takes about entries^2 / n + p^3 / 3 products,
-    PASSES passes of four products an entry each. Rows on several machines are never brought together for an n x n
+    Sparse rows go by cost, where it is allowed to `iterate`: a matrix takes about entries^2 / n + p^3 / 3 products, an
+    iteration four an entry. Rows on several machines are never brought together for an n x n
     system.
     """
     n, p = rows.shape
@@ -68,11 +68,15 @@ def route(rows: Rows, iterate: bool) -> str:
         return "gram" if p <= DENSE_COLUMNS else "conjugate"
     limit = SPARSE_COLUMNS if rows.sparse else DENSE_COLUMNS
     small = min(n, p)
-    if small > limit or (
-        iterate and rows.sparse and rows.entries**2 / max(n, p) + small**3 / 3 > 4 * PASSES * rows.entries
-    ):
+    if small > limit or (iterate and rows.sparse and _passes_of_gram(rows) > PASSES):
         return "conjugate"
     return "gram" if p <= n else "dual"
+
+
+def _passes_of_gram(rows: Rows) -> float:
+    """The cost of a Gram matrix of sparse samples and its factor, in iterations of conjugate gradients."""
+    n, p = rows.shape
+    return (rows.entries**2 / max(n, p) + min(n, p) ** 3 / 3) / (4.0 * max(rows.entries, 1))
 
 
 def fold_moments(rows: Rows) -> Moments:
@@ -110,7 +114,7 @@ def fit(
     """
     if positive:
         return _nonnegative(rows, alpha, intercept, max_iter, dtype)
-    way = route(rows, iterate=not details and bool(np.all(alpha > 0))) if way is None else way
+    way = route(rows, iterate=rows.sparse) if way is None else way
     if way == "gram":
         return from_moments(rows, fold_moments(rows), alpha, intercept, dtype=dtype, details=details)
     if way == "dual":
@@ -131,13 +135,13 @@ def from_moments(
     condition = cholesky.rcond**-0.5
     params = normal_equations.solve(moments, cholesky, intercept)
     verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
-    if cholesky.rcond < DOUBTFUL or verdict.certificate.value > max(1e-10, 16.0 * verdict.certificate.floor):
+    if cholesky.rcond < DOUBTFUL or verdict.cosine > max(1e-10, 16.0 * verdict.certificate.floor):
         # the gradient of the stored parameters: the correction starts from them
         better = normal_equations.correct(stored(params, dtype, centre), cholesky, verdict.gradient, moments, intercept)
         second = residual(problem, rows, stored(better, dtype, centre), columns, condition=condition, dtype=dtype)
         if not _worse(second.certificate, verdict.certificate):
             params, verdict = better, second
-    if not verdict.certificate.ok:
+    if not verdict.orthogonal:
         return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
     return _by_gram(stored(params, dtype, centre), verdict, moments, intercept, details)
 
@@ -176,11 +180,11 @@ def _orthogonal(
     scales = normal_equations.column_scales(moments, alpha, origin=not intercept)
     quick = None if alpha.any() else rank_revealing_qr.by_gram(rows, moments, scales, intercept)
     if quick is not None:
-        found = _decomposed(quick, rows, moments, problem, intercept, dtype, details)
-        if found.certificate.ok:
-            return found
+        fitted, orthogonal = _decomposed(quick, rows, moments, problem, intercept, dtype, details)
+        if orthogonal:
+            return fitted
     factor = rank_revealing_qr.factor(rows, moments, scales, alpha, intercept)
-    return _decomposed(factor, rows, moments, problem, intercept, dtype, details)
+    return _decomposed(factor, rows, moments, problem, intercept, dtype, details)[0]
 
 
 def _decomposed(
@@ -191,8 +195,8 @@ def _decomposed(
     intercept: bool,
     dtype: Any,
     details: bool,
-) -> Fitted:
-    """Solve, judge, and correct while that helps."""
+) -> tuple[Fitted, bool]:
+    """Solve, judge, and correct while that helps; with whether the residual is orthogonal to the columns."""
     columns = Columns.of(moments)
     centre = columns.centre(intercept)
     params = normal_equations.with_intercept(rank_revealing_qr.solve(factor, moments), moments, intercept)
@@ -205,7 +209,7 @@ def _decomposed(
         if _worse(second.certificate, verdict.certificate):
             break
         params, verdict = better, second
-    return Fitted(
+    fitted = Fitted(
         stored(params, dtype, centre),
         verdict.certificate,
         "svd",
@@ -217,6 +221,7 @@ def _decomposed(
         if details and factor.rank == moments.features <= KEPT_COLUMNS
         else None,
     )
+    return fitted, verdict.orthogonal
 
 
 def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any, known: Floats | None) -> Fitted:
@@ -227,13 +232,13 @@ def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any, known: Floats 
     problem = ridge_problem(alpha, columns.weight, intercept)
     if known is not None:
         params = Params(known, target_mean - known @ centre)
-        certificate = residual(problem, rows, stored(params, dtype, centre), columns, dtype=dtype).certificate
-        if certificate.ok:
-            return Fitted(stored(params, dtype, centre), certificate, "dual")
+        verdict = residual(problem, rows, stored(params, dtype, centre), columns, dtype=dtype)
+        if verdict.orthogonal:
+            return Fitted(stored(params, dtype, centre), verdict.certificate, "dual")
     _, coef, condition = dual_ridge.solve(dual_ridge.centred(rows, centre, target_mean), alpha)
     params = Params(coef, target_mean - coef @ centre)
     verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
-    if not verdict.certificate.ok and columns.features <= KEPT_COLUMNS:
+    if not verdict.orthogonal and columns.features <= KEPT_COLUMNS:
         # the n x n matrix has lost too many digits, and a triangular factor of the rows is affordable
         return from_moments(rows, fold_moments(rows), alpha, intercept, dtype=dtype)
     return Fitted(stored(params, dtype, centre), verdict.certificate, "dual")
@@ -261,11 +266,14 @@ def _conjugate(
     target_mean = columns.mean[p:] if intercept else np.zeros(alpha.size)
     squares = columns.lengths(origin=not intercept)[0] ** 2
     # below what the judge allows, and lower where a tolerance below the usual one asks for it
-    enough = 0.3 * min(1e-2 * tol, RULES["residual"].tol)
+    enough = 0.3 * min(1e-2 * tol if alpha.any() else tol, RULES["residual"].tol)
     system = NormalEquations(rows, alpha, centre, target_mean)
-    path = conjugate_gradient.steps(system.product, *_sides(system, squares), enough)
+    # without a penalty a target that is interpolated up to the tolerance is fitted, too
+    interpolated = 0.0 if alpha.any() else enough**2
+    path = conjugate_gradient.steps(system.product, *_sides(system, squares), enough, interpolated)
     path = converted(path, lambda w: Params(w, target_mean - along(w, centre)))
-    solution = run(path, max_iter=10 * min(rows.shape) if max_iter is None else max_iter, callback=callback)
+    most = 10 * min(rows.shape) if max_iter is None else max_iter
+    solution = run(path, most, callback=callback)
     problem = ridge_problem(alpha, columns.weight, intercept)
     verdict = residual(
         problem, rows, stored(solution.params, dtype, centre), columns, status=solution.status.value, dtype=dtype
@@ -361,6 +369,8 @@ def _corrected_inside(moments: Moments, alpha: Floats, params: Params, gradient:
 def infer(fitted: Fitted, intercept: bool, names: tuple[str, ...]) -> tuple[Inference, ...] | str:
     """Classical inference for each target of an unpenalised fit, or the reason why there is none."""
     moments = fitted.moments
+    if moments is None and fitted.method == "conjugate":
+        return "Sparse samples were fitted by iterations, which leave no covariance. Convert X to a dense array."
     if moments is None or fitted.residual_squares is None or moments.count <= moments.features + intercept:
         return (
             "There are not more rows than coefficients: standard errors do not exist. Use more rows or fewer columns."

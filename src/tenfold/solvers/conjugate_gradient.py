@@ -15,13 +15,16 @@ UNEVEN = 100.0
 Product = Callable[[Floats], Floats]
 
 
-def steps(product: Product, right: Floats, diagonal: Floats, energy: Floats, tol: float) -> Iterator[Step]:
+def steps(
+    product: Product, right: Floats, diagonal: Floats, energy: Floats, tol: float, energy_tol: float = 0.0
+) -> Iterator[Step]:
     """Steps from zero to the solutions W (t, q) of H_k w_k = right_k, one product with all H_k a step.
 
     `product` maps D (t, q) to the H_k d_k, and `diagonal` (t, q) has the diagonals. `energy` (t,) is the value at zero
     of (1/2) w'H w - right.w + energy, which is least at the solution and never negative: half a sum of squares. The
     measure is the largest entry of a residual in units of its coordinate, the root of its diagonal entry, and of the
-    root of twice the energy, over `tol`: for least squares the largest cosine between a column and the residual.
+    root of twice the energy, over `tol`: for least squares the largest cosine between a column and the residual. A
+    system whose energy is below `energy_tol` of that at zero has converged, too: there the target is interpolated.
     """
     w, r = np.zeros_like(right), right
     lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -31,10 +34,12 @@ def steps(product: Product, right: Floats, diagonal: Floats, energy: Floats, tol
     z = precondition * r
     d = z
     rz = np.sum(r * z, axis=1)
+    enough = energy_tol * energy
     while True:
         size = np.sqrt(np.maximum(2.0 * energy, np.finfo(np.float64).tiny))
-        cosine = np.abs(r) / lengths / size[:, None]
-        yield Step(w, float(energy.sum()), float(cosine.max(initial=0.0)) / tol)
+        cosine = np.max(np.abs(r) / lengths, axis=1, initial=0.0) / size
+        measure = np.where(energy <= enough, 1.0, cosine / tol)
+        yield Step(w, float(energy.sum()), float(measure.max(initial=0.0)))
         forth = product(d)
         curvature = np.sum(d * forth, axis=1)
         active = curvature > 0
