@@ -148,7 +148,7 @@ template <class T> void test_turns() {
     for (int repetition = 0; repetition < 20; ++repetition) {
       PerceptronState state = state_of(1, x.p, {});
       again.rows.clear();
-      PerceptronScan<Dense<T>>(rows, label, {}, state, again).in_turns(order, threads);
+      PerceptronScan<Dense<T>>(rows, label, {}, state, again).process_prefetched(order, threads);
       check(state.coef == expected.coef && state.intercept == expected.intercept && state.sums == expected.sums &&
                 state.loss == expected.loss && state.seen == expected.seen && again.rows == updates.rows,
             "threads in turn, " + std::to_string(threads));

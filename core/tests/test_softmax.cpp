@@ -70,7 +70,7 @@ template <class Rows> void compare(const Rows &rows, const Given &g, const Sums 
 template <class T>
 void compare_rough(const Dense<T> &rows, const Given &g, const Sums &expected, const std::string &what) {
   const SoftmaxPoint<Dense<T>> point{rows, g.y, g.weight, g.coef, g.intercept, g.shift};
-  const SoftmaxSums got = rough_softmax(point, 2), again = rough_softmax(point, 5);
+  const SoftmaxSums got = softmax_float32(point, 2), again = softmax_float32(point, 5);
   const double allowed = 1e-5 * static_cast<double>(rows.rows + 1);
   check_close(got.value, expected.value, allowed, what + ": rough value");
   check_close(got.weight, expected.weight, 1e-9, what + ": rough weight");
@@ -118,10 +118,10 @@ void test_margins(const std::string &isa) {
     std::vector<double> at(z), out(z.size());
     for (std::size_t e = 0; e < z.size(); ++e)
       at[e] += length * dz[e];
-    return softmax_at({y, at, weight, K}, 2, out)[0];
+    return softmax_at_margins({y, at, weight, K}, 2, out)[0];
   };
   const Margins margins{y, z, weight, K};
-  const Buffer sums = softmax_at(margins, 2, u);
+  const Buffer sums = softmax_at_margins(margins, 2, u);
   for (Index k = 0; k < K; ++k) {
     double slope = 0.0, bend = 0.0;
     for (Index i = 0; i < n; ++i) {
@@ -134,7 +134,7 @@ void test_margins(const std::string &isa) {
     check_close(sums[1 + K + k], bend, 1e-10, isa + " bend at margins");
   }
   const double h = 1e-3;
-  const Buffer along = softmax_along(margins, dz, 0.5, 2);
+  const Buffer along = softmax_along_line(margins, dz, 0.5, 2);
   check_close(along[0], (value(0.5 + h) - value(0.5 - h)) / (2.0 * h), 1e-2, isa + " first derivative");
   check_close(along[1], (value(0.5 + h) - 2.0 * value(0.5) + value(0.5 - h)) / (h * h), 1e-2, isa + " second");
 }

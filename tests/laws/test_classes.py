@@ -171,7 +171,7 @@ def test_the_largest_score(n, k, seed):
     rng = np.random.default_rng(seed)
     z = rng.integers(-2, 3, (n, k)).astype(np.float64)
     z[rng.uniform(size=z.shape) < 0.1] = rng.choice([np.nan, np.inf, -np.inf])
-    np.testing.assert_array_equal(_core.largest(z, 1), np.argmax(z, axis=1))
+    np.testing.assert_array_equal(_core.argmax(z, 1), np.argmax(z, axis=1))
 
 
 @given(shapes)
@@ -200,15 +200,15 @@ def test_bits_do_not_depend_on_threads(threshold):
     rows = block(40_000, 23, 3, 0, True)
     for call in (
         lambda threads: _core.class_sums(rows.X, rows.weight, rows.group, 3, threshold, threads),
-        lambda threads: _core.class_squares(rows.X, rows.weight, rows.group, np.zeros((3, 23)), threads),
-        lambda threads: _core.class_products(
+        lambda threads: _core.class_moments(rows.X, rows.weight, rows.group, np.zeros((3, 23)), threads),
+        lambda threads: _core.class_scatter_products(
             rows.X, rows.weight, rows.group, np.zeros((3, 23)), np.ones((3, 5, 23)), threads
         ),
-        lambda threads: _core.within_moments(rows.X, rows.weight, rows.group, np.zeros((3, 23)), threads)[1:],
-        lambda threads: _core.within_forms(
+        lambda threads: _core.within_scatter(rows.X, rows.weight, rows.group, np.zeros((3, 23)), threads)[1:],
+        lambda threads: _core.within_quadratic_forms(
             rows.X, rows.weight, rows.group, np.zeros((3, 23)), np.ones((5, 23)), threads
         ),
-        lambda threads: _core.class_tables(
+        lambda threads: _core.category_counts(
             np.floor(np.abs(rows.X)), rows.weight, rows.group, 3, np.arange(0, 240, 10), threads
         ),
     ):

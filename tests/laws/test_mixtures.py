@@ -116,8 +116,8 @@ def test_bits_do_not_depend_on_threads(kind, isa):
     best = _core.isa()
     _core.set_isa(isa)
     try:
-        found = [_core.mixture_sums(rows.X, rows.weight, *parts, threads) for threads in (1, 2, 5)]
-        shares = [_core.mixture_posterior(rows.X, *parts, True, threads) for threads in (1, 3)]
+        found = [_core.gmm_estep(rows.X, rows.weight, *parts, threads) for threads in (1, 2, 5)]
+        shares = [_core.gmm_responsibilities(rows.X, *parts, True, threads) for threads in (1, 3)]
         again = mixture_sums_in_arrays(at, rows).result()
     finally:
         _core.set_isa(best)

@@ -82,7 +82,7 @@ def _compiled(products: _Products, keep: bool, block: Block) -> Lifted[LeaveOneO
     P = products
     count = threads(P.D.size * len(block.X))
     with one_blas_thread:
-        squares, _, errors, _ = _core.loo(
+        squares, _, errors, _ = _core.ridge_loo(
             block.X, block.y, block.weight, P.centre, P.target_mean, P.V, P.D, P.C, P.base, count, keep
         )
     return LeaveOneOut(squares, errors)

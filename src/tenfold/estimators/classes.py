@@ -31,7 +31,7 @@ def marked(number: Array, own: int, inside: float, outside: float) -> Array:
 def largest(z: Array) -> Array:
     """The number of the largest score of each row."""
     if is_numpy(z) and z.dtype == np.float64:
-        return _core.largest(contiguous(z), threads(z.size))
+        return _core.argmax(contiguous(z), threads(z.size))
     return namespace(z).argmax(z, axis=1)
 
 

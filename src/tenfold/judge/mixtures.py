@@ -101,7 +101,7 @@ def _expectations(
     """The log densities of the rows, (n,), and where asked for their weights in the components, (k, n)."""
     z = lengths(X)
     if is_numpy(z):
-        return _core.log_shares(z, offset, weight, shares, threads(8 * z.size))
+        return _core.logsumexp(z, offset, weight, shares, threads(8 * z.size))
     xp = namespace(z)
     z = like(offset, z) - 0.5 * z
     largest = xp.max(z, axis=1, keepdims=True)

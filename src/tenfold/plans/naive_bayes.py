@@ -373,7 +373,7 @@ class TableScores:
         starts = np.append(0, np.cumsum([log_p.shape[1] for log_p in self.log_p], dtype=np.int64))
         table = np.concatenate([np.zeros((0, len(self.log_prior))), *(log_p.T for log_p in self.log_p)])
         count = threads(entries(X) * len(self.log_prior))
-        z, strange = _core.table_scores(contiguous(X), table, np.ascontiguousarray(self.log_prior), starts, count)
+        z, strange = _core.category_scores(contiguous(X), table, np.ascontiguousarray(self.log_prior), starts, count)
         if strange >= 0:
             raise self._unseen(int(X.flat[strange]), strange % X.shape[1])
         return z

@@ -72,7 +72,7 @@ def _sums(mixture: Mixture, block: Block) -> Lifted[MixtureSums]:
     forms = forms_of(mixture)
     if forms is not None:
         return MixtureSums(mixture, *forms.sums(mixture, X, block.weight, _threads(X, mixture)))
-    return MixtureSums(mixture, *_core.mixture_sums(X, block.weight, *_parts(mixture), _threads(X, mixture)))
+    return MixtureSums(mixture, *_core.gmm_estep(X, block.weight, *_parts(mixture), _threads(X, mixture)))
 
 
 def mixture_sums_in_arrays(mixture: Mixture, block: Block) -> Deferred[MixtureSums]:
@@ -113,7 +113,7 @@ def posterior(X: Array, mixture: Mixture, shares: bool = True) -> tuple[Array, A
     if bool(xp.any(xp.isnan(X))):
         return _posterior_with_missing(X, mixture)
     if is_numpy(X):
-        return _core.mixture_posterior(X, *_parts(mixture), shares, _threads(X, mixture))
+        return _core.gmm_responsibilities(X, *_parts(mixture), shares, _threads(X, mixture))
     return posterior_in_arrays(xp.astype(X, xp.float64, copy=False), mixture)
 
 
