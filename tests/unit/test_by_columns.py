@@ -78,7 +78,7 @@ def test_a_column_that_does_not_exist_is_named(bad):
 
 @pytest.mark.parametrize("about_mean", [False, True], ids=["as they are", "centred"])
 def test_some_columns_at_a_time(monkeypatch, about_mean):
-    monkeypatch.setattr("tenfold.stats.transposed.PART", 60)
+    monkeypatch.setattr("tenfold.stats.transposed.PART_COLUMNS", 60)
     X, u = sparse_rows(50, 190), np.random.default_rng(1).standard_normal((3, 50))
     found = ByColumns.of(rows_alone(X, None), X.mean(axis=0) if about_mean else None)
     whole, parts = found.back(u), list(found.parts())
