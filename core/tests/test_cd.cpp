@@ -1,5 +1,5 @@
-// Coordinate descent: the exact step and the factor that serves changed sets, the line with kinks, dual values of
-// extrapolated residuals, and descent along compressed columns beside that on their Gram matrix.
+// Coordinate descent: the Newton step and its reused Cholesky factor, the line search, dual values of extrapolated
+// residuals, and the CSC solver against the Gram solver.
 #include "check.hpp"
 #include "matrix.hpp"
 
@@ -198,7 +198,7 @@ struct Expensive : GramStorage {
   double gram_entry_work() const { return 1e300; }
 };
 
-// A few sweeps without exact steps: the dual value that was kept is the best of the residuals of all
+// A few sweeps without Newton steps: the dual value that is kept is the best of the residuals of all
 // sweeps, below the optimum, and above these once residuals have been extrapolated.
 void test_dual_extrapolation() {
   int above = 0;
@@ -319,8 +319,8 @@ void test_column_sums(const std::string &isa) {
   }
 }
 
-// The same problem along compressed columns and on the Gram matrix of the centred ones: pulls, squares and products
-// agree, and so do the weights that both end with.
+// The same problem on CSC columns and on the Gram matrix of the centred columns: correlations, norms and Gram entries
+// agree, and so do the solutions.
 void test_compressed(bool centred) {
   const Index n = 400, q = 60;
   const Sparsely d(n, q, 23);
@@ -370,7 +370,7 @@ void test_compressed(bool centred) {
   }
 }
 
-// A column that is constant has no length where there is an intercept, and no weight.
+// With an intercept a constant column has norm zero and weight zero.
 void test_constant_column() {
   const Index n = 50;
   Numbers root(index(n), 1.0 / std::sqrt(50.0)), y = normal(index(n), 4), data, means{0.3};

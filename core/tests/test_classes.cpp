@@ -1,4 +1,4 @@
-// Sums of columns by classes and distances from classes, with every instruction set, against plain loops.
+// Class sums and distances from classes, with every instruction set, against plain loops.
 #include "matrix.hpp"
 
 #include "tenfold/argmax.hpp"
@@ -32,7 +32,7 @@ struct Labels {
   std::vector<std::int32_t> group;
 };
 
-// f(value, class, column) is what is summed of a value.
+// f(value, class, column): the summand.
 template <class T, class F>
 void check_sums(const ClassSums &result, const Matrix<T> &m, const Labels &labels, bool weighted, F &&f,
                 const std::string &what) {

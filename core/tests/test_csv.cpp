@@ -12,7 +12,7 @@ using namespace tenfold::test;
 
 namespace {
 
-// A copy that ends where its memory ends, so that the sanitizer sees a look beyond it.
+// A copy at the end of its allocation, so that the address sanitizer sees reads beyond it.
 std::vector<char> exactly(const std::string &text) { return {text.begin(), text.end()}; }
 
 void check_number(const std::string &word, bool claimed = true) {
@@ -113,7 +113,7 @@ Index records(const std::string &payload, std::vector<std::int32_t> place, std::
   return rows;
 }
 
-// The cells that are no plain numbers, and NaN in the matrix.
+// Cells that are not plain numbers, and NaN in the matrix.
 void check_others(const std::string &payload, ColumnKind kind, const std::vector<std::string> &expected) {
   std::vector<double> out;
   std::vector<std::string> others;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index epochs = 5000;
 
-// Hinge (curvature 0) or squared hinge, targets of -1 and +1; with a tube, numbers as targets.
+// Hinge (curvature 0) or squared hinge, targets -1 and +1; with a tube, real targets.
 template <class Rows, class T>
 void test_dual(const Matrix<T> &x, const Rows &rows, double curvature, double epsilon, Index run,
                const std::string &what) {
@@ -47,7 +47,7 @@ void test_dual(const Matrix<T> &x, const Rows &rows, double curvature, double ep
     double g = s.w.back() * s.unit - s.target[at] + curvature * s.b[at];
     for (Index j = 0; j < x.p; ++j)
       g += s.w[index(j)] * x(i, j);
-    // the objective falls to neither side that the interval leaves
+    // no feasible direction decreases the objective
     const double right = g + (s.b[at] >= 0.0 ? epsilon : -epsilon), left = g + (s.b[at] > 0.0 ? epsilon : -epsilon);
     check(s.low[at] <= s.b[at] && s.b[at] <= s.high[at], what + ": inside");
     check(s.b[at] == s.high[at] || right >= -1e-8, what + ": not upwards");

@@ -132,7 +132,7 @@ template <class T> void try_all(Index n, Index p, Index K, unsigned seed, const 
   }
 }
 
-// Forms, densities and sums of features, one row after the other.
+// Quadratic forms, densities and feature moments, sample by sample.
 template <class T> void try_features(Index n, Index p, Index K, unsigned seed, bool weighted, const std::string &isa) {
   const std::string what =
       isa + ", features of " + std::to_string(n) + " x " + std::to_string(p) + ", " + std::to_string(K) + " components";

@@ -1,5 +1,5 @@
-// Every kernel of every instruction set against plain loops, on shapes with all kinds of edges. Arrays have exactly the
-// length that a kernel may touch, so that the address sanitizer sees one step too far.
+// Every function of every instruction set against plain loops, on shapes with all remainders. Arrays have exactly the
+// length that a function may access, so that the address sanitizer sees an access beyond it.
 #include "check.hpp"
 
 #include "tenfold/aligned_buffer.hpp"
@@ -62,7 +62,7 @@ template <class T> void test_gram(const std::string &isa, Index n, Index p, bool
   for (Index i = 0; i < n; ++i)
     for (Index j = 0; j < panels * side; ++j)
       check_close(packed[j / side * stride + i * side + j % side], j < p ? z(i, j) : 0.0, 1e-13, isa + " pack");
-  // In two parts, the second with reading ahead.
+  // In two parts, the second with prefetching.
   std::vector<const char *> next(index(n), reinterpret_cast<const char *>(x.data()));
   const Index middle = panels / 2;
   kernels().gram(packed.data(), stride, n, 0, panels, 0, middle, blocks.data(), nullptr, 0);

@@ -1,5 +1,5 @@
-// The loops of the library against plain sums, dense and sparse, on shapes with edges, and bit by bit between numbers
-// of threads.
+// The loops of the library against plain sums, dense and sparse, on shapes with remainders, with the same bits for all
+// numbers of threads.
 #include "matrix.hpp"
 
 #include "tenfold/loss_at_margins.hpp"
@@ -114,7 +114,7 @@ template <class T> void test_moments(const std::string &isa) {
   }
 }
 
-// Groups long enough for several partitions, beside groups without rows.
+// Groups with several partitions, and empty groups.
 void test_empty_groups(const std::string &isa) {
   Data<double> d(9000, 30, 1, 1.0, 37);
   for (std::int32_t &g : d.group)
@@ -124,7 +124,7 @@ void test_empty_groups(const std::string &isa) {
   compare_moments(d, m, 5, isa + " empty groups");
 }
 
-// Entries of a row in any order, some in two parts.
+// Unsorted entries, some duplicated.
 void test_disordered_rows(const std::string &isa) {
   const Data<double> d(300, 60, 1, 0.05, 41);
   Data<double> mixed = d;
@@ -410,7 +410,7 @@ void test_loo(const std::string &isa) {
     }
 }
 
-// The square loss at margins and along a line, by its formulas; bits whatever the threads.
+// The square loss at margins and along a line, by its formulas; the same bits for all numbers of threads.
 void test_losses_at_margins(const std::string &what) {
   for (const Index n : {1, 255, 257, 50000}) {
     const std::vector<double> y = normal(index(n), 1), z = normal(index(n), 2), d = normal(index(n), 3);

@@ -1,5 +1,5 @@
-// Columns that are selected: the factor that grows and shrinks, paths of least angles by the conditions that define
-// them, and best subsets by trying all of them.
+// Selection of columns: the updated Cholesky factor, LARS paths by their optimality conditions, and best subsets by
+// exhaustive search.
 #include "check.hpp"
 #include "matrix.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// X'X (p x p) and X'y (p) of n rows by chance.
+// X'X (p x p) and X'y (p) of n random samples.
 struct Products {
   Products(Index n_, Index p_, unsigned seed)
       : n(n_), p(p_), X(normal(index(n * p), seed)), y(normal(index(n), seed + 1)) {
@@ -41,7 +41,7 @@ struct Products {
   double yy = 0.0;
 };
 
-// The solution of a symmetric positive system, by Gauss's elimination.
+// The solution of a symmetric positive definite system by Gaussian elimination.
 Numbers eliminated(Numbers A, Numbers b) {
   const std::size_t k = b.size();
   for (std::size_t i = 0; i < k; ++i)
@@ -59,7 +59,7 @@ Numbers eliminated(Numbers A, Numbers b) {
   return b;
 }
 
-// Weights of least squares on some columns.
+// Least squares on a subset of the columns.
 Numbers fitted(const Products &g, const std::vector<Index> &some) {
   Numbers A, b;
   for (const Index i : some) {

@@ -1,4 +1,4 @@
-// The delta rule: sparse rows are dense rows with zeros, and threads in turn find the bits of one.
+// SGD: sparse rows equal dense rows with zeros, and prefetching threads give the bits of one thread.
 #include "matrix.hpp"
 
 #include "tenfold/sgd.hpp"
@@ -50,7 +50,7 @@ SgdLearner learner(const SgdParameters &parameters, Index p) {
 
 double weight_of(const SgdLearner &l, std::size_t j) { return l.scale * l.v[j]; }
 
-// Without an L1 penalty, whose truncation visits the columns of a sparse row alone.
+// Without an L1 penalty, whose truncation visits only the nonzeros of a sparse row.
 template <class T> void sparse_is_dense(const std::string &isa) {
   for (const Index p : {1, 7, 8, 33, 100})
     for (const Index batch : {1, 5}) {

@@ -1,5 +1,4 @@
-// Tags of sequences: one step of the recursion and whole paths against trying everything, and the perceptron's updates
-// written out.
+// Viterbi decoding against exhaustive search, and the updates of the structured perceptron against their definition.
 #include "check.hpp"
 #include "matrix.hpp"
 
