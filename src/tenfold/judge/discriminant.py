@@ -42,7 +42,7 @@ class Witness:
     away: Floats
     variance: Floats
     products: Callable[[Floats], Floats]
-    sum_scatter_products: Callable[[Floats, Floats], Floats]
+    pooled_products: Callable[[Floats, Floats], Floats]
 
     @classmethod
     def of_rows(cls, rows: Rows, mean: Floats, vectors: Floats | None = None) -> "Witness":

@@ -256,7 +256,7 @@ def mixed(
     added: float,
     *,
     numbers: tuple[Floats, Floats],
-    indicators: Floats,
+    marks: Floats,
     tables: Sequence[Floats],
     weight: Floats,
     log_prior: Floats,
@@ -280,7 +280,7 @@ def mixed(
         "mean": (mean, np.where(known, columns.mean, all_mean), np.where(size > 0.0, size, 1.0)),
         "variance": (variance, spread, spread),
         "smoothing": _relative(np.asarray(added), np.asarray(largest)),
-        "marks": _logs(indicators, _ratio(marked.mean * marked.weight + alpha, marked.weight + 2.0 * alpha)),
+        "marks": _logs(marks, _ratio(marked.mean * marked.weight + alpha, marked.weight + 2.0 * alpha)),
         **_categories(counted, alpha, tables),
     }
     return exact(pairs, floor=ROUNDING, note=note)

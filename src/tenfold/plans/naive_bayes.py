@@ -243,7 +243,7 @@ class Mixed(NamedTuple):
     mean: Floats
     variance: Floats
     added: float
-    indicators: Floats
+    marks: Floats
     tables: list[Floats]
     log_prior: Floats
 
@@ -266,7 +266,7 @@ def fit_mixed(
         smoothing,
         found.added,
         numbers=(found.mean, found.variance),
-        indicators=found.marks,
+        marks=found.marks,
         tables=found.tables,
         weight=weight,
         log_prior=found.log_prior,
@@ -404,7 +404,7 @@ class MixedScores:
     """
 
     numbers: tuple[Integers, Floats, Floats]
-    indicators: tuple[Integers, Floats, Floats]
+    marks: tuple[Integers, Floats, Floats]
     tables: tuple[Integers, TableScores]
 
     def __call__(self, X: Array) -> Array:

@@ -66,11 +66,11 @@ class Columns:
 
     def lengths(self, origin: bool) -> tuple[Floats, Floats]:
         """Weighted Euclidean norms of the columns of X and of y, about their means or about the origin."""
-        return self._lengths(slice(self.features), origin), self.target_lengths(origin)
+        return self._norms(slice(self.features), origin), self.target_lengths(origin)
 
     def target_lengths(self, origin: bool) -> Floats:
         """Those of y alone."""
-        return self._lengths(slice(self.features, None), origin)
+        return self._norms(slice(self.features, None), origin)
 
     def _norms(self, part: slice, origin: bool) -> Floats:
         spread = self.spread[part]

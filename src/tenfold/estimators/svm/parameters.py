@@ -143,7 +143,7 @@ class Fits:
         self.model, self.dual, self.callback, self.halted = model, dual, callback, False
         self.seed, self.begin, self.max_iter = seed_of(model), time.perf_counter(), int(model.max_iter)
 
-    def run_concurrently(self, work: Callable[[Task], Fitted], todo: Sequence[Task], entries: int) -> list[Fitted]:
+    def at_once(self, work: Callable[[Task], Fitted], todo: Sequence[Task], entries: int) -> list[Fitted]:
         """The fits of several targets; an interruption reaches those that go on in other threads, too."""
         self.callback = self.heed
         return run_concurrently(work, todo, entries, self.halt)
