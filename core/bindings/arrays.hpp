@@ -1,6 +1,6 @@
-// Arrays in and out. An argument of type In<T, N> is a C-contiguous, aligned NumPy array of exactly this dtype and
-// number of dimensions, read-only or not; anything else (other layouts, other dtypes, masked arrays) is refused with a
-// TypeError, never copied.
+// Conversion of NumPy arrays. An argument of type In<T, N> is a C-contiguous, aligned array of exactly this dtype and
+// number of dimensions, read-only or not; any other (other layouts or dtypes, masked arrays) raises TypeError and is
+// never copied.
 #pragma once
 
 #include "tenfold/types.hpp"
@@ -41,7 +41,7 @@ template <class T, int N> std::span<const T> span_or_none(const Maybe<T, N> &arr
   return array ? array->span() : std::span<const T>{};
 }
 
-// A sentence instead of a wrong result: every length is checked before a loop runs.
+// Raises ValueError: every shape is validated before a loop runs.
 inline void require(bool condition, const char *sentence) {
   if (!condition)
     throw nb::value_error(sentence);
@@ -54,11 +54,11 @@ inline int checked_threads(int threads) {
 
 template <std::size_t N> using Shape = std::array<Index, N>;
 
-// numpy.empty(shape, dtype); dtype null: float64. NumPy's own memory is cheaper for small results than handing over
-// ours, and comes in large pages for large ones.
+// numpy.empty(shape, dtype); dtype null: float64. NumPy's memory is cheaper for small results than transferring
+// ownership of a vector, and uses huge pages for large ones.
 nb::object empty_array(const Index *shape, std::size_t dimensions, const char *dtype);
 
-// A NumPy array as a result, whose dtype stands in the signature.
+// A NumPy array as a result, with its dtype in the signature.
 template <class T> struct Given {
   nb::object array;
 };
@@ -89,7 +89,7 @@ private:
   std::span<T> span_;
 };
 
-// The values as a NumPy array: small ones are copied, the memory of large ones is handed over.
+// The values as a NumPy array: small ones are copied, ownership of large ones is transferred.
 template <class T, std::size_t N> Given<T> give(std::vector<T> values, const Shape<N> &shape) {
   constexpr std::size_t small = 4096;
   if (values.size() <= small) {

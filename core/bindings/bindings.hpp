@@ -1,4 +1,4 @@
-// The parts of the extension module, one file each.
+// The bindings of the extension module, one file per header.
 #pragma once
 
 #include "arrays.hpp"
@@ -8,33 +8,33 @@
 namespace tenfold {
 
 void bind_moments(nb::module_ &m);
-void bind_class_columns(nb::module_ &m);
-void bind_class_tables(nb::module_ &m);
-void bind_within(nb::module_ &m);
-void bind_decide(nb::module_ &m);
-void bind_singles(nb::module_ &m);
-void bind_derivatives(nb::module_ &m);
+void bind_class_sums(nb::module_ &m);
+void bind_contingency(nb::module_ &m);
+void bind_within_scatter(nb::module_ &m);
+void bind_argmax_float32(nb::module_ &m);
+void bind_scatter_float32(nb::module_ &m);
+void bind_loss_derivatives(nb::module_ &m);
 void bind_softmax(nb::module_ &m);
 void bind_models(nb::module_ &m);
-void bind_mixture(nb::module_ &m);
-void bind_descent(nb::module_ &m);
-void bind_descent_columns(nb::module_ &m);
-void bind_dual_ascent(nb::module_ &m);
-void bind_joint_ascent(nb::module_ &m);
-void bind_subsets(nb::module_ &m);
-void bind_times(nb::module_ &m);
+void bind_gmm_estep(nb::module_ &m);
+void bind_cd(nb::module_ &m);
+void bind_cd_quadratic(nb::module_ &m);
+void bind_dual_cd(nb::module_ &m);
+void bind_crammer_singer_cd(nb::module_ &m);
+void bind_leaps_and_bounds(nb::module_ &m);
+void bind_matvec(nb::module_ &m);
 void bind_perceptron(nb::module_ &m);
 void bind_viterbi(nb::module_ &m);
 void bind_sgd(nb::module_ &m);
 void bind_lars(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
-void bind_loo(nb::module_ &m);
+void bind_ridge_loo(nb::module_ &m);
 void bind_neighbours(nb::module_ &m);
 void bind_csv(nb::module_ &m);
-void bind_beside(nb::module_ &m);
+void bind_columns_to_rows(nb::module_ &m);
 void bind_elementwise(nb::module_ &m);
 void bind_blas(nb::module_ &m);
-void bind_both_ways(nb::module_ &m);
+void bind_csr_normal_product(nb::module_ &m);
 void bind_window_tree(nb::module_ &m);
 
 // SciPy's BLAS, imported at the first call. Needs the GIL.

@@ -1,4 +1,4 @@
-// The BLAS bridge: SciPy publishes its BLAS and LAPACK as capsules whose names are the C signatures.
+// BLAS and LAPACK of SciPy, published as capsules whose names are the C signatures.
 #include "bindings.hpp"
 
 #include <atomic>
@@ -30,11 +30,11 @@ nb::object capsules_of(const char *module) { return nb::module_::import_(module)
 
 void *pointer(nb::handle capsules, const char *name, const char *signature) {
   const nb::object capsule = capsules[name];
-  const char *found = PyCapsule_GetName(capsule.ptr());
-  if (found == nullptr || std::string(found) != signature) {
+  const char *published = PyCapsule_GetName(capsule.ptr());
+  if (published == nullptr || std::string(published) != signature) {
     PyErr_Clear();
-    throw nb::import_error((std::string("scipy.linalg offers ") + name + " as '" + (found != nullptr ? found : "") +
-                            "', but tenfold was built for '" + signature +
+    throw nb::import_error((std::string("scipy.linalg offers ") + name + " as '" +
+                            (published != nullptr ? published : "") + "', but tenfold was built for '" + signature +
                             "'; install a SciPy whose BLAS takes 32-bit integers")
                                .c_str());
   }
@@ -59,8 +59,8 @@ const Blas &scipy_blas() {
 }
 
 void bind_blas(nb::module_ &m) {
-  m.def("blas_bridge_ready", [] { return ready.load(); }, "Whether SciPy's BLAS has been taken in yet.");
-  m.def("load_blas_bridge", [] { scipy_blas(); }, "Takes SciPy's BLAS in now instead of at the first need.");
+  m.def("blas_bridge_ready", [] { return ready.load(); }, "Whether SciPy's BLAS has been loaded.");
+  m.def("load_blas_bridge", [] { scipy_blas(); }, "Loads SciPy's BLAS now instead of at the first use.");
 }
 
 } // namespace tenfold

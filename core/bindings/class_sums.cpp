@@ -21,25 +21,25 @@ template <class Rows, class What>
 auto sums(const Rows &x, const Maybe<double, 1> &weight, const Classes &group, Index classes, What what, int threads) {
   check(x, weight, group, classes);
   const int workers = checked_threads(threads);
-  ClassColumns found;
+  ClassSums result;
   {
     const nb::gil_scoped_release release;
-    found = class_columns(x, span_or_none(weight), group.span(), classes, what, workers);
+    result = class_sums(x, span_or_none(weight), group.span(), classes, what, workers);
   }
-  if constexpr (std::is_same_v<What, About>)
-    return std::make_tuple(give<double, 1>(std::move(found.weight), {classes}),
-                           give<double, 2>(std::move(found.sums), {classes, x.columns}),
-                           give<double, 2>(std::move(found.squares), {classes, x.columns}));
+  if constexpr (std::is_same_v<What, CentredMoments>)
+    return std::make_tuple(give<double, 1>(std::move(result.weight), {classes}),
+                           give<double, 2>(std::move(result.sums), {classes, x.columns}),
+                           give<double, 2>(std::move(result.squares), {classes, x.columns}));
   else
-    return std::make_tuple(give<double, 1>(std::move(found.weight), {classes}),
-                           give<double, 2>(std::move(found.sums), {classes, x.columns}), found.low);
+    return std::make_tuple(give<double, 1>(std::move(result.weight), {classes}),
+                           give<double, 2>(std::move(result.sums), {classes, x.columns}), result.low);
 }
 
 template <class Rows>
 auto sums_or_counts(const Rows &x, const Maybe<double, 1> &weight, const Classes &group, Index classes,
                     std::optional<double> threshold, int threads) {
-  return threshold ? sums(x, weight, group, classes, Above{*threshold}, threads)
-                   : sums(x, weight, group, classes, Values{}, threads);
+  return threshold ? sums(x, weight, group, classes, CountAbove{*threshold}, threads)
+                   : sums(x, weight, group, classes, SumOfValues{}, threads);
 }
 
 template <class T> void bind_dense(nb::module_ &m) {
@@ -51,24 +51,25 @@ template <class T> void bind_dense(nb::module_ &m) {
       },
       nb::arg("X"), nb::arg("weight").none(), nb::arg("group"), nb::arg("classes"), nb::arg("threshold").none(),
       nb::arg("threads"),
-      "Weights and weighted sums of the columns of each class, and the least value: (weight, sums, low); with a "
+      "Weights and weighted sums of the columns of each class, and the smallest value: (weight, sums, low); with a "
       "threshold the values above it are counted, and low is infinite, or NaN where a value is not finite.");
   m.def(
-      "class_squares",
+      "class_moments",
       [](const In<T, 2> &X, const Maybe<double, 1> &weight, const Classes &group, const In<double, 2> &shift,
          int threads) {
         require(shift.shape(1) == X.shape(1), "shift must have one entry a column of X");
-        return sums(Dense<T>{X.data(), X.shape(0), X.shape(1)}, weight, group, shift.shape(0), About{shift.data()},
-                    threads);
+        return sums(Dense<T>{X.data(), X.shape(0), X.shape(1)}, weight, group, shift.shape(0),
+                    CentredMoments{shift.data()}, threads);
       },
       nb::arg("X"), nb::arg("weight").none(), nb::arg("group"), nb::arg("shift"), nb::arg("threads"),
       "Weights of the classes, and sums and sums of squares of the columns about shift (classes, p).");
   m.def(
-      "first_means",
+      "estimate_class_means",
       [](const In<T, 2> &X, const Maybe<double, 1> &weight, const Classes &group, Index classes) {
         const Dense<T> x{X.data(), X.shape(0), X.shape(1)};
         check(x, weight, group, classes);
-        return give<double, 2>(first_means(x, span_or_none(weight), group.span(), classes), {classes, x.columns});
+        return give<double, 2>(estimate_class_means(x, span_or_none(weight), group.span(), classes),
+                               {classes, x.columns});
       },
       nb::arg("X"), nb::arg("weight").none(), nb::arg("group"), nb::arg("classes"),
       "Means of the columns over the first rows of each class, (classes, p).");
@@ -92,47 +93,48 @@ template <class T> void bind_dense(nb::module_ &m) {
 
 template <class T> void bind_products(nb::module_ &m) {
   m.def(
-      "class_products",
-      [](const In<T, 2> &X, const Maybe<double, 1> &weight, const Classes &group, const In<double, 2> &places,
+      "class_scatter_products",
+      [](const In<T, 2> &X, const Maybe<double, 1> &weight, const Classes &group, const In<double, 2> &centres,
          const In<double, 3> &vectors, int threads) {
         const Dense<T> x{X.data(), X.shape(0), X.shape(1)};
-        const Index k = places.shape(0), count = vectors.shape(1);
+        const Index k = centres.shape(0), count = vectors.shape(1);
         check(x, weight, group, k);
-        require(places.shape(1) == x.columns, "places must be (classes, p)");
+        require(centres.shape(1) == x.columns, "centres must be (classes, p)");
         require(vectors.shape(2) == x.columns && (vectors.shape(0) == k || vectors.shape(0) == 1),
                 "vectors must be (classes, q, p), or (1, q, p) for all classes");
         const int workers = checked_threads(threads);
-        ClassProducts found;
+        ClassScatterProducts result;
         {
           const nb::gil_scoped_release release;
-          found = class_products(x, span_or_none(weight), group.span(), k, places.span(), vectors.span(), count,
-                                 vectors.shape(0) == 1, workers);
+          result = class_scatter_products(x, span_or_none(weight), group.span(), k, centres.span(), vectors.span(),
+                                          count, vectors.shape(0) == 1, workers);
         }
-        return std::make_tuple(give<double, 1>(std::move(found.weight), {k}),
-                               give<double, 2>(std::move(found.sums), {k, x.columns}),
-                               give<double, 2>(std::move(found.squares), {k, x.columns}),
-                               give<double, 3>(std::move(found.products), {k, count, x.columns}));
+        return std::make_tuple(give<double, 1>(std::move(result.weight), {k}),
+                               give<double, 2>(std::move(result.sums), {k, x.columns}),
+                               give<double, 2>(std::move(result.squares), {k, x.columns}),
+                               give<double, 3>(std::move(result.products), {k, count, x.columns}));
       },
-      nb::arg("X"), nb::arg("weight").none(), nb::arg("group"), nb::arg("places"), nb::arg("vectors"),
+      nb::arg("X"), nb::arg("weight").none(), nb::arg("group"), nb::arg("centres"), nb::arg("vectors"),
       nb::arg("threads"),
-      "With d = x - place: weights of the classes, sums of d, of d^2, and of (d'v) d for vectors v: (weight, sums, "
+      "With d = x - centre: weights of the classes, sums of d, of d^2, and of (d'v) d for vectors v: (weight, sums, "
       "squares, products).");
 }
 
-template <class T> void bind_quadratics(nb::module_ &m) {
+template <class T> void bind_mahalanobis(nb::module_ &m) {
   m.def(
-      "quadratics",
+      "mahalanobis_distances",
       [](const In<T, 2> &X, const In<double, 2> &centres, const In<double, 3> &factors, int threads) {
         const Index p = X.shape(1), k = centres.shape(0);
         require(centres.shape(1) == p, "centres must be (classes, p)");
         require(factors.shape(0) == k && factors.shape(1) == p && factors.shape(2) == p,
                 "factors must be (classes, p, p)");
         const int workers = checked_threads(threads);
-        const Blas blas = RightFactor::fits(p, p) ? Blas{} : scipy_blas();
+        const Blas blas = PackedRhs::fits(p, p) ? Blas{} : scipy_blas();
         const Out<double, 2> z({X.shape(0), k});
         {
           const nb::gil_scoped_release release;
-          quadratics(Dense<T>{X.data(), X.shape(0), p}, centres.span(), factors.span(), k, blas, workers, z.span());
+          mahalanobis_distances(Dense<T>{X.data(), X.shape(0), p}, centres.span(), factors.span(), k, blas, workers,
+                                z.span());
         }
         return z.give();
       },
@@ -150,31 +152,31 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("weight").none(), nb::arg("group"),
       nb::arg("classes"), nb::arg("threshold").none(), nb::arg("threads"),
-      "class_sums of compressed sparse rows; what is not stored is not looked at.");
+      "class_sums for CSR; implicit zeros do not enter the minimum.");
 }
 
 } // namespace
 
-void bind_class_columns(nb::module_ &m) {
+void bind_class_sums(nb::module_ &m) {
   m.def(
-      "largest",
+      "argmax",
       [](const In<double, 2> &scores, int threads) {
         require(scores.shape(1) >= 1, "there must be a score");
         const int workers = checked_threads(threads);
         const Out<std::int64_t, 1> number({scores.shape(0)});
         {
           const nb::gil_scoped_release release;
-          largest(scores.span(), scores.shape(1), workers, number.span());
+          argmax(scores.span(), scores.shape(1), workers, number.span());
         }
         return number.give();
       },
-      nb::arg("scores"), nb::arg("threads"), "The number of the largest score of each row, (n,).");
+      nb::arg("scores"), nb::arg("threads"), "argmax of the scores of each sample, (n,).");
   bind_dense<float>(m);
   bind_dense<double>(m);
   bind_products<float>(m);
   bind_products<double>(m);
-  bind_quadratics<float>(m);
-  bind_quadratics<double>(m);
+  bind_mahalanobis<float>(m);
+  bind_mahalanobis<double>(m);
   bind_sparse<float, std::int32_t>(m);
   bind_sparse<float, std::int64_t>(m);
   bind_sparse<double, std::int32_t>(m);

@@ -9,7 +9,7 @@ namespace {
 
 template <class T> void bind(nb::module_ &m) {
   m.def(
-      "put_beside",
+      "columns_to_rows",
       [](const std::vector<In<T, 1>> &columns, const nb::ndarray<T, nb::ndim<2>, nb::device::cpu> &out, int threads) {
         const auto rows = static_cast<Index>(out.shape(0));
         require(columns.size() == out.shape(1), "out must have a column for each of columns");
@@ -21,7 +21,7 @@ template <class T> void bind(nb::module_ &m) {
           data.push_back(reinterpret_cast<Bytes>(column.data()));
         }
         const nb::gil_scoped_release release;
-        put_beside<T>(data, rows, out.data(), out.stride(0), workers);
+        columns_to_rows<T>(data, rows, out.data(), out.stride(0), workers);
       },
       nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"),
       "Fills out (rows, columns), some columns of a matrix in C order, from one array for each column.");
@@ -29,7 +29,7 @@ template <class T> void bind(nb::module_ &m) {
 
 } // namespace
 
-void bind_beside(nb::module_ &m) {
+void bind_columns_to_rows(nb::module_ &m) {
   bind<double>(m);
   bind<float>(m);
 }

@@ -8,7 +8,7 @@ namespace {
 
 template <class T, class I> void bind_storage(nb::module_ &m) {
   m.def(
-      "both_ways_csr",
+      "normal_product_csr",
       [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 2> &vectors,
          const Maybe<double, 1> &weight, const Maybe<double, 1> &level, const In<double, 1> &by, int threads) {
         const Compressed<T, I> rows(data, indices, indptr, p);
@@ -17,36 +17,36 @@ template <class T, class I> void bind_storage(nb::module_ &m) {
         require(!weight || weight->shape(0) == rows.view.rows, "weight must have one entry a row");
         require(!level || level->shape(0) == rows.view.rows, "level must have one entry a row");
         const int workers = checked_threads(threads);
-        std::vector<double> found;
+        std::vector<double> result;
         {
           const nb::gil_scoped_release release;
-          found = both_ways(rows.view, vectors.span(), count, span_or_none(weight), span_or_none(level), by.span(),
-                            workers);
+          result = normal_product(rows.view, vectors.span(), count, span_or_none(weight), span_or_none(level),
+                                  by.span(), workers);
         }
-        return give<double, 1>(std::move(found), {(p + 1) * count});
+        return give<double, 1>(std::move(result), {(p + 1) * count});
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("vectors"),
       nb::arg("weight").none(), nb::arg("level").none(), nb::arg("by"), nb::arg("threads"),
       "With z = X vectors' - level by': z'WX, (count, p), and behind it z'W level, (count,), all in one line.");
   m.def(
-      "across_csr",
+      "left_matmul_csr",
       [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 2> &vectors,
          int threads) {
         const Compressed<T, I> rows(data, indices, indptr, p);
         require(vectors.shape(1) == rows.view.rows, "vectors must have one entry a row");
         const int workers = checked_threads(threads);
         const Index count = vectors.shape(0);
-        std::vector<double> found;
+        std::vector<double> result;
         {
           const nb::gil_scoped_release release;
-          found = across(rows.view, vectors.span(), count, workers);
+          result = left_matmul(rows.view, vectors.span(), count, workers);
         }
-        return give<double, 2>(std::move(found), {count, p});
+        return give<double, 2>(std::move(result), {count, p});
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("vectors"), nb::arg("threads"),
       "vectors X for vectors (count, rows), (count, p).");
   m.def(
-      "along_csr",
+      "left_matmul_t_csr",
       [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 2> &vectors,
          const Maybe<double, 1> &level, const In<double, 1> &by, int threads) {
         const Compressed<T, I> rows(data, indices, indptr, p);
@@ -57,7 +57,7 @@ template <class T, class I> void bind_storage(nb::module_ &m) {
         const Out<double, 2> out({count, rows.view.rows});
         {
           const nb::gil_scoped_release release;
-          along(rows.view, vectors.span(), count, span_or_none(level), by.span(), workers, out.span());
+          left_matmul_t(rows.view, vectors.span(), count, span_or_none(level), by.span(), workers, out.span());
         }
         return out.give();
       },
@@ -67,7 +67,7 @@ template <class T, class I> void bind_storage(nb::module_ &m) {
 
 } // namespace
 
-void bind_both_ways(nb::module_ &m) {
+void bind_csr_normal_product(nb::module_ &m) {
   bind_storage<float, std::int32_t>(m);
   bind_storage<float, std::int64_t>(m);
   bind_storage<double, std::int32_t>(m);

@@ -58,12 +58,12 @@ void bind_csv(nb::module_ &m) {
         }
         std::vector<bool> whole;
         for (const std::uint8_t kind : seen)
-          whole.push_back(kind == whole_column);
+          whole.push_back(kind == integer_column);
         const auto count = static_cast<Index>(others.size()), blank = static_cast<Index>(blanks.size());
-        auto found =
+        auto result =
             std::make_tuple(out.give(), rows, std::move(whole), give<std::int64_t, 2>(std::move(places), {count, 4}),
                             give<std::int64_t, 2>(std::move(spans), {blank, 2}));
-        return rows == not_claimed ? std::nullopt : std::optional(std::move(found));
+        return rows == unsupported ? std::nullopt : std::optional(std::move(result));
       },
       nb::arg("text"), nb::arg("lines"), nb::arg("delimiter"), nb::arg("quote"), nb::arg("decimal"), nb::arg("place"),
       nb::arg("kinds"),

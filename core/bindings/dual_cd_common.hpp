@@ -1,4 +1,5 @@
-// What the ascents of duals show to Python alike: rows in memory, which `begin` looks at and every `epoch` takes.
+// Bindings that the dual coordinate descent solvers share: `begin` initialises, every `epoch` visits the active
+// samples.
 #pragma once
 
 #include "bindings.hpp"
@@ -7,7 +8,7 @@
 namespace tenfold {
 
 template <class State, class Rows> void start(State &state, const Rows &x) {
-  require(x.rows == state.rows() && columns_are_inside(x),
+  require(x.rows == state.rows() && indices_in_range(x),
           "X must have a row for each target, and indices within its columns");
   const nb::gil_scoped_release release;
   begin(x, state);
@@ -25,10 +26,10 @@ template <class T, class State> void bind_dense(nb::class_<State> &c) {
   const auto view = [](const In<T, 2> &X) { return Dense<T>{X.data(), X.shape(0), X.shape(1)}; };
   c.def(
       "begin", [view](State &state, const In<T, 2> &X) { start(state, view(X)); }, nb::arg("X"),
-      "Begin with these rows.");
+      "Initialises with these samples.");
   c.def(
       "epoch", [view](State &state, const In<T, 2> &X) { return advance(state, view(X)); }, nb::arg("X"),
-      "Take every row that is not left out once: the largest violation.");
+      "Visits every active sample once; returns the largest violation.");
 }
 
 template <class T, class I, class State> void bind_sparse(nb::class_<State> &c) {
@@ -38,20 +39,20 @@ template <class T, class I, class State> void bind_sparse(nb::class_<State> &c) 
         const Compressed<T, I> rows(data, indices, indptr, p);
         start(state, rows.view);
       },
-      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), "begin with compressed sparse rows.");
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), "begin for CSR.");
   c.def(
       "epoch_csr",
       [](State &state, const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p) {
         const Compressed<T, I> rows(data, indices, indptr, p);
         return advance(state, rows.view);
       },
-      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), "epoch of compressed sparse rows.");
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), "epoch for CSR.");
 }
 
-template <class State> void bind_ascent(nb::class_<State> &c) {
-  c.def("take_all", &State::take_all, "Take the rows again that were left out.");
+template <class State> void bind_common(nb::class_<State> &c) {
+  c.def("unshrink", &State::unshrink, "Makes all samples active again.");
   c.def_prop_ro("complete", [](const State &s) { return s.active == static_cast<Index>(s.order.size()); });
-  c.def_prop_ro("gap", [](const State &s) { return s.gap; }, "The sum of the gaps of rows that the last epoch met.");
+  c.def_prop_ro("gap", [](const State &s) { return s.gap; }, "Sum of the gap terms seen by the last epoch.");
   bind_dense<float>(c);
   bind_dense<double>(c);
   bind_sparse<float, std::int32_t>(c);

@@ -28,10 +28,10 @@ constexpr std::array<const char *, loss_count> loss_names = {"square",
                                                              "modified huber"};
 
 Loss loss_named(const std::string &name) {
-  const auto found = std::find(loss_names.begin(), loss_names.end(), name);
-  if (found == loss_names.end())
+  const auto position = std::find(loss_names.begin(), loss_names.end(), name);
+  if (position == loss_names.end())
     throw nb::value_error(("loss must be the name of a loss of tenfold.losses, not '" + name + "'").c_str());
-  return static_cast<Loss>(found - loss_names.begin());
+  return static_cast<Loss>(position - loss_names.begin());
 }
 
 template <class Rows>
@@ -88,7 +88,7 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("Y"), nb::arg("weight").none(),
       nb::arg("coef"), nb::arg("intercept"), nb::arg("loss"), nb::arg("parameter"), nb::arg("order"),
-      nb::arg("threads"), "derivatives of compressed sparse rows.");
+      nb::arg("threads"), "derivatives for CSR.");
 }
 
 LossMargins checked_margins(const In<double, 1> &y, const In<double, 1> &z, const In<double, 1> &weight,
@@ -100,7 +100,7 @@ LossMargins checked_margins(const In<double, 1> &y, const In<double, 1> &z, cons
 
 void bind_margins(nb::module_ &m) {
   m.def(
-      "losses_at",
+      "loss_at_margins",
       [](const In<double, 1> &y, const In<double, 1> &z, const In<double, 1> &weight, const std::string &loss,
          double parameter, int threads) {
         const LossMargins margins = checked_margins(y, z, weight, loss, parameter);
@@ -109,16 +109,16 @@ void bind_margins(nb::module_ &m) {
         std::array<double, 3> sums;
         {
           const nb::gil_scoped_release release;
-          sums = losses_at(margins, workers, u.span(), curvature.span());
+          sums = loss_at_margins(margins, workers, u.span(), curvature.span());
         }
         return std::make_tuple(sums[0], sums[1], sums[2], u.give(), curvature.give());
       },
       nb::arg("y"), nb::arg("z"), nb::arg("weight"), nb::arg("loss"), nb::arg("parameter"), nb::arg("threads"),
-      "Sums of a loss of targets y at margins z and of its first two derivatives, and these of each row: (value, "
-      "slope, "
-      "bend, u, curvature).");
+      "Sums of a loss of targets y at margins z and of its first two derivatives, and the derivatives of each sample: "
+      "(value, "
+      "slope, curvature, u, curvatures).");
   m.def(
-      "losses_along",
+      "loss_along_line",
       [](const In<double, 1> &y, const In<double, 1> &z, const In<double, 1> &dz, double length,
          const In<double, 1> &weight, const std::string &loss, double parameter, int threads) {
         const LossMargins margins = checked_margins(y, z, weight, loss, parameter);
@@ -127,7 +127,7 @@ void bind_margins(nb::module_ &m) {
         std::array<double, 4> sums;
         {
           const nb::gil_scoped_release release;
-          sums = losses_along(margins, dz.span(), length, workers);
+          sums = loss_along_line(margins, dz.span(), length, workers);
         }
         return std::make_tuple(sums[0], sums[1], sums[2], sums[3]);
       },
@@ -160,14 +160,14 @@ template <class T> void bind_paths(nb::module_ &m) {
         const Dense<T> x{X.data(), n, p};
         const Folds<T> folds{
             x, y.span(), span_or_none(weight), shift.span(), rows.span(), cuts, loss_named(loss), parameter, intercept};
-        FoldPaths found;
+        FoldPaths position;
         {
           const nb::gil_scoped_release release;
-          found = fold_paths(folds, strengths.span(), {tol, part, most, limit}, workers);
+          position = fold_paths(folds, strengths.span(), {tol, part, most, limit}, workers);
         }
-        return std::make_tuple(give<double, 3>(std::move(found.params), {F, A, p + 1}),
-                               give<std::int32_t, 2>(std::move(found.steps), {F, A}),
-                               give<std::int64_t, 2>(std::move(found.passes), {F, 2}), found.regular);
+        return std::make_tuple(give<double, 3>(std::move(position.params), {F, A, p + 1}),
+                               give<std::int32_t, 2>(std::move(position.steps), {F, A}),
+                               give<std::int64_t, 2>(std::move(position.passes), {F, 2}), position.regular);
       },
       nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("shift"), nb::arg("rows"), nb::arg("starts"),
       nb::arg("strengths"), nb::arg("loss"), nb::arg("parameter"), nb::arg("intercept"), nb::arg("tol"),
@@ -178,7 +178,7 @@ template <class T> void bind_paths(nb::module_ &m) {
 
 } // namespace
 
-void bind_derivatives(nb::module_ &m) {
+void bind_loss_derivatives(nb::module_ &m) {
   bind_margins(m);
   bind_paths<float>(m);
   bind_paths<double>(m);

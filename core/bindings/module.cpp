@@ -10,13 +10,12 @@
 
 namespace tenfold {
 
-// Signals are for the main thread, interruptions of a fit for all threads that work for it: Python is asked for both,
-// not more often than this.
-constexpr std::chrono::milliseconds between_looks{50};
+// Minimum time between polls of Python, for signals (main thread) and for cancellation of a fit (every thread).
+constexpr std::chrono::milliseconds poll_interval{50};
 
-void look_at_python() {
+void poll_python() {
   thread_local auto last = std::chrono::steady_clock::now();
-  if (std::chrono::steady_clock::now() - last < between_looks)
+  if (std::chrono::steady_clock::now() - last < poll_interval)
     return;
   const nb::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0)
@@ -56,38 +55,38 @@ nb::object empty_array(const Index *shape, std::size_t dimensions, const char *d
 
 NB_MODULE(_core, m) {
   using namespace tenfold;
-  look = look_at_python;
-  m.doc() =
-      "The loops of tenfold: statistics, derivatives and products of rows, in C++. All arrays are C-contiguous; X is "
-      "float32 or float64, everything else as its type says.";
+  poll_hook = poll_python;
+  m.doc() = "The compiled core of tenfold: statistics, derivatives, products and solvers in C++. All arrays are "
+            "C-contiguous; X is "
+            "float32 or float64, everything else as its type says.";
   bind_moments(m);
-  bind_class_columns(m);
-  bind_class_tables(m);
-  bind_within(m);
-  bind_decide(m);
-  bind_singles(m);
-  bind_derivatives(m);
+  bind_class_sums(m);
+  bind_contingency(m);
+  bind_within_scatter(m);
+  bind_argmax_float32(m);
+  bind_scatter_float32(m);
+  bind_loss_derivatives(m);
   bind_softmax(m);
   bind_models(m);
-  bind_mixture(m);
-  bind_descent(m);
-  bind_descent_columns(m);
-  bind_dual_ascent(m);
-  bind_joint_ascent(m);
-  bind_subsets(m);
-  bind_times(m);
+  bind_gmm_estep(m);
+  bind_cd(m);
+  bind_cd_quadratic(m);
+  bind_dual_cd(m);
+  bind_crammer_singer_cd(m);
+  bind_leaps_and_bounds(m);
+  bind_matvec(m);
   bind_perceptron(m);
   bind_viterbi(m);
   bind_sgd(m);
   bind_lars(m);
   bind_nearest(m);
-  bind_loo(m);
+  bind_ridge_loo(m);
   bind_neighbours(m);
   bind_csv(m);
-  bind_beside(m);
+  bind_columns_to_rows(m);
   bind_elementwise(m);
   bind_blas(m);
-  bind_both_ways(m);
+  bind_csr_normal_product(m);
   bind_window_tree(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
   m.def(
@@ -104,6 +103,6 @@ NB_MODULE(_core, m) {
       [](const std::string &name) {
         require(select_kernels(name), "this CPU or this build has no such instruction set");
       },
-      nb::arg("name"), "Chooses an instruction set. For tests only: no loop may be running.");
+      nb::arg("name"), "Selects an instruction set. For tests only: no loop may be running.");
   m.def("pool_size", &pool_size, "Threads that the pool has started in this process.");
 }

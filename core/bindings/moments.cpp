@@ -17,7 +17,7 @@ auto fold(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight,
   require(groups >= 1 && (group || groups == 1), "groups must be at least 1, and 1 where no group is given");
   const int workers = checked_threads(threads);
   const Index p = x.columns, t = Y.shape(1), c = p + t;
-  // An empty weight array is no weight at all, which is the same for no rows.
+  // An empty weight array means no weights, which is the same for no rows.
   Moments m;
   {
     const nb::gil_scoped_release release;

@@ -8,8 +8,8 @@
 namespace tenfold {
 namespace {
 
-// Products between two looks for a signal.
-constexpr double products_between_signals = 1 << 26;
+// Multiply-adds between two polls for signals.
+constexpr double work_between_polls = 1 << 26;
 
 template <class To, int N> void copy(const In<double, N> &array, To &to) {
   to.assign(array.span().begin(), array.span().end());
@@ -61,7 +61,7 @@ auto scan(PerceptronState &state, const Rows &x, const In<std::int64_t, 1> &orde
     updates.reserve(order.span().size() * static_cast<std::size_t>(state.rule.joint ? 1 : state.targets));
   PerceptronScan<Rows> pass(x, label.span(), span_or_none(weight), state, updates, target);
   const double width = static_cast<double>(std::max<Index>(1, state.targets * state.columns));
-  const std::size_t piece = static_cast<std::size_t>(products_between_signals / width) + 1;
+  const std::size_t piece = static_cast<std::size_t>(work_between_polls / width) + 1;
   const int workers = checked_threads(threads);
   const std::span<const std::int64_t> all = order.span();
   for (std::size_t begin = 0; begin < all.size(); begin += piece) {
@@ -69,8 +69,8 @@ auto scan(PerceptronState &state, const Rows &x, const In<std::int64_t, 1> &orde
       const nb::gil_scoped_release release;
       const std::span<const std::int64_t> part = all.subspan(begin, std::min(piece, all.size() - begin));
       if constexpr (std::is_same_v<Rows, Dense<typename Rows::Value>>) {
-        if (turns_pay(x, workers))
-          pass.in_turns(part, workers);
+        if (should_prefetch(x, workers))
+          pass.process_prefetched(part, workers);
         else
           pass(part);
       } else
@@ -97,9 +97,8 @@ template <class T> void bind_dense(Class &c) {
       },
       nb::arg("X"), nb::arg("order"), nb::arg("label"), nb::arg("weight").none(), nb::arg("counts"), nb::arg("keep"),
       nb::arg("threads"), nb::arg("target") = -1,
-      "Look at the rows of X in this order, for all targets or one: (counts, rows, others, times, steps) of the "
-      "updates "
-      "that are kept.");
+      "One scan over the rows of X in this order, for all targets or one: (counts, rows, others, times, steps) of "
+      "the logged updates.");
 }
 
 template <class T, class I> void bind_sparse(Class &c) {
@@ -113,7 +112,7 @@ template <class T, class I> void bind_sparse(Class &c) {
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("order"), nb::arg("label"),
       nb::arg("weight").none(), nb::arg("counts"), nb::arg("keep"), nb::arg("threads"), nb::arg("target") = -1,
-      "scan of compressed sparse rows.");
+      "scan for CSR.");
 }
 
 auto matrix(const PerceptronState &s, const Weights &values) {
@@ -124,7 +123,7 @@ auto vector(const std::vector<double> &values) { return give<double, 1>(values, 
 } // namespace
 
 void bind_perceptron(nb::module_ &m) {
-  auto c = Class(m, "Perceptron", "Weights that change where a row is a mistake.");
+  auto c = Class(m, "Perceptron", "The state of the perceptron.");
   c.def(
       "__init__",
       [](PerceptronState *self, const In<double, 2> &coef, const In<double, 1> &intercept, double eta,
@@ -132,14 +131,14 @@ void bind_perceptron(nb::module_ &m) {
       nb::arg("coef"), nb::arg("intercept"), nb::arg("eta"), nb::arg("rule"),
       "rule: words among joint, positive, intercept, normalise, batch.");
   c.def("average", &average, nb::arg("sums"), nb::arg("sum_intercept"), nb::arg("seen"),
-        "Keep the sums from which the mean of the weights follows, beginning with these.");
-  c.def("begin_pass", &PerceptronState::begin_pass, "Forget the mistakes and the loss of the last pass.");
+        "Accumulates the sums of the averaged weights, starting from these.");
+  c.def("begin_pass", &PerceptronState::begin_pass, "Resets the mistakes and the loss.");
   c.def(
-      "rest", [](PerceptronState &s, Index target) { s.active.at(static_cast<std::size_t>(target)) = 0; },
-      nb::arg("target"), "Let a target learn no more.");
+      "deactivate", [](PerceptronState &s, Index target) { s.active.at(static_cast<std::size_t>(target)) = 0; },
+      nb::arg("target"), "Stops training a target.");
   c.def(
       "skip", [](PerceptronState &s, double rows) { s.seen += rows; }, nb::arg("rows"),
-      "So many more rows were seen, none of them a mistake.");
+      "Counts samples that were seen without a mistake.");
   c.def_prop_ro("coef", [](const PerceptronState &s) { return matrix(s, s.coef); });
   c.def_prop_ro("intercept", [](const PerceptronState &s) { return vector(s.intercept); });
   c.def_prop_ro("sums", [](const PerceptronState &s) { return matrix(s, s.sums); });
@@ -162,16 +161,16 @@ void bind_perceptron(nb::module_ &m) {
         permutation(seed, order.span());
         return order.give();
       },
-      nb::arg("count"), nb::arg("seed"), "A random order of count rows.");
+      nb::arg("count"), nb::arg("seed"), "A random permutation of count rows.");
   m.def(
-      "reshuffled",
+      "reshuffle",
       [](const In<std::int64_t, 1> &order, std::uint32_t seed) {
         const Out<std::int64_t, 1> next({order.shape(0)});
         std::copy(order.span().begin(), order.span().end(), next.span().begin());
         reshuffle(seed, next.span());
         return next.give();
       },
-      nb::arg("order"), nb::arg("seed"), "The order after this one, as scikit-learn shuffles with this seed.");
+      nb::arg("order"), nb::arg("seed"), "A shuffled copy, as scikit-learn shuffles with this seed.");
 }
 
 } // namespace tenfold

@@ -7,7 +7,7 @@ namespace {
 
 template <class T> void bind(nb::module_ &m) {
   m.def(
-      "loo",
+      "ridge_loo",
       [](const In<T, 2> &X, const In<double, 2> &Y, const Maybe<double, 1> &weight, const In<double, 1> &centre,
          const In<double, 1> &target_mean, const In<double, 2> &V, const In<double, 2> &D, const In<double, 3> &C,
          double base, int threads, bool keep) {
@@ -20,7 +20,7 @@ template <class T> void bind(nb::module_ &m) {
         require(D.shape(1) == r, "D must be (candidates, rank)");
         require(C.shape(0) == t && C.shape(1) == A && C.shape(2) == r, "C must be (targets, candidates, rank)");
         const int workers = checked_threads(threads);
-        const bool small = RightFactor::fits(p, r) && RightFactor::fits(r, A);
+        const bool small = PackedRhs::fits(p, r) && PackedRhs::fits(r, A);
         const Blas blas = small ? Blas{} : scipy_blas();
         const Dense<T> x{X.data(), n, p};
         const Rotation<T> rotation{
@@ -45,7 +45,7 @@ template <class T> void bind(nb::module_ &m) {
 
 } // namespace
 
-void bind_loo(nb::module_ &m) {
+void bind_ridge_loo(nb::module_ &m) {
   bind<float>(m);
   bind<double>(m);
 }

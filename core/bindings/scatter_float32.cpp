@@ -7,16 +7,16 @@ namespace {
 
 template <class T> void bind_centred(nb::module_ &m) {
   m.def(
-      "centred_singles",
+      "centre_float32",
       [](const In<T, 2> &X, const In<double, 1> &shift, const Maybe<double, 1> &root, double unit, int threads) {
         require(shift.shape(0) == X.shape(1), "shift must have one entry a column of X");
         require(!root || root->shape(0) == X.shape(0), "root must have one entry a row of X");
         const int workers = checked_threads(threads);
-        const Out<float, 2> out({X.shape(0), singles_step(X.shape(1))});
+        const Out<float, 2> out({X.shape(0), float32_stride(X.shape(1))});
         {
           const nb::gil_scoped_release release;
-          centred_singles(Dense<T>{X.data(), X.shape(0), X.shape(1)}, shift.span(), span_or_none(root), unit, workers,
-                          out.span());
+          centre_float32(Dense<T>{X.data(), X.shape(0), X.shape(1)}, shift.span(), span_or_none(root), unit, workers,
+                         out.span());
         }
         return out.give();
       },
@@ -26,22 +26,22 @@ template <class T> void bind_centred(nb::module_ &m) {
 
 } // namespace
 
-void bind_singles(nb::module_ &m) {
+void bind_scatter_float32(nb::module_ &m) {
   bind_centred<float>(m);
   bind_centred<double>(m);
   m.def(
-      "scatter_singles",
+      "scatter_products_float32",
       [](const In<float, 2> &A, const In<float, 2> &vectors, int threads) {
         require(vectors.shape(1) == A.shape(1), "vectors must be (q, columns of A)");
-        require(A.shape(1) % singles_multiple == 0, "A must have a multiple of 16 columns");
+        require(A.shape(1) % float32_padding == 0, "A must have a multiple of 16 columns");
         const int workers = checked_threads(threads);
         const Index q = vectors.shape(0);
-        std::vector<double> found;
+        std::vector<double> result;
         {
           const nb::gil_scoped_release release;
-          found = scatter_singles(Dense<float>{A.data(), A.shape(0), A.shape(1)}, vectors.span(), q, workers);
+          result = scatter_products_float32(Dense<float>{A.data(), A.shape(0), A.shape(1)}, vectors.span(), q, workers);
         }
-        return give<double, 2>(std::move(found), {q, A.shape(1)});
+        return give<double, 2>(std::move(result), {q, A.shape(1)});
       },
       nb::arg("A"), nb::arg("vectors"), nb::arg("threads"), "vectors A'A with products in float32, (q, p).");
 }

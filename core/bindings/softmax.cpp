@@ -7,7 +7,7 @@
 namespace tenfold {
 namespace {
 
-// sums(point, workers) is what is asked for.
+// Evaluates sums(point, workers) without the GIL.
 template <class Rows, class Sums>
 auto evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight, const In<double, 2> &coef,
               const In<double, 1> &intercept, const Maybe<double, 1> &shift, int order, int threads, Sums &&sums) {
@@ -48,11 +48,11 @@ template <class T> void bind_dense(nb::module_ &m) {
       nb::arg("shift").none(), nb::arg("order"), nb::arg("threads"),
       "Sums of the softmax loss of class numbers Y and of its derivatives: (weight, value, slope, gradient).");
   m.def(
-      "rough_softmax",
+      "softmax_float32",
       [](const In<T, 2> &X, const In<double, 2> &Y, const Maybe<double, 1> &weight, const In<double, 2> &coef,
          const In<double, 1> &intercept, const Maybe<double, 1> &shift, int threads) {
         return evaluate(rows_of(X), Y, weight, coef, intercept, shift, 1, threads,
-                        [](const auto &point, int workers) { return rough_softmax(point, workers); });
+                        [](const auto &point, int workers) { return softmax_float32(point, workers); });
       },
       nb::arg("X"), nb::arg("Y"), nb::arg("weight").none(), nb::arg("coef"), nb::arg("intercept"),
       nb::arg("shift").none(), nb::arg("threads"), "softmax of order 1 with products in single precision.");
@@ -101,7 +101,7 @@ Margins checked_margins(const In<double, 2> &Y, const In<double, 2> &Z, const In
 
 void bind_margins(nb::module_ &m) {
   m.def(
-      "softmax_at",
+      "softmax_at_margins",
       [](const In<double, 2> &Y, const In<double, 2> &Z, const In<double, 1> &weight, int threads) {
         const Margins margins = checked_margins(Y, Z, weight);
         const Index K = margins.classes;
@@ -110,7 +110,7 @@ void bind_margins(nb::module_ &m) {
         Buffer sums;
         {
           const nb::gil_scoped_release release;
-          sums = softmax_at(margins, workers, u.span());
+          sums = softmax_at_margins(margins, workers, u.span());
         }
         const double *first = sums.data() + 1;
         return std::make_tuple(sums[0], give<double, 1>(std::vector<double>(first, first + K), {K}),
@@ -119,7 +119,7 @@ void bind_margins(nb::module_ &m) {
       nb::arg("Y"), nb::arg("Z"), nb::arg("weight"), nb::arg("threads"),
       "The softmax loss of class numbers Y at margins Z: (value, slope, bend, u).");
   m.def(
-      "softmax_along",
+      "softmax_along_line",
       [](const In<double, 2> &Y, const In<double, 2> &Z, const In<double, 2> &D, double length,
          const In<double, 1> &weight, int threads) {
         const Margins margins = checked_margins(Y, Z, weight);
@@ -128,7 +128,7 @@ void bind_margins(nb::module_ &m) {
         Buffer sums;
         {
           const nb::gil_scoped_release release;
-          sums = softmax_along(margins, D.span(), length, workers);
+          sums = softmax_along_line(margins, D.span(), length, workers);
         }
         return std::make_tuple(sums[0], sums[1]);
       },

@@ -1,4 +1,4 @@
-// Compressed rows from Python: data, indices and indptr as scipy.sparse keeps them, each index array int32 or int64.
+// CSR from Python: data, indices and indptr as in scipy.sparse, each index array int32 or int64.
 #pragma once
 
 #include "arrays.hpp"
@@ -11,7 +11,7 @@ namespace tenfold {
 
 using Pointers = std::variant<In<std::int32_t, 1>, In<std::int64_t, 1>>;
 
-// A Sparse view with what keeps it alive. Row pointers become int64 once, so that the loops have one type of them.
+// A Sparse view and the owner of its memory. Row pointers are converted to int64 once, so that the loops have one type.
 template <class T, class I> struct Compressed {
   Compressed(const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index columns) {
     if (const auto *wide = std::get_if<In<std::int64_t, 1>>(&indptr))

@@ -8,10 +8,10 @@
 namespace tenfold {
 namespace {
 
-constexpr double steps_between_signals = 1 << 28;
-constexpr Index sequences_a_piece = 16;
+constexpr double steps_between_polls = 1 << 28;
+constexpr Index sequences_per_piece = 16;
 
-// All tokens of all sequences: sequence s has those from offsets[s] to offsets[s + 1].
+// All tokens of all sequences: sequence s is tokens offsets[s] to offsets[s + 1].
 struct Sequences {
   Sequences(const Tagger &tagger, const In<double, 1> &data, const In<std::int32_t, 1> &indices, const Pointers &indptr,
             const In<std::int64_t, 1> &cuts)
@@ -35,12 +35,12 @@ struct Sequences {
   std::span<const std::int64_t> offsets;
 };
 
-// Calls body(begin, end) with pieces of [0, count), after each of which Python may look for signals.
-template <class Work, class Body> void in_pieces(Index count, const Work &work, const Body &body) {
+// Calls body(begin, end) on pieces of [0, count) and polls for signals after each.
+template <class Work, class Body> void for_pieces(Index count, const Work &work, const Body &body) {
   for (Index begin = 0; begin < count;) {
     double sum = 0.0;
     Index end = begin;
-    while (end < count && sum < steps_between_signals)
+    while (end < count && sum < steps_between_polls)
       sum += work(end++);
     {
       const nb::gil_scoped_release release;
@@ -68,7 +68,7 @@ auto learn(Tagger &t, const In<double, 1> &data, const In<std::int32_t, 1> &indi
   const std::span<const double> weights = span_or_none(weight);
   const auto chosen = [&](Index k) { return static_cast<Index>(order.span()[static_cast<std::size_t>(k)]); };
   Index tokens = 0, sequences = 0;
-  in_pieces(
+  for_pieces(
       order.shape(0), [&](Index k) { return steps_of(t, x, chosen(k)); },
       [&](Index begin, Index end) {
         for (Index k = begin; k < end; ++k) {
@@ -88,12 +88,12 @@ auto decode(const Tagger &t, const In<double, 1> &data, const In<std::int32_t, 1
   std::vector<Viterbi> best;
   for (int worker = 0; worker < checked_threads(threads); ++worker)
     best.emplace_back(t.weights, t.tags);
-  in_pieces(
+  for_pieces(
       x.count(), [&](Index s) { return steps_of(t, x, s); },
       [&](Index begin, Index end) {
-        const Index pieces = (end - begin + sequences_a_piece - 1) / sequences_a_piece;
+        const Index pieces = (end - begin + sequences_per_piece - 1) / sequences_per_piece;
         parallel(pieces, threads, [&](Index piece, int worker) {
-          const Index first = begin + piece * sequences_a_piece, last = std::min(end, first + sequences_a_piece);
+          const Index first = begin + piece * sequences_per_piece, last = std::min(end, first + sequences_per_piece);
           for (Index s = first; s < last; ++s)
             best[static_cast<std::size_t>(worker)](x.rows.view, x.begin(s), x.begin(s + 1), x.part(path.span(), s));
         });
@@ -122,7 +122,7 @@ void assign(Tagger &t, const In<double, 2> &emission, const In<double, 2> &trans
 } // namespace
 
 void bind_viterbi(nb::module_ &m) {
-  nb::class_<Tagger> c(m, "Tagger", "Scores of sequences of tags, and the perceptron that learns them.");
+  nb::class_<Tagger> c(m, "Tagger", "Weights of a linear-chain tagger and its structured perceptron.");
   c.def(
       "__init__",
       [](Tagger *self, Index columns, Index tags) {
@@ -131,13 +131,13 @@ void bind_viterbi(nb::module_ &m) {
       },
       nb::arg("columns"), nb::arg("tags"));
   c.def("learn", &learn, nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("offsets"), nb::arg("gold"),
-        nb::arg("weight").none(), nb::arg("order"), "One pass: (wrong tags, sequences with any).");
+        nb::arg("weight").none(), nb::arg("order"), "One pass: (wrong tags, sequences with a mistake).");
   c.def("decode", &decode, nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("offsets"),
-        nb::arg("threads"), "The best tags of all tokens.");
+        nb::arg("threads"), "Viterbi decoding of all sequences.");
   c.def("assign", &assign, nb::arg("emission"), nb::arg("transition"), nb::arg("start"), nb::arg("end"));
   c.def(
       "skip", [](Tagger &t, double sequences) { t.seen += sequences; }, nb::arg("sequences"),
-      "So many more sequences were seen, none of them a mistake.");
+      "Counts sequences that were seen without a mistake.");
   c.def_prop_ro("weights", [](const Tagger &t) { return arrays(t, t.weights); });
   c.def_prop_ro("sums", [](const Tagger &t) { return arrays(t, t.sums); });
   c.def_ro("seen", &Tagger::seen);

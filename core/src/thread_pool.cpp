@@ -17,11 +17,11 @@ namespace tenfold {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto spin_time = std::chrono::microseconds(50);
+constexpr auto spin_time = std::chrono::microseconds(50); // of an idle thread before it sleeps
 constexpr int most_threads = 256;
 
-// The work of one call. It lives on the caller's stack; `seats`, `helpers`, `joined` and membership in the list of jobs
-// are guarded by the pool's mutex, so it can be left only when no helper is inside.
+// The state of one call, on the caller's stack; `seats`, `helpers`, `joined` and membership in the list of jobs are
+// guarded by the pool's mutex, so it is destroyed only when no helper works on it.
 struct Job {
   Job(Index count_, int threads, Body body_, void *context_)
       : count(count_), body(body_), context(context_), seats(threads - 1) {}
@@ -29,9 +29,9 @@ struct Job {
   const Index count;
   const Body body;
   void *const context;
-  int seats;                   // how many helpers may still join
-  std::atomic<int> helpers{0}; // how many are inside now
-  int joined = 0;              // how many have ever been inside: the next helper's worker number is joined + 1
+  int seats;                   // helpers that may still join
+  std::atomic<int> helpers{0}; // helpers at work
+  int joined = 0;              // helpers so far: the next one's worker number is joined + 1
   std::atomic<Index> next{0};
   std::atomic<bool> failed{false};
   std::exception_ptr error;
@@ -43,7 +43,7 @@ struct Pool {
   std::condition_variable work;
   std::condition_variable done;
   std::vector<Job *> jobs;
-  std::atomic<std::uint64_t> calls{0}; // goes up with every job, so that a spinning thread sees new work
+  std::atomic<std::uint64_t> calls{0}; // incremented with every job, so that spinning threads see new work
   int threads = 0;
 };
 
@@ -56,7 +56,7 @@ std::unique_ptr<Pool> &instance() {
 void before_fork() { instance()->mutex.lock(); }
 void after_fork_in_parent() { instance()->mutex.unlock(); }
 void after_fork_in_child() {
-  // The threads of the parent do not exist here, and its condition variables may still count them: leave all that.
+  // The parent's threads do not exist here, and its condition variables may still count them: abandon the pool.
   static_cast<void>(instance().release());
   instance() = std::make_unique<Pool>();
 }
@@ -120,7 +120,7 @@ void help(Pool &pool) {
   }
 }
 
-// Signals are for the threads of the program, not for ours: the new threads inherit a mask that blocks them all.
+// Signals are delivered to the threads of the program: the new threads inherit a mask that blocks all of them.
 void grow(Pool &pool, int wanted) {
   if (pool.threads >= std::min(wanted, most_threads))
     return;
@@ -133,7 +133,7 @@ void grow(Pool &pool, int wanted) {
       ++pool.threads;
     }
   } catch (const std::system_error &) {
-    // The system gives no more threads: those that there are, and the caller, do the work.
+    // The system refuses more threads: the existing ones and the caller do the work.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

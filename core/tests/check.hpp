@@ -1,4 +1,4 @@
-// The little that the C++ tests need: a check that counts failures, random numbers, the instruction sets of this CPU.
+// Support of the C++ tests: a check that counts failures, random numbers, the instruction sets of this CPU.
 #pragma once
 
 #include "tenfold/isa_kernels.hpp"

@@ -1,4 +1,4 @@
-// A random matrix in both storages; a share `density` of the entries is not zero.
+// A random matrix in both storages; a fraction `density` of the entries is nonzero.
 #pragma once
 
 #include "check.hpp"

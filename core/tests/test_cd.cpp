@@ -1,5 +1,5 @@
-// Coordinate descent: the exact step and the factor that serves changed sets, the line with kinks, dual values of
-// extrapolated residuals, and descent along compressed columns beside that on their Gram matrix.
+// Coordinate descent: the Newton step and its reused Cholesky factor, the line search, dual values of extrapolated
+// residuals, and the CSC solver against the Gram solver.
 #include "check.hpp"
 #include "matrix.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// The five routines by their definitions: SciPy's are not here. Matrices column by column, factors in the upper
+// The five BLAS and LAPACK routines by their definitions, in Fortran order, factors in the upper
 // triangle.
 double entry(char transposed, const double *a, int step, int i, int j) {
   return transposed == 'T' ? a[i * step + j] : a[j * step + i];
@@ -80,7 +80,7 @@ void dpotrs(char *upper, int *n, int *sides, double *a, int *lda, double *b, int
 
 const Blas blas{dgemm, dtrsm, dtrsv, dpotrf, dpotrs};
 
-// Dense columns (n x p) that lean on a common one by `alike`, targets of some of them, and their products.
+// Dense columns (n x p) correlated by `alike`, targets from some of them, and their Gram matrix.
 struct Problem {
   Problem(Index n_, Index p_, double alike, unsigned seed)
       : n(n_), p(p_), X(normal(index(n * p), seed)), y(normal(index(n), seed + 1)), S(index(p * p)), C(index(p)),
@@ -100,16 +100,16 @@ struct Problem {
       }
     }
   }
-  Numbers pulls(const Numbers &w) const {
+  Numbers correlations(const Numbers &w) const {
     Numbers q = C;
     for (Index a = 0; a < p; ++a)
       for (Index b = 0; b < p; ++b)
         q[index(a)] -= S[index(a * p + b)] * w[index(b)];
     return q;
   }
-  Gap bounds(const ElasticNet &penalty, const Numbers &w, double &squares) const {
-    const Numbers q = pulls(w);
-    Gap sum(penalty);
+  DualityGap bounds(const ElasticNet &penalty, const Numbers &w, double &squares) const {
+    const Numbers q = correlations(w);
+    DualityGap sum(penalty);
     squares = yy;
     for (Index j = 0; j < p; ++j) {
       sum.add(&q[index(j)], 1, &w[index(j)], 1, 1, S[index(j * p + j)], 1.0);
@@ -118,13 +118,13 @@ struct Problem {
     return sum;
   }
   GramStorage storage(const Numbers &w) const {
-    GramStorage found(1, yy);
+    GramStorage solved(1, yy);
     std::vector<Index> all(index(p));
     std::iota(all.begin(), all.end(), Index{0});
-    found.admit(S, p, p, all);
-    std::copy(C.begin(), C.end(), found.along().begin());
-    found.reset(w);
-    return found;
+    solved.set_members(S, p, p, all);
+    std::copy(C.begin(), C.end(), solved.xty().begin());
+    solved.reset(w);
+    return solved;
   }
 
   Index n, p;
@@ -132,13 +132,13 @@ struct Problem {
   double yy = 0.0;
 };
 
-// Behind the step of the support every pull is that of the penalty.
+// After the Newton step every correlation on the active set equals the subgradient of the penalty.
 void check_step(const Problem &g, const ElasticNet &penalty, const Numbers &w, const Numbers &step,
                 const std::string &what) {
   Numbers there = w;
   for (std::size_t j = 0; j < w.size(); ++j)
     there[j] += step[j];
-  const Numbers q = g.pulls(there);
+  const Numbers q = g.correlations(there);
   for (std::size_t j = 0; j < w.size(); ++j) {
     if (w[j] == 0.0)
       check(step[j] == 0.0, what + ": other weights stay");
@@ -151,70 +151,70 @@ void test_bordered_factor() {
   for (const double l2 : {0.0, 0.7}) {
     const Problem g(80, 30, 0.8, 5);
     const ElasticNet penalty{2.0, l2, false};
-    SupportStep support(blas);
+    ActiveSetSolver support(blas);
     Numbers w(index(g.p)), step(index(g.p));
-    const auto found = [&] {
+    const auto solved = [&] {
       GramStorage storage = g.storage(w);
-      support.gather(storage, w, l2);
-      return support.find(storage, penalty, g.unit, w, step);
+      support.select_active(storage, w, l2);
+      return support.solve(storage, penalty, g.unit, w, step);
     };
     for (Index j = 0; j < 20; ++j)
       w[index(j)] = j % 2 == 0 ? 0.5 : -0.25;
     factors = 0;
-    check(found(), "the first factor");
+    check(solved(), "the first factor");
     check_step(g, penalty, w, step, "a factor of the set itself");
     check(factors == 1, "one factor");
     w[index(25)] = 1.0, w[index(29)] = -1.0;
-    check(found(), "columns join");
+    check(solved(), "columns join");
     check_step(g, penalty, w, step, "columns that joined");
     w[index(3)] = w[index(11)] = w[index(0)] = 0.0;
-    check(found(), "columns leave");
+    check(solved(), "columns leave");
     check_step(g, penalty, w, step, "columns that joined and some that left");
     w[index(25)] = 0.0, w[index(3)] = 0.1, w[index(22)] = -2.0;
-    check(found(), "columns come and go");
+    check(solved(), "columns come and go");
     check_step(g, penalty, w, step, "columns that came back and others that left again");
     check(factors == 1, "the first factor served them all");
-    support.forget();
-    check(found(), "a new factor");
+    support.discard_factor();
+    check(solved(), "a new factor");
     check_step(g, penalty, w, step, "the same set by a factor of its own");
     check(factors == 2, "one more factor");
-    check(support.price(g.storage(w)) > 0.0, "a price");
+    check(support.cost(g.storage(w)) > 0.0, "a cost");
   }
 }
 
-void test_kinked_line() {
-  KinkedLine line;
-  check_close(line.least(-2.0, 1.0, false), 2.0, 1e-15, "a parabola");
-  check(line.least(1.0, 1.0, false) == 0.0, "a line that rises");
+void test_piecewise_quadratic() {
+  PiecewiseQuadratic line;
+  check_close(line.minimise(-2.0, 1.0, false), 2.0, 1e-15, "a parabola");
+  check(line.minimise(1.0, 1.0, false) == 0.0, "a line that rises");
   line.add(1.5, 0.25);
-  check_close(line.least(-2.0, 1.0, false), 1.75, 1e-15, "behind a kink");
+  check_close(line.minimise(-2.0, 1.0, false), 1.75, 1e-15, "beyond a breakpoint");
   line.add(0.5, 5.0);
-  check_close(line.least(-2.0, 1.0, false), 0.5, 1e-15, "at a kink");
-  check(line.kinks_before(1.0) == 1 && line.kinks_before(2.0) == 2, "kinks are counted");
+  check_close(line.minimise(-2.0, 1.0, false), 0.5, 1e-15, "at a breakpoint");
+  check(line.breakpoints_before(1.0) == 1 && line.breakpoints_before(2.0) == 2, "breakpoints are counted");
 }
 
-// Products that nobody can pay for: no exact steps.
-struct Dear : GramStorage {
-  double product_work() const { return 1e300; }
+// Gram entries of prohibitive cost: no Newton steps.
+struct Expensive : GramStorage {
+  double gram_entry_work() const { return 1e300; }
 };
 
-// A few sweeps without exact steps: the dual value that was kept is the best of the residuals of all
+// A few sweeps without Newton steps: the dual value that is kept is the best of the residuals of all
 // sweeps, below the optimum, and above these once residuals have been extrapolated.
 void test_dual_extrapolation() {
   int above = 0;
   for (const unsigned seed : {1u, 2u, 3u, 4u, 5u}) {
     const Problem g(60, 30, 1.0, seed);
     const ElasticNet penalty{5.0, 0.0, false};
-    Order order;
-    GramDescent exact(blas, g.S, g.p, g.C, g.yy, g.unit, Numbers(index(g.p)));
+    CoordinateOrder order;
+    CdGram exact(blas, g.S, g.p, g.C, g.yy, g.unit, Numbers(index(g.p)));
     exact.run(penalty, 1e-10 * g.yy, 100000, order);
     double squares = 0.0;
     const Numbers best(exact.weights().begin(), exact.weights().end());
     const double optimum = g.bounds(penalty, best, squares).primal(squares);
     const auto swept = [&](Numbers &w, Index most) {
-      Dear storage{g.storage(w)};
-      SupportStep support(blas);
-      Descent<Dear> descent(storage, support, g.unit, w);
+      Expensive storage{g.storage(w)};
+      ActiveSetSolver support(blas);
+      CoordinateDescent<Expensive> descent(storage, support, g.unit, w);
       descent.run(penalty, 0.0, g.yy, most, false, order);
       return descent.dual();
     };
@@ -261,12 +261,12 @@ struct Sparsely : Matrix<double> {
   Numbers root, means, y;
 };
 
-void test_chosen_columns() {
+void test_gather_columns() {
   for (const Index n : {1, 40, 5000}) {
     const Sparsely d(n, 30, 7);
-    const std::vector<std::int64_t> chosen{17, 3, 29, 0};
-    const auto one = chosen_columns(d.sparse(), chosen, d.root, 1);
-    for (std::size_t k = 0; k < chosen.size(); ++k) {
+    const std::vector<std::int64_t> selected{17, 3, 29, 0};
+    const auto one = gather_columns(d.sparse(), selected, d.root, 1);
+    for (std::size_t k = 0; k < selected.size(); ++k) {
       Numbers got(index(n));
       std::int64_t last = -1;
       for (std::int64_t e = one.indptr[k]; e < one.indptr[k + 1]; ++e) {
@@ -276,21 +276,21 @@ void test_chosen_columns() {
         got[index(row)] = one.data[index(e)];
       }
       for (Index i = 0; i < n; ++i)
-        check(got[index(i)] == d.column(i, chosen[k], false), "a chosen column");
+        check(got[index(i)] == d.column(i, selected[k], false), "a chosen column");
     }
-    const auto four = chosen_columns(d.sparse(), chosen, d.root, 4);
+    const auto four = gather_columns(d.sparse(), selected, d.root, 4);
     check(four.data == one.data && four.indices == one.indices && four.indptr == one.indptr, "threads do not matter");
-    check(chosen_columns(d.sparse(), {}, {}, 2).indptr.size() == 1, "no column at all");
+    check(gather_columns(d.sparse(), {}, {}, 2).indptr.size() == 1, "no column at all");
   }
   Sparsely bad(40, 30, 7);
   bad.indices[5] = 30;
-  bool refused = false;
+  bool raised = false;
   try {
-    chosen_columns(bad.sparse(), std::vector<std::int64_t>{1}, {}, 1);
+    gather_columns(bad.sparse(), std::vector<std::int64_t>{1}, {}, 1);
   } catch (const std::invalid_argument &) {
-    refused = true;
+    raised = true;
   }
-  check(refused, "a column that is not there");
+  check(raised, "a column that is not there");
 }
 
 void test_column_sums(const std::string &isa) {
@@ -298,38 +298,38 @@ void test_column_sums(const std::string &isa) {
     Sparsely d(n, 50, 11);
     if (!d.data.empty())
       d.data[0] = d.values[index(d.indices[0])] = 0.0; // an entry that is kept, and zero
-    const SparseSums got = column_sums(d.sparse(), d.root, d.y, 2);
-    double least = 1e300, largest = 0.0;
+    const SparseColumnSums got = column_sums(d.sparse(), d.root, d.y, 2);
+    double min_abs = 1e300, max_abs = 0.0;
     for (Index j = 0; j < d.p; ++j) {
       double sums[3] = {};
       for (Index i = 0; i < n; ++i) {
         const double x = d(i, j);
         sums[0] += d.root[index(i)] * x, sums[1] += d.root[index(i)] * x * x, sums[2] += d.y[index(i)] * x;
-        least = x != 0.0 ? std::min(least, std::abs(x)) : least;
-        largest = std::max(largest, std::abs(x));
+        min_abs = x != 0.0 ? std::min(min_abs, std::abs(x)) : min_abs;
+        max_abs = std::max(max_abs, std::abs(x));
       }
       for (Index k = 0; k < 3; ++k)
         check_close(got.sums[index(k * d.p + j)], sums[k], 1e-11, isa + ": sums of columns");
     }
-    check(d.data.size() < 2 || (got.least == least && got.largest == largest), isa + ": extremes");
+    check(d.data.size() < 2 || (got.min_abs == min_abs && got.max_abs == max_abs), isa + ": extremes");
     check(column_sums(d.sparse(), d.root, d.y, 1).sums == got.sums, isa + ": threads do not matter");
-    const SparseSums two = column_sums(d.sparse(), d.root, {}, 1);
+    const SparseColumnSums two = column_sums(d.sparse(), d.root, {}, 1);
     for (Index j = 0; j < 2 * d.p; ++j)
       check(two.sums[index(j)] == got.sums[index(j)], isa + ": without products");
   }
 }
 
-// The same problem along compressed columns and on the Gram matrix of the centred ones: pulls, squares and products
-// agree, and so do the weights that both end with.
+// The same problem on CSC columns and on the Gram matrix of the centred columns: correlations, norms and Gram entries
+// agree, and so do the solutions.
 void test_compressed(bool centred) {
   const Index n = 400, q = 60;
   const Sparsely d(n, q, 23);
   std::vector<std::int64_t> all(index(q));
   std::iota(all.begin(), all.end(), 0);
-  const auto columns = chosen_columns(d.sparse(), all, d.root, 1);
+  const auto columns = gather_columns(d.sparse(), all, d.root, 1);
   const Numbers means = centred ? d.means : Numbers(index(q));
-  const CompressedColumns<std::int32_t> given{columns.data, columns.indices, columns.indptr, means};
-  Numbers S(index(q * q)), C(index(q)), w = normal(index(q), 3), pull(1);
+  const CscColumns<std::int32_t> given{columns.data, columns.indices, columns.indptr, means};
+  Numbers S(index(q * q)), C(index(q)), w = normal(index(q), 3), correlation(1);
   double yy = 0.0;
   for (Index i = 0; i < n; ++i) {
     yy += d.y[index(i)] * d.y[index(i)];
@@ -339,20 +339,20 @@ void test_compressed(bool centred) {
         S[index(a * q + b)] += d.column(i, a, centred) * d.column(i, b, centred);
     }
   }
-  CompressedStorage<std::int32_t> storage(given, d.y, 1);
+  CscStorage<std::int32_t> storage(given, d.y, 1);
   storage.reset(w);
   const double change = 0.5;
-  storage.move(7, &change);
+  storage.update(7, &change);
   w[7] += change;
   double squares = yy;
   for (Index a = 0; a < q; ++a) {
     double expected = C[index(a)];
     for (Index b = 0; b < q; ++b) {
       expected -= S[index(a * q + b)] * w[index(b)];
-      check_close(storage.product(a, b), S[index(a * q + b)], 1e-13, "a product of compressed columns");
+      check_close(storage.gram_entry(a, b), S[index(a * q + b)], 1e-13, "a product of compressed columns");
     }
-    storage.pull(a, pull.data());
-    check_close(pull[0], expected, 1e-12, "a pull");
+    storage.correlation(a, correlation.data());
+    check_close(correlation[0], expected, 1e-12, "a correlation");
     check_close(storage.square(a), S[index(a * q + a)], 1e-13, "a square");
     squares -= w[index(a)] * (C[index(a)] + expected);
   }
@@ -360,17 +360,17 @@ void test_compressed(bool centred) {
   for (const bool positive : {false, true}) {
     const ElasticNet penalty{0.02, 0.01, positive};
     const Numbers start(index(q)), unit(index(q), 1.0);
-    Order order;
-    CompressedDescent<std::int32_t> along(blas, given, d.y, 1, start);
-    GramDescent gram(blas, S, q, C, yy, unit, start);
+    CoordinateOrder order;
+    CdCsc<std::int32_t> along(blas, given, d.y, 1, start);
+    CdGram gram(blas, S, q, C, yy, unit, start);
     check(along.run(penalty, 1e-12 * yy, 1000, order).gap <= 1e-12 * yy, "the gap is reached");
     gram.run(penalty, 1e-12 * yy, 1000, order);
     for (Index j = 0; j < q; ++j)
-      check_close(along.weights()[index(j)], gram.weights()[index(j)], 1e-7, "weights of both ways");
+      check_close(along.weights()[index(j)], gram.weights()[index(j)], 1e-7, "weights of both storages");
   }
 }
 
-// A column that is constant has no length where there is an intercept, and no weight.
+// With an intercept a constant column has norm zero and weight zero.
 void test_constant_column() {
   const Index n = 50;
   Numbers root(index(n), 1.0 / std::sqrt(50.0)), y = normal(index(n), 4), data, means{0.3};
@@ -383,8 +383,8 @@ void test_constant_column() {
   for (Index i = 0; i < n; ++i)
     data.push_back(0.3 * root[index(i)]), rows.push_back(static_cast<std::int32_t>(i));
   const std::vector<std::int64_t> indptr{0, n};
-  CompressedDescent<std::int32_t> along(blas, {data, rows, indptr, means}, y, 1, Numbers(1));
-  Order order;
+  CdCsc<std::int32_t> along(blas, {data, rows, indptr, means}, y, 1, Numbers(1));
+  CoordinateOrder order;
   along.run({0.0, 0.0, false}, 0.0, 10, order);
   check(along.weights()[0] == 0.0, "a constant column has no weight");
 }
@@ -393,9 +393,9 @@ void test_constant_column() {
 
 int main() {
   test_bordered_factor();
-  test_kinked_line();
+  test_piecewise_quadratic();
   test_dual_extrapolation();
-  test_chosen_columns();
+  test_gather_columns();
   for_each_isa([](const std::string &isa) { test_column_sums(isa); });
   test_compressed(false);
   test_compressed(true);

@@ -1,4 +1,4 @@
-// Sums of columns by classes and distances from classes, with every instruction set, against plain loops.
+// Class sums and distances from classes, with every instruction set, against plain loops.
 #include "matrix.hpp"
 
 #include "tenfold/argmax.hpp"
@@ -32,15 +32,15 @@ struct Labels {
   std::vector<std::int32_t> group;
 };
 
-// f(value, class, column) is what is summed of a value.
+// f(value, class, column): the summand.
 template <class T, class F>
-void check_sums(const ClassColumns &found, const Matrix<T> &m, const Labels &labels, bool weighted, F &&f,
+void check_sums(const ClassSums &result, const Matrix<T> &m, const Labels &labels, bool weighted, F &&f,
                 const std::string &what) {
   for (Index c = 0; c < classes; ++c) {
     double total = 0.0;
     for (Index i = 0; i < m.n; ++i)
       total += labels.group[index(i)] == c ? labels.of(i, weighted) : 0.0;
-    check_close(found.weight[index(c)], total, 1e-12 * static_cast<double>(m.n + 1), what + ": weight");
+    check_close(result.weight[index(c)], total, 1e-12 * static_cast<double>(m.n + 1), what + ": weight");
     for (Index j = 0; j < m.p; ++j) {
       double sum = 0.0, squares = 0.0;
       for (Index i = 0; i < m.n; ++i)
@@ -50,9 +50,9 @@ void check_sums(const ClassColumns &found, const Matrix<T> &m, const Labels &lab
           squares += labels.of(i, weighted) * value * value;
         }
       const double rounding = 1e-12 * static_cast<double>(m.n + 1);
-      check_close(found.sums[index(c * m.p + j)], sum, rounding, what + ": sums");
-      if (!found.squares.empty())
-        check_close(found.squares[index(c * m.p + j)], squares, rounding, what + ": squares");
+      check_close(result.sums[index(c * m.p + j)], sum, rounding, what + ": sums");
+      if (!result.squares.empty())
+        check_close(result.squares[index(c * m.p + j)], squares, rounding, what + ": squares");
     }
   }
 }
@@ -67,19 +67,19 @@ template <class T> void test_sums(const std::string &isa, Index n, Index p, bool
   const auto above = [](double value, Index, Index) { return value > 0.25 ? 1.0 : 0.0; };
   const auto about = [&](double value, Index c, Index j) { return value - shift[index(c * p + j)]; };
   for (const int threads : {1, 2}) {
-    check_sums(class_columns(m.dense(), weight, labels.group, classes, Values{}, threads), m, labels, weighted, plain,
+    check_sums(class_sums(m.dense(), weight, labels.group, classes, SumOfValues{}, threads), m, labels, weighted, plain,
                what + " values");
-    check_sums(class_columns(m.sparse(), weight, labels.group, classes, Values{}, threads), m, labels, weighted, plain,
-               what + " sparse values");
-    check_sums(class_columns(m.dense(), weight, labels.group, classes, Above{0.25}, threads), m, labels, weighted,
+    check_sums(class_sums(m.sparse(), weight, labels.group, classes, SumOfValues{}, threads), m, labels, weighted,
+               plain, what + " sparse values");
+    check_sums(class_sums(m.dense(), weight, labels.group, classes, CountAbove{0.25}, threads), m, labels, weighted,
                above, what + " above");
-    check_sums(class_columns(m.sparse(), weight, labels.group, classes, Above{0.25}, threads), m, labels, weighted,
+    check_sums(class_sums(m.sparse(), weight, labels.group, classes, CountAbove{0.25}, threads), m, labels, weighted,
                above, what + " sparse above");
-    check_sums(class_columns(m.dense(), weight, labels.group, classes, About{shift.data()}, threads), m, labels,
+    check_sums(class_sums(m.dense(), weight, labels.group, classes, CentredMoments{shift.data()}, threads), m, labels,
                weighted, about, what + " about");
   }
-  const auto one = class_columns(m.dense(), weight, labels.group, classes, About{shift.data()}, 1);
-  const auto two = class_columns(m.dense(), weight, labels.group, classes, About{shift.data()}, 2);
+  const auto one = class_sums(m.dense(), weight, labels.group, classes, CentredMoments{shift.data()}, 1);
+  const auto two = class_sums(m.dense(), weight, labels.group, classes, CentredMoments{shift.data()}, 2);
   check(one.sums == two.sums && one.squares == two.squares, what + ": the same bits for all threads");
 }
 
@@ -88,21 +88,21 @@ void test_least_values() {
   const std::vector<std::int32_t> group{0, 1};
   const std::vector<double> weight{1.0, 0.0};
   const Dense<double> rows{x.data(), 2, 2};
-  check(class_columns(rows, {}, group, 2, Values{}, 1).low == -2.0, "the least value");
+  check(class_sums(rows, {}, group, 2, SumOfValues{}, 1).low == -2.0, "the least value");
   const std::vector<double> second{0.0, 1.0};
-  check(class_columns(rows, second, group, 2, Values{}, 1).low == 3.0, "the least value of the rows that count");
-  check(std::isinf(class_columns(rows, weight, group, 2, Above{0.0}, 1).low), "values that are finite");
+  check(class_sums(rows, second, group, 2, SumOfValues{}, 1).low == 3.0, "the least value of the rows that count");
+  check(std::isinf(class_sums(rows, weight, group, 2, CountAbove{0.0}, 1).low), "values that are finite");
   const std::vector<double> bad{1.0, std::numeric_limits<double>::quiet_NaN(), 3.0, 4.0};
-  check(std::isnan(class_columns(Dense<double>{bad.data(), 2, 2}, {}, group, 2, Above{0.0}, 1).low), "a NaN is seen");
+  check(std::isnan(class_sums(Dense<double>{bad.data(), 2, 2}, {}, group, 2, CountAbove{0.0}, 1).low), "a NaN is seen");
   for (const std::int32_t wrong : {-1, 2}) {
     const std::vector<std::int32_t> other{0, wrong};
-    bool refused = false;
+    bool raised = false;
     try {
-      class_columns(rows, {}, other, 2, Values{}, 1);
+      class_sums(rows, {}, other, 2, SumOfValues{}, 1);
     } catch (const std::invalid_argument &) {
-      refused = true;
+      raised = true;
     }
-    check(refused, "a class that does not exist is refused");
+    check(raised, "a class that does not exist is refused");
   }
 }
 
@@ -112,7 +112,7 @@ void test_first_means() {
   for (Index i = 0; i < n; ++i)
     m.values[index(i * p + 2)] = 0.1;
   const Labels labels(n);
-  const std::vector<double> means = first_means(m.dense(), labels.weight, labels.group, classes + 1);
+  const std::vector<double> means = estimate_class_means(m.dense(), labels.weight, labels.group, classes + 1);
   for (Index c = 0; c < classes; ++c) {
     check_close(means[index(c * p)], 1e6, 1.0, "first means are near");
     check(means[index(c * p + 2)] == 0.1, "a constant column has its very value");
@@ -133,8 +133,8 @@ template <class T> void test_distances(const std::string &isa, Index n, Index p)
   scaled_distances(m.dense(), centre, scale, classes, 2, z);
   scaled_distances(m.dense(), centre, scale, classes, 1, again);
   check(z == again, what + ": distances have the same bits for all threads");
-  quadratics(m.dense(), centre, factors, classes, Blas{}, 2, forms);
-  quadratics(m.dense(), centre, factors, classes, Blas{}, 1, forms_again);
+  mahalanobis_distances(m.dense(), centre, factors, classes, Blas{}, 2, forms);
+  mahalanobis_distances(m.dense(), centre, factors, classes, Blas{}, 1, forms_again);
   check(forms == forms_again, what + ": forms have the same bits for all threads");
   for (Index i = 0; i < n; ++i)
     for (Index k = 0; k < classes; ++k) {
@@ -156,11 +156,11 @@ template <class T> void test_products(const std::string &isa, Index n, Index p, 
   const std::string what = isa + " " + std::to_string(n) + " x " + std::to_string(p) + ", " + std::to_string(q);
   const Matrix<T> m(n, p, 1.0, 61);
   const Labels labels(n);
-  const auto places = normal(index(classes * p), 62), vectors = normal(index(classes * q * p), 63);
+  const auto centres = normal(index(classes * p), 62), vectors = normal(index(classes * q * p), 63);
   const std::span<const double> weight = weighted ? std::span<const double>(labels.weight) : std::span<const double>{};
-  const auto found = class_products(m.dense(), weight, labels.group, classes, places, vectors, q, false, 2);
-  const auto again = class_products(m.dense(), weight, labels.group, classes, places, vectors, q, false, 1);
-  check(found.sums == again.sums && found.squares == again.squares && found.products == again.products,
+  const auto result = class_scatter_products(m.dense(), weight, labels.group, classes, centres, vectors, q, false, 2);
+  const auto again = class_scatter_products(m.dense(), weight, labels.group, classes, centres, vectors, q, false, 1);
+  check(result.sums == again.sums && result.squares == again.squares && result.products == again.products,
         what + ": the same bits for all threads");
   const double rounding = 1e-12 * static_cast<double>((n + 1) * (p + 1));
   for (Index c = 0; c < classes; ++c) {
@@ -169,7 +169,7 @@ template <class T> void test_products(const std::string &isa, Index n, Index p, 
     for (Index i = 0; i < n; ++i)
       if (labels.group[index(i)] == c) {
         const double w = labels.of(i, weighted);
-        const auto away = [&](Index j) { return m(i, j) - places[index(c * p + j)]; };
+        const auto away = [&](Index j) { return m(i, j) - centres[index(c * p + j)]; };
         total += w;
         for (Index j = 0; j < p; ++j) {
           sums[index(j)] += w * away(j);
@@ -183,17 +183,18 @@ template <class T> void test_products(const std::string &isa, Index n, Index p, 
             products[index(k * p + j)] += w * along * away(j);
         }
       }
-    check_close(found.weight[index(c)], total, rounding, what + ": weight");
+    check_close(result.weight[index(c)], total, rounding, what + ": weight");
     for (Index j = 0; j < p; ++j) {
-      check_close(found.sums[index(c * p + j)], sums[index(j)], rounding, what + ": sums about places");
-      check_close(found.squares[index(c * p + j)], squares[index(j)], 10.0 * rounding, what + ": squares about places");
+      check_close(result.sums[index(c * p + j)], sums[index(j)], rounding, what + ": sums about places");
+      check_close(result.squares[index(c * p + j)], squares[index(j)], 10.0 * rounding,
+                  what + ": squares about places");
     }
     for (Index j = 0; j < q * p; ++j)
-      check_close(found.products[index(c * q * p + j)], products[index(j)], 10.0 * rounding, what + ": products");
+      check_close(result.products[index(c * q * p + j)], products[index(j)], 10.0 * rounding, what + ": products");
   }
 }
 
-// Sums about places and second moments about means, with rows of weight zero that are not finite.
+// Sums about centres and second moments about means, with samples of weight zero that are not finite.
 template <class T> void test_within(const std::string &isa, Index n, Index p, Index q, bool weighted) {
   const std::string what = isa + " within " + std::to_string(n) + " x " + std::to_string(p) + ", " + std::to_string(q);
   Matrix<T> m(n, p, 1.0, 71);
@@ -202,18 +203,18 @@ template <class T> void test_within(const std::string &isa, Index n, Index p, In
     for (Index i = 0; i < n; ++i)
       if (labels.weight[index(i)] == 0.0 && p > 0)
         m.values[index(i * p)] = std::numeric_limits<T>::quiet_NaN();
-  const auto places = normal(index(classes * p), 72), vectors = normal(index(q * p), 73);
+  const auto centres = normal(index(classes * p), 72), vectors = normal(index(q * p), 73);
   const std::span<const double> weight = weighted ? std::span<const double>(labels.weight) : std::span<const double>{};
-  const auto moments = within_moments(m.dense(), weight, labels.group, classes, places, 2);
-  const auto moments_again = within_moments(m.dense(), weight, labels.group, classes, places, 1);
-  const auto forms = within_forms(m.dense(), weight, labels.group, classes, places, vectors, q, 2);
-  const auto forms_again = within_forms(m.dense(), weight, labels.group, classes, places, vectors, q, 1);
+  const auto moments = within_scatter(m.dense(), weight, labels.group, classes, centres, 2);
+  const auto moments_again = within_scatter(m.dense(), weight, labels.group, classes, centres, 1);
+  const auto forms = within_quadratic_forms(m.dense(), weight, labels.group, classes, centres, vectors, q, 2);
+  const auto forms_again = within_quadratic_forms(m.dense(), weight, labels.group, classes, centres, vectors, q, 1);
   check(moments.scatter == moments_again.scatter && moments.sums == moments_again.sums &&
             forms.squares == forms_again.squares && forms.forms == forms_again.forms,
         what + ": the same bits for all threads");
   std::vector<double> total(index(classes)), sums(index(classes * p)), squares(index(classes * p)),
       scatter(index(p * p)), form(index(q * q));
-  const auto away = [&](Index i, Index j) { return m(i, j) - places[index(labels.group[index(i)] * p + j)]; };
+  const auto away = [&](Index i, Index j) { return m(i, j) - centres[index(labels.group[index(i)] * p + j)]; };
   std::int64_t count = 0;
   for (Index i = 0; i < n; ++i) {
     const double w = labels.of(i, weighted);
@@ -264,24 +265,24 @@ void test_tables() {
   const std::vector<std::int64_t> starts{0, 2, 5};
   const CategoryRanges ranges = category_ranges(x, {}, 1);
   check(ranges.finite && ranges.high[0] == 1.9 && ranges.low[1] == -0.5 && ranges.high[1] == 2.0, "ranges of columns");
-  const ClassColumns found = class_tables(x, {}, group, 2, starts, 1);
-  check(found.sums == std::vector<double>{1.0, 0.0, 0.0, 2.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0}, "tables of columns");
+  const ClassSums result = category_counts(x, {}, group, 2, starts, 1);
+  check(result.sums == std::vector<double>{1.0, 0.0, 0.0, 2.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0}, "tables of columns");
   std::vector<double> z(6);
   const std::vector<double> table{1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0}, prior{0.5, 0.25};
-  check(table_scores(x, table, prior, starts, 1, z) == -1, "all categories are known");
+  check(category_scores(x, table, prior, starts, 1, z) == -1, "all categories are known");
   check(z == std::vector<double>{10.5, 12.25, 3.5, 4.25, 8.5, 10.25}, "sums of lines, what is missing left out");
   const std::vector<std::int64_t> short_of_one{0, 2, 4};
-  check(table_scores(x, table, prior, short_of_one, 1, z) == 1, "the place of a category that is not known");
-  bool refused = false;
+  check(category_scores(x, table, prior, short_of_one, 1, z) == 1, "the place of a category that is not known");
+  bool raised = false;
   try {
-    class_tables(x, {}, group, 2, short_of_one, 1);
+    category_counts(x, {}, group, 2, short_of_one, 1);
   } catch (const std::invalid_argument &) {
-    refused = true;
+    raised = true;
   }
-  check(refused, "a category outside its column is refused");
+  check(raised, "a category outside its column is refused");
 }
 
-void test_largest() {
+void test_argmax() {
   const double missing = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> z;
   std::vector<std::int64_t> expected, number(20);
@@ -290,24 +291,24 @@ void test_largest() {
     z.insert(z.end(), {i % 2 == 0 ? 1.0 : -1.0, 1.0, last});
     expected.push_back(i % 3 == 0 ? 2 : i % 2);
   }
-  largest(z, 3, 1, number);
-  check(number == expected, "the first of the largest scores, or what is not a number");
+  argmax(z, 3, 1, number);
+  check(number == expected, "the first maximum, or NaN");
 }
 
-// Numbers that single precision decides are those of double precision; a row that is not finite is left.
-template <class T> void test_decisions(const std::string &isa, Index n, Index p) {
+// Classes decided in single precision are those of double precision; samples that are not finite are left.
+template <class T> void test_argmax_float32(const std::string &isa, Index n, Index p) {
   constexpr Index k = 4;
   const auto bad = static_cast<std::size_t>(n / 2);
   Matrix<T> x(n, p, 1.0, 5);
   x.values[bad * index(p)] = std::numeric_limits<T>::quiet_NaN();
-  const std::vector<double> place(index(p), 0.25), unit(index(p), 2.0), none(3, 1e-12);
+  const std::vector<double> shift(index(p), 0.25), unit(index(p), 2.0), none(3, 1e-12);
   const std::vector<double> b = normal(index(k * p), 6), c = normal(index(k), 7), B = normal(index(k * p * p), 8);
   std::vector<double> triangles(B.size());
   for (Index e = 0; e < k * p * p; ++e)
     triangles[index(e)] = e / p % p <= e % p ? B[index(e)] : 0.0;
-  std::vector<std::int64_t> diagonal(index(n)), whole(index(n));
-  decide(x.dense(), DiagonalScores{place, unit, b, b, c, none}, 2, diagonal);
-  decide(x.dense(), WholeScores{place, unit, triangles, b, c, none}, 2, whole);
+  std::vector<std::int64_t> diagonal(index(n)), full(index(n));
+  argmax_float32(x.dense(), DiagonalScores{shift, unit, b, b, c, none}, 2, diagonal);
+  argmax_float32(x.dense(), FullScores{shift, unit, triangles, b, c, none}, 2, full);
   const auto best = [&](Index i, auto score) {
     Index first = 0;
     for (Index m = 1; m < k; ++m)
@@ -315,13 +316,13 @@ template <class T> void test_decisions(const std::string &isa, Index n, Index p)
     return first;
   };
   const auto d = [&](Index i, Index j) { return 2.0 * (x(i, j) - 0.25); };
-  const auto plain = [&](Index i, Index m) {
+  const auto diagonal_score = [&](Index i, Index m) {
     double total = c[index(m)];
     for (Index j = 0; j < p; ++j)
       total += b[index(m * p + j)] * d(i, j) * (1.0 + d(i, j));
     return total;
   };
-  const auto length = [&](Index i, Index m) {
+  const auto full_score = [&](Index i, Index m) {
     double total = c[index(m)];
     for (Index j = 0; j < p; ++j) {
       double y = -b[index(m * p + j)];
@@ -333,12 +334,12 @@ template <class T> void test_decisions(const std::string &isa, Index n, Index p)
   };
   Index left = 0;
   for (Index i = 0; i < n; ++i) {
-    left += (diagonal[index(i)] < 0) + (whole[index(i)] < 0);
-    check(diagonal[index(i)] < 0 || diagonal[index(i)] == best(i, plain), isa + ": diagonal decisions");
-    check(whole[index(i)] < 0 || whole[index(i)] == best(i, length), isa + ": whole decisions");
+    left += (diagonal[index(i)] < 0) + (full[index(i)] < 0);
+    check(diagonal[index(i)] < 0 || diagonal[index(i)] == best(i, diagonal_score), isa + ": diagonal scores");
+    check(full[index(i)] < 0 || full[index(i)] == best(i, full_score), isa + ": full scores");
   }
-  check(diagonal[bad] == -1 && whole[bad] == -1, isa + ": a row that is not finite is left");
-  check(p > 100 || left <= 2 + n / 50, isa + ": few rows are left");
+  check(diagonal[bad] == -1 && full[bad] == -1, isa + ": a sample that is not finite is left");
+  check(p > 100 || left <= 2 + n / 50, isa + ": few samples are left");
 }
 
 } // namespace
@@ -359,11 +360,11 @@ int main() {
         }
         test_distances<float>(isa, n, p);
         test_distances<double>(isa, n, p);
-        test_decisions<float>(isa, n, p);
-        test_decisions<double>(isa, n, p);
+        test_argmax_float32<float>(isa, n, p);
+        test_argmax_float32<double>(isa, n, p);
       }
-    test_decisions<double>(isa, 70, 300);
-    test_sums<double>(isa, 60'000, 5, true);   // several slots
+    test_argmax_float32<double>(isa, 70, 300);
+    test_sums<double>(isa, 60'000, 5, true);   // several partitions
     test_sums<double>(isa, 400, 30'000, true); // one, and its classes shared out
     test_products<double>(isa, 20'000, 5, 2, true);
     test_within<double>(isa, 20'000, 5, 2, true);
@@ -371,6 +372,6 @@ int main() {
   test_least_values();
   test_first_means();
   test_tables();
-  test_largest();
+  test_argmax();
   return result();
 }

@@ -12,19 +12,19 @@ using namespace tenfold::test;
 
 namespace {
 
-// A copy that ends where its memory ends, so that the sanitizer sees a look beyond it.
+// A copy at the end of its allocation, so that the address sanitizer sees reads beyond it.
 std::vector<char> exactly(const std::string &text) { return {text.begin(), text.end()}; }
 
 void check_number(const std::string &word, bool claimed = true) {
   for (const char point : {'.', ','}) {
     std::vector<char> text = exactly(word);
     std::ranges::replace(text, '.', point);
-    const Number found = read_number(text.data(), text.data() + text.size(), point);
-    check((found.end != nullptr) == claimed, word + (claimed ? " is claimed" : " is not claimed"));
-    if (found.end == nullptr)
+    const Number result = read_number(text.data(), text.data() + text.size(), point);
+    check((result.end != nullptr) == claimed, word + (claimed ? " is claimed" : " is not claimed"));
+    if (result.end == nullptr)
       continue;
     const double expected = std::strtod(word.c_str(), nullptr);
-    check(std::bit_cast<std::uint64_t>(found.value) == std::bit_cast<std::uint64_t>(expected),
+    check(std::bit_cast<std::uint64_t>(result.value) == std::bit_cast<std::uint64_t>(expected),
           word + " to the last bit");
   }
 }
@@ -90,22 +90,22 @@ void test_edges() {
     check_number(word, false);
 }
 
-Index records(const std::string &content, std::vector<std::int32_t> place, std::vector<double> &out,
+Index records(const std::string &payload, std::vector<std::int32_t> place, std::vector<double> &out,
               ColumnKind kind = number_column, std::vector<std::string> *others = nullptr, Dialect dialect = {},
               std::vector<std::string> *blank = nullptr) {
-  const std::vector<char> text = exactly(content);
+  const std::vector<char> text = exactly(payload);
   const auto columns = static_cast<Index>(std::count_if(place.begin(), place.end(), [](auto j) { return j >= 0; }));
   std::vector<std::uint8_t> kinds(static_cast<std::size_t>(columns), kind);
   const Index lines = 1 + std::count(text.begin(), text.end(), '\n');
   out.assign(static_cast<std::size_t>(lines * columns), 0.0);
-  std::vector<OtherCell> found;
+  std::vector<OtherCell> result;
   std::vector<BlankLine> blanks;
-  const Index rows = read_records({text, dialect, place, columns}, lines, out, kinds, found, blanks);
+  const Index rows = read_records({text, dialect, place, columns}, lines, out, kinds, result, blanks);
   const auto bytes = [&](std::int64_t begin, std::int64_t end) {
-    return content.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    return payload.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
   };
   if (others != nullptr)
-    for (const OtherCell &cell : found)
+    for (const OtherCell &cell : result)
       others->push_back(bytes(cell.begin, cell.end));
   if (blank != nullptr)
     for (const BlankLine &line : blanks)
@@ -113,21 +113,21 @@ Index records(const std::string &content, std::vector<std::int32_t> place, std::
   return rows;
 }
 
-// The cells that are no plain numbers, and NaN in the matrix.
-void check_others(const std::string &content, ColumnKind kind, const std::vector<std::string> &expected) {
+// Cells that are not plain numbers, and NaN in the matrix.
+void check_others(const std::string &payload, ColumnKind kind, const std::vector<std::string> &expected) {
   std::vector<double> out;
   std::vector<std::string> others;
-  check(records(content, {0, 1}, out, kind, &others) >= 0 && others == expected, "other cells: " + content);
+  check(records(payload, {0, 1}, out, kind, &others) >= 0 && others == expected, "other cells: " + payload);
   const auto missing = std::count_if(out.begin(), out.end(), [](double x) { return std::isnan(x); });
-  check(static_cast<std::size_t>(missing) == expected.size(), "NaN for other cells: " + content);
+  check(static_cast<std::size_t>(missing) == expected.size(), "NaN for other cells: " + payload);
 }
 
 void test_other_cells() {
   check_others("1,\n,x\n\"a,\nb\",inf", number_column, {"", "", "x", "\"a,\nb\"", "inf"});
   check_others("\"1\",\" 2 \"\r\n\"x\",\"\"\n", number_column, {"\"x\"", "\"\""});
-  check_others("-0,9007199254740992\n1,2\n", whole_column, {"-0", "9007199254740992"});
+  check_others("-0,9007199254740992\n1,2\n", integer_column, {"-0", "9007199254740992"});
   check_others("-0,9007199254740992\n1,2\n", number_column, {});
-  check_others("1.5,1\n-0,-0\n", whole_column, {"-0"});
+  check_others("1.5,1\n-0,-0\n", integer_column, {"-0"});
   check_others("1,a b\n", text_column, {"1", "a b"});
 }
 
@@ -173,7 +173,7 @@ void test_dialects() {
         "blank lines");
   check(records("\t\n", {-1, 0}, out, text_column, nullptr, {'\t', '"'}) == 1, "empty cells between tabs");
   for (const std::size_t length : {0, 5, 15, 16, 17, 31, 32}) // blanks before a mark, wherever pieces end
-    check(records(std::string(length, 'a') + ", \"b\",1\n", {-1, -1, 0}, out) == not_claimed, "blanks before a mark");
+    check(records(std::string(length, 'a') + ", \"b\",1\n", {-1, -1, 0}, out) == unsupported, "blanks before a mark");
 }
 
 void test_records() {
@@ -186,9 +186,9 @@ void test_records() {
   check(records("a,\"b\nc\",3,\"d\"\n", {-1, -1, 0, -1}, out) == 1 && out[0] == 3, "quotation marks");
   check(records("1,2,3\n", {-1, -1, -1}, out) == 1, "nothing read");
   for (const char *text : {"1\n", "1,2,3\n", "1,2\r3,4\n", "1,2\n3\n", "1,\"2\n", "1,\"2\"3\n", "1,2\r"})
-    check(records(text, {0, 1}, out) == not_claimed, std::string("not claimed: ") + text);
+    check(records(text, {0, 1}, out) == unsupported, std::string("not claimed: ") + text);
   for (const char *text : {"1,\"2\n", "1,\"2\"3\n", "1\n", "1,2,3\n", "1,2\r3,4\n"})
-    check(records(text, {0, -1}, out) == not_claimed, std::string("not passed over: ") + text);
+    check(records(text, {0, -1}, out) == unsupported, std::string("not passed over: ") + text);
 }
 
 // Long fields in all positions, so that every piece of sixteen characters ends everywhere in a record.
@@ -208,7 +208,7 @@ void test_fields_passed_over() {
     std::vector<double> out;
     check(records(line + "\n" + line, place, out) == 2 && out[0] == 17 && out[1] == 17, "passed over: " + line);
     place.push_back(-1);
-    check(records(line + "\n", place, out) == not_claimed, "one field less: " + line);
+    check(records(line + "\n", place, out) == unsupported, "one field less: " + line);
   }
 }
 

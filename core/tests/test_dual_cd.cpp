@@ -1,4 +1,4 @@
-// The ascents of duals end where the conditions of an optimum hold, in both storages; weights belong to the dual point.
+// Dual coordinate descent ends where the optimality conditions hold, in both storages; w belongs to the dual point.
 #include "check.hpp"
 #include "matrix.hpp"
 
@@ -12,12 +12,12 @@ namespace {
 
 constexpr Index epochs = 5000;
 
-// Hinge (curvature 0) or squared hinge, targets of -1 and +1; with a tube, numbers as targets.
+// Hinge (curvature 0) or squared hinge, targets -1 and +1; with a tube, real targets.
 template <class Rows, class T>
 void test_dual(const Matrix<T> &x, const Rows &rows, double curvature, double epsilon, Index run,
                const std::string &what) {
   const double far = curvature > 0.0 ? std::numeric_limits<double>::infinity() : 0.3;
-  DualAscent s;
+  DualCd s;
   s.unit = 0.5, s.epsilon = epsilon, s.run = run;
   s.target = normal(index(x.n), 7);
   s.curvature.assign(index(x.n), curvature);
@@ -31,10 +31,10 @@ void test_dual(const Matrix<T> &x, const Rows &rows, double curvature, double ep
   for (Index k = 0; k < epochs && !(violation <= 1e-10 && s.active == s.rows()); ++k) {
     violation = epoch(rows, s);
     if (violation <= 1e-10 && s.active < s.rows())
-      s.take_all(), violation = 1.0;
+      s.unshrink(), violation = 1.0;
   }
   check(violation <= 1e-10, what + ": ends");
-  check(1.0 < s.stretch && s.stretch < 2.0, what + ": goes past the minimum along a row");
+  check(1.0 < s.relaxation && s.relaxation < 2.0, what + ": goes past the minimum along a row");
   check(0.0 <= s.gap && s.gap <= 1e-8, what + ": no gap is left");
   for (Index j = 0; j <= x.p; ++j) {
     double sum = 0.0;
@@ -47,7 +47,7 @@ void test_dual(const Matrix<T> &x, const Rows &rows, double curvature, double ep
     double g = s.w.back() * s.unit - s.target[at] + curvature * s.b[at];
     for (Index j = 0; j < x.p; ++j)
       g += s.w[index(j)] * x(i, j);
-    // the objective falls to neither side that the interval leaves
+    // no feasible direction decreases the objective
     const double right = g + (s.b[at] >= 0.0 ? epsilon : -epsilon), left = g + (s.b[at] > 0.0 ? epsilon : -epsilon);
     check(s.low[at] <= s.b[at] && s.b[at] <= s.high[at], what + ": inside");
     check(s.b[at] == s.high[at] || right >= -1e-8, what + ": not upwards");
@@ -55,9 +55,9 @@ void test_dual(const Matrix<T> &x, const Rows &rows, double curvature, double ep
   }
 }
 
-template <class Rows, class T> void test_joint(const Matrix<T> &x, const Rows &rows, const std::string &what) {
+template <class Rows, class T> void test_crammer_singer(const Matrix<T> &x, const Rows &rows, const std::string &what) {
   constexpr Index K = 3;
-  JointAscent s;
+  CrammerSingerCd s;
   s.classes = K, s.unit = 1.0;
   s.cost.assign(index(x.n), 0.2), s.offset = {0.1, -0.2, 0.0};
   for (Index i = 0; i < x.n; ++i)
@@ -67,14 +67,14 @@ template <class Rows, class T> void test_joint(const Matrix<T> &x, const Rows &r
   for (Index k = 0; k < epochs && !(violation <= 1e-9); ++k) {
     violation = epoch(rows, s);
     if (violation <= 1e-9 && s.active < s.rows())
-      s.take_all(), violation = 1.0;
+      s.unshrink(), violation = 1.0;
   }
   check(violation <= 1e-9, what + ": ends");
   for (Index k = 0; k < K; ++k)
     for (Index j = 0; j <= x.p; ++j) {
       double sum = 0.0;
       for (Index i = 0; i < x.n; ++i)
-        sum += s.cost[index(i)] * ((s.label[index(i)] == k ? 1.0 : 0.0) - s.share[index(i * K + k)]) *
+        sum += s.cost[index(i)] * ((s.label[index(i)] == k ? 1.0 : 0.0) - s.dual[index(i * K + k)]) *
                (j < x.p ? x(i, j) : s.unit);
       check_close(s.w[index(j * K + k)], sum, 1e-9, what + ": weights");
     }
@@ -84,33 +84,33 @@ template <class Rows, class T> void test_joint(const Matrix<T> &x, const Rows &r
       z[k] = s.offset[index(k)] + s.w[index(x.p * K + k)] * s.unit + (s.label[index(i)] == k ? 0.0 : 1.0);
       for (Index j = 0; j < x.p; ++j)
         z[k] += x(i, j) * s.w[index(j * K + k)];
-      high = std::max(high, z[k]), total += s.share[index(i * K + k)];
+      high = std::max(high, z[k]), total += s.dual[index(i * K + k)];
     }
     check_close(total, 1.0, 1e-12, what + ": shares sum to one");
     for (Index k = 0; k < K; ++k)
-      check(s.share[index(i * K + k)] == 0.0 || z[k] >= high - 1e-7, what + ": shares where the loss is");
+      check(s.dual[index(i * K + k)] == 0.0 || z[k] >= high - 1e-7, what + ": shares where the loss is");
   }
 }
 
-// Past a minimum, yet over neither an end nor the kink in the middle of a tube; a faster fall asks for no more.
-void test_past() {
+// Over-relaxation stops at bounds and at the kink of the tube; a faster decrease does not lower the factor.
+void test_over_relax() {
   constexpr double far = std::numeric_limits<double>::infinity();
-  check(past(2.0, 1.0, 1.4, 0.0, far, 0.0) == 2.4, "past the minimum");
-  check(past(2.0, 1.0, 1.4, 0.0, 2.2, 0.0) == 2.2, "not over an end");
-  check(past(0.5, 3.0, 1.4, -far, far, 0.1) == 0.0, "not over the kink from above");
-  check(past(-0.5, -3.0, 1.4, -far, far, 0.1) == 0.0, "not over the kink from below");
-  check(past(0.0, 3.0, 1.4, -far, far, 0.1) == 0.0, "the kink itself");
-  check_close(past(1.0, -1.0, 1.4, -far, far, 0.1), 1.8, 1e-12, "from the other side of the kink");
-  DualAscent s;
-  s.gap = 0.01, s.stretch_after(1.0); // a rate of 0.1 has the radius sqrt(0.1)
-  check_close(s.stretch, 2.0 / (1.0 + std::sqrt(0.9)), 1e-12, "the best factor");
-  const double once = s.stretch;
-  s.gap = 1e-6, s.stretch_after(1.0);
-  check(s.stretch == once, "no less");
-  s.gap = 2.0, s.stretch_after(1.0);
-  check(s.stretch == once, "a gap that grew says nothing");
-  s.gap = 0.9, s.stretch_after(1.0);
-  check(s.stretch == 1.4, "no more than pays");
+  check(over_relax(2.0, 1.0, 1.4, 0.0, far, 0.0) == 2.4, "past the minimum");
+  check(over_relax(2.0, 1.0, 1.4, 0.0, 2.2, 0.0) == 2.2, "not over an end");
+  check(over_relax(0.5, 3.0, 1.4, -far, far, 0.1) == 0.0, "not over the kink from above");
+  check(over_relax(-0.5, -3.0, 1.4, -far, far, 0.1) == 0.0, "not over the kink from below");
+  check(over_relax(0.0, 3.0, 1.4, -far, far, 0.1) == 0.0, "the kink itself");
+  check_close(over_relax(1.0, -1.0, 1.4, -far, far, 0.1), 1.8, 1e-12, "from the other side of the kink");
+  DualCd s;
+  s.gap = 0.01, s.update_relaxation(1.0); // a rate of 0.1 has the radius sqrt(0.1)
+  check_close(s.relaxation, 2.0 / (1.0 + std::sqrt(0.9)), 1e-12, "the best factor");
+  const double once = s.relaxation;
+  s.gap = 1e-6, s.update_relaxation(1.0);
+  check(s.relaxation == once, "no less");
+  s.gap = 2.0, s.update_relaxation(1.0);
+  check(s.relaxation == once, "a gap that grew says nothing");
+  s.gap = 0.9, s.update_relaxation(1.0);
+  check(s.relaxation == 1.4, "no more than pays");
 }
 
 template <class T> void test_all(const std::string &isa) {
@@ -121,14 +121,14 @@ template <class T> void test_all(const std::string &isa) {
     test_dual(x, x.sparse(), curvature, epsilon, 1, what + " sparse");
     test_dual(x, x.sparse(), curvature, epsilon, 3, what + " sparse, in runs");
   }
-  test_joint(x, x.dense(), isa + " joint dense");
-  test_joint(x, x.sparse(), isa + " joint sparse");
+  test_crammer_singer(x, x.dense(), isa + " Crammer-Singer dense");
+  test_crammer_singer(x, x.sparse(), isa + " Crammer-Singer sparse");
 }
 
 } // namespace
 
 int main() {
-  test_past();
+  test_over_relax();
   for_each_isa([](const std::string &isa) {
     test_all<double>(isa);
     test_all<float>(isa);

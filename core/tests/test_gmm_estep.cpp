@@ -1,4 +1,4 @@
-// The step of expectation of a mixture of Gaussians against plain sums, and bit by bit between numbers of threads.
+// The E-step of a Gaussian mixture against plain sums, with the same bits for all numbers of threads.
 #include "check.hpp"
 #include "matrix.hpp"
 
@@ -19,7 +19,7 @@ struct Given {
 };
 
 // (x_i - m_k) B_k
-std::vector<double> turned(const Gaussians &g, Index k, const std::vector<double> &away) {
+std::vector<double> transformed(const Gaussians &g, Index k, const std::vector<double> &away) {
   const Index p = g.columns;
   std::vector<double> y(index(p));
   for (Index j = 0; j < p; ++j) {
@@ -35,10 +35,10 @@ std::vector<double> turned(const Gaussians &g, Index k, const std::vector<double
 }
 
 template <class T>
-MixtureSums slowly(const Matrix<T> &x, const Given &given, std::vector<double> &log_density, std::vector<double> &r) {
+GmmSums slowly(const Matrix<T> &x, const Given &given, std::vector<double> &log_density, std::vector<double> &r) {
   const Gaussians g = given.at(x.p);
   const Index p = x.p, K = g.components();
-  MixtureSums sums;
+  GmmSums sums;
   sums.count.resize(index(K)), sums.sums.resize(index(K * p));
   sums.squares.resize(index(g.diagonal() ? K * p : g.triangles() * p * p));
   for (Index i = 0; i < x.n; ++i) {
@@ -50,7 +50,7 @@ MixtureSums slowly(const Matrix<T> &x, const Given &given, std::vector<double> &
       for (Index j = 0; j < p; ++j)
         d.push_back(x(i, j) - g.means[index(k * p + j)]);
       double length = 0.0;
-      for (const double y : turned(g, k, d))
+      for (const double y : transformed(g, k, d))
         length += y * y;
       z.push_back(g.offsets[index(k)] - 0.5 * length);
       largest = std::max(largest, z.back());
@@ -62,17 +62,17 @@ MixtureSums slowly(const Matrix<T> &x, const Given &given, std::vector<double> &
     sums.weight += w;
     sums.value += w * log_density.back();
     for (Index k = 0; k < K; ++k) {
-      const double share = std::exp(z[index(k)] - log_density.back());
-      r.push_back(share);
-      sums.count[index(k)] += w * share;
+      const double posterior = std::exp(z[index(k)] - log_density.back());
+      r.push_back(posterior);
+      sums.count[index(k)] += w * posterior;
       for (Index a = 0; a < p; ++a) {
         const double da = away[index(k * p + a)];
-        sums.sums[index(k * p + a)] += w * share * da;
+        sums.sums[index(k * p + a)] += w * posterior * da;
         if (g.diagonal())
-          sums.squares[index(k * p + a)] += w * share * da * da;
+          sums.squares[index(k * p + a)] += w * posterior * da * da;
         else if (!g.shared())
           for (Index b = 0; b < p; ++b)
-            sums.squares[index((k * p + a) * p + b)] += w * share * da * away[index(k * p + b)];
+            sums.squares[index((k * p + a) * p + b)] += w * posterior * da * away[index(k * p + b)];
       }
     }
     for (Index a = 0; a < p && g.shared(); ++a)
@@ -93,46 +93,46 @@ template <class T> void compare(const Matrix<T> &x, const Given &given, const st
   const Dense<T> rows = x.dense();
   const Gaussians g = given.at(x.p);
   std::vector<double> log_density, r;
-  const MixtureSums expected = slowly(x, given, log_density, r);
+  const GmmSums expected = slowly(x, given, log_density, r);
   const double allowed = 1e-9 * static_cast<double>(x.n + 1);
-  const MixtureSums got = mixture_sums(rows, given.weight, g, 2);
+  const GmmSums got = gmm_estep(rows, given.weight, g, 2);
   check_close(got.weight, expected.weight, allowed, what + ": weight");
   check_close(got.value, expected.value, allowed, what + ": value");
   check_all(got.count, expected.count, allowed, what + ": count");
   check_all(got.sums, expected.sums, allowed, what + ": sums");
   check_all(got.squares, expected.squares, allowed, what + ": squares");
   for (const int threads : {1, 5}) {
-    const MixtureSums again = mixture_sums(rows, given.weight, g, threads);
+    const GmmSums again = gmm_estep(rows, given.weight, g, threads);
     check(again.value == got.value && again.count == got.count && again.sums == got.sums &&
               again.squares == got.squares,
           what + ": bits of " + std::to_string(threads) + " threads");
   }
-  std::vector<double> density(index(x.n)), shares(index(x.n * g.components()));
-  mixture_posterior(rows, g, 3, density, shares);
-  check_all(density, log_density, 1e-9, what + ": log density");
-  check_all(shares, r, 1e-9, what + ": shares");
+  std::vector<double> computed(index(x.n)), posteriors(index(x.n * g.components()));
+  gmm_responsibilities(rows, g, 3, computed, posteriors);
+  check_all(computed, log_density, 1e-9, what + ": log density");
+  check_all(posteriors, r, 1e-9, what + ": responsibilities");
 }
 
 template <class T> void try_all(Index n, Index p, Index K, unsigned seed, const std::string &isa) {
   const Matrix<T> x(n, p, 1.0, seed);
-  const auto numbers = [&](Index count, unsigned more) { return normal(index(count), seed + more); };
+  const auto doubles = [&](Index count, unsigned more) { return normal(index(count), seed + more); };
   const std::string what =
       isa + ", " + std::to_string(n) + " x " + std::to_string(p) + ", " + std::to_string(K) + " components";
   for (const bool weighted : {false, true}) {
-    Given given{{}, numbers(K * p, 100), numbers(K * p * p, 200), {}, {}, numbers(K, 300)};
+    Given given{{}, doubles(K * p, 100), doubles(K * p * p, 200), {}, {}, doubles(K, 300)};
     for (Index i = 0; i < n && weighted; ++i)
       given.weight.push_back(static_cast<double>(i % 3));
     compare(x, given, what + ", triangles");
     given.factors.resize(index(p * p));
-    given.centre = numbers(p, 400);
+    given.centre = doubles(p, 400);
     compare(x, given, what + ", one triangle");
     given.factors.clear(), given.centre.clear();
-    given.scales = numbers(K * p, 500);
+    given.scales = doubles(K * p, 500);
     compare(x, given, what + ", scales");
   }
 }
 
-// Forms, densities and sums of features, one row after the other.
+// Quadratic forms, densities and feature moments, sample by sample.
 template <class T> void try_features(Index n, Index p, Index K, unsigned seed, bool weighted, const std::string &isa) {
   const std::string what =
       isa + ", features of " + std::to_string(n) + " x " + std::to_string(p) + ", " + std::to_string(K) + " components";
@@ -144,7 +144,7 @@ template <class T> void try_features(Index n, Index p, Index K, unsigned seed, b
   for (Index i = 0; i < n && weighted; ++i)
     weight.push_back(static_cast<double>(i % 3));
   double total = 0.0, value = 0.0;
-  std::vector<double> moments(index(K * size)), lengths, densities, shares(index(K * n)), ones(index(n), 1.0);
+  std::vector<double> moments(index(K * size)), sq_distances, densities, posteriors(index(K * n)), ones(index(n), 1.0);
   for (Index i = 0; i < n; ++i) {
     const double w = weighted ? weight[index(i)] : 1.0;
     const auto a = [&](Index j) { return (x(i, j) - centre[index(j)]) * scale[index(j)]; };
@@ -159,7 +159,7 @@ template <class T> void try_features(Index n, Index p, Index K, unsigned seed, b
       double form = 0.0;
       for (Index e = 0; e < size; ++e)
         form += coef[index(k * size + e)] * f[index(e)];
-      lengths.push_back(form);
+      sq_distances.push_back(form);
       z.push_back(-0.5 * form);
       largest = std::max(largest, z.back());
     }
@@ -169,23 +169,23 @@ template <class T> void try_features(Index n, Index p, Index K, unsigned seed, b
     total += w;
     value += w * densities.back();
     for (Index k = 0; k < K; ++k) {
-      const double share = std::exp(z[index(k)] - densities.back());
-      shares[index(k * n + i)] = w * share;
+      const double posterior = std::exp(z[index(k)] - densities.back());
+      posteriors[index(k * n + i)] = w * posterior;
       for (Index e = 0; e < size; ++e)
-        moments[index(k * size + e)] += w * share * f[index(e)];
+        moments[index(k * size + e)] += w * posterior * f[index(e)];
     }
   }
   const double allowed = 1e-10 * static_cast<double>((n + 1) * size);
-  const FeatureSums got = feature_sums(x.dense(), weight, centre, scale, coef, K, 2);
+  const GmmFeatureMoments got = gmm_estep_gemm(x.dense(), weight, centre, scale, coef, K, 2);
   check_close(got.weight, total, allowed, what + ": weight");
   check_close(got.value, value, allowed, what + ": value");
   check_all(got.moments, moments, allowed, what + ": moments");
-  const FeatureSums again = feature_sums(x.dense(), weight, centre, scale, coef, K, 1);
+  const GmmFeatureMoments again = gmm_estep_gemm(x.dense(), weight, centre, scale, coef, K, 1);
   check(again.value == got.value && again.moments == got.moments, what + ": the same bits for all threads");
-  std::vector<double> density(index(n)), share(index(K * n)), none(index(K));
-  log_shares(lengths, none, weighted ? weight : ones, 2, density, share);
-  check_all(density, densities, 1e-11 * static_cast<double>(size), what + ": log of sums");
-  check_all(share, shares, 1e-11 * static_cast<double>(size), what + ": shares of terms");
+  std::vector<double> log_density(index(n)), posterior(index(K * n)), none(index(K));
+  logsumexp(sq_distances, none, weighted ? weight : ones, 2, log_density, posterior);
+  check_all(log_density, densities, 1e-11 * static_cast<double>(size), what + ": log of sums");
+  check_all(posterior, posteriors, 1e-11 * static_cast<double>(size), what + ": shares of terms");
 }
 
 } // namespace

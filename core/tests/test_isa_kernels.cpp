@@ -1,5 +1,5 @@
-// Every kernel of every instruction set against plain loops, on shapes with all kinds of edges. Arrays have exactly the
-// length that a kernel may touch, so that the address sanitizer sees one step too far.
+// Every function of every instruction set against plain loops, on shapes with all remainders. Arrays have exactly the
+// length that a function may access, so that the address sanitizer sees an access beyond it.
 #include "check.hpp"
 
 #include "tenfold/aligned_buffer.hpp"
@@ -17,8 +17,8 @@ template <class T> void test_margins(const std::string &isa, Index n, Index p, I
   const auto x = as<T>(normal(index(n * p), 1)), unused = as<T>(normal(1, 2));
   const auto coef = normal(index(t * p), 3), intercept = normal(index(t), 4), shift = normal(index(p), 5);
   std::vector<double> z(index(n * t), -77.0);
-  kernels().dense<T>().margins(x.data(), n, p, coef.data(), t, shifted ? shift.data() : nullptr, intercept.data(),
-                               z.data(), t, 1);
+  kernels().dense<T>().matvec(x.data(), n, p, coef.data(), t, shifted ? shift.data() : nullptr, intercept.data(),
+                              z.data(), t, 1);
   for (Index i = 0; i < n; ++i)
     for (Index k = 0; k < t; ++k) {
       double expected = intercept[index(k)];
@@ -33,7 +33,7 @@ template <class T> void test_gradient(const std::string &isa, Index n, Index p, 
   const auto x = as<T>(normal(index(n * p), 6));
   const auto u = normal(index(n * t), 7), shift = normal(index(p), 8), start = normal(index(t * p), 9);
   std::vector<double> g = start;
-  kernels().dense<T>().gradient(x.data(), n, p, u.data(), t, 1, n, shifted ? shift.data() : nullptr, g.data());
+  kernels().dense<T>().matvec_t(x.data(), n, p, u.data(), t, 1, n, shifted ? shift.data() : nullptr, g.data());
   for (Index k = 0; k < t; ++k)
     for (Index j = 0; j < p; ++j) {
       double expected = start[index(k * p + j)];
@@ -62,7 +62,7 @@ template <class T> void test_gram(const std::string &isa, Index n, Index p, bool
   for (Index i = 0; i < n; ++i)
     for (Index j = 0; j < panels * side; ++j)
       check_close(packed[j / side * stride + i * side + j % side], j < p ? z(i, j) : 0.0, 1e-13, isa + " pack");
-  // In two parts, the second with reading ahead.
+  // In two parts, the second with prefetching.
   std::vector<const char *> next(index(n), reinterpret_cast<const char *>(x.data()));
   const Index middle = panels / 2;
   kernels().gram(packed.data(), stride, n, 0, panels, 0, middle, blocks.data(), nullptr, 0);
@@ -144,10 +144,10 @@ template <class T, class I> void test_sparse(const std::string &isa, Index t) {
   const auto coef = normal(index(p * t), 18), intercept = normal(index(t), 19), u = normal(index(n * t), 20);
   std::vector<double> z(index(n * t)), g(index(p * t));
   const auto margins = [&](const std::vector<I> &at) {
-    return k.margins(data.data(), at.data(), indptr.data(), n, p, coef.data(), t, intercept.data(), z.data(), 1, n);
+    return k.matvec(data.data(), at.data(), indptr.data(), n, p, coef.data(), t, intercept.data(), z.data(), 1, n);
   };
   const auto gradient = [&](const std::vector<I> &at) {
-    return k.gradient(data.data(), at.data(), indptr.data(), n, p, u.data(), t, 1, n, g.data());
+    return k.matvec_t(data.data(), at.data(), indptr.data(), n, p, u.data(), t, 1, n, g.data());
   };
   check(margins(indices) && gradient(indices), isa + " columns inside");
   for (Index c = 0; c < t; ++c) {
@@ -182,7 +182,7 @@ void test_product(const std::string &isa) {
         Buffer b(panels * stride), out(n * panels * side);
         const auto values = normal(index(panels * stride), 24);
         std::copy(values.begin(), values.end(), b.data());
-        kernels().product(a.data(), a_step, n, inner, b.data(), stride, panels, false, out.data(), panels * side);
+        kernels().gemm_panel(a.data(), a_step, n, inner, b.data(), stride, panels, false, out.data(), panels * side);
         for (Index i = 0; i < n; ++i)
           for (Index j = 0; j < columns; ++j) {
             double expected = 0.0;
@@ -198,9 +198,10 @@ void test_loo(const std::string &isa) {
     const auto fit = normal(index(candidates), 21), spread = normal(index(candidates), 22);
     std::vector<double> sums(index(candidates), 1.0), errors(index(candidates)), largest(index(candidates), 0.1);
     std::vector<double> scale = spread, square(index(candidates));
-    kernels().leverage(scale.data(), candidates, 0.25, 0.01, largest.data());
-    kernels().squares(spread.data(), candidates, square.data());
-    check(kernels().loo(fit.data(), scale.data(), candidates, 0.3, 0.25, sums.data(), errors.data()), isa + " finite");
+    kernels().leverages(scale.data(), candidates, 0.25, 0.01, largest.data());
+    kernels().square(spread.data(), candidates, square.data());
+    check(kernels().loo_errors(fit.data(), scale.data(), candidates, 0.3, 0.25, sums.data(), errors.data()),
+          isa + " finite");
     for (Index a = 0; a < candidates; ++a) {
       const double h = 0.25 * (0.01 + spread[index(a)]), e = (0.3 - fit[index(a)]) / (1.0 - h);
       check_close(errors[index(a)], e, 1e-13, isa + " error");
@@ -209,7 +210,7 @@ void test_loo(const std::string &isa) {
       check(square[index(a)] == spread[index(a)] * spread[index(a)], isa + " squares");
       std::vector<double> one = scale, unused(index(candidates));
       one[index(a)] = std::numeric_limits<double>::infinity();
-      check(!kernels().loo(fit.data(), one.data(), candidates, 0.3, 0.25, unused.data(), nullptr),
+      check(!kernels().loo_errors(fit.data(), one.data(), candidates, 0.3, 0.25, unused.data(), nullptr),
             isa + " an infinite error is reported");
     }
   }

@@ -1,5 +1,5 @@
-// The loops of the library against plain sums, dense and sparse, on shapes with edges, and bit by bit between numbers
-// of threads.
+// The loops of the library against plain sums, dense and sparse, on shapes with remainders, with the same bits for all
+// numbers of threads.
 #include "matrix.hpp"
 
 #include "tenfold/loss_at_margins.hpp"
@@ -114,7 +114,7 @@ template <class T> void test_moments(const std::string &isa) {
   }
 }
 
-// Groups long enough for several slots, beside groups without rows.
+// Groups with several partitions, and empty groups.
 void test_empty_groups(const std::string &isa) {
   Data<double> d(9000, 30, 1, 1.0, 37);
   for (std::int32_t &g : d.group)
@@ -124,7 +124,7 @@ void test_empty_groups(const std::string &isa) {
   compare_moments(d, m, 5, isa + " empty groups");
 }
 
-// Entries of a row in any order, some in two parts.
+// Unsorted entries, some duplicated.
 void test_disordered_rows(const std::string &isa) {
   const Data<double> d(300, 60, 1, 0.05, 41);
   Data<double> mixed = d;
@@ -287,14 +287,14 @@ template <class T> void test_sums_and_inner_products(const std::string &isa) {
     const std::vector<std::int64_t> some = {p - 1, 0};
     const std::vector<double> centre = {shift[index(p - 1)], shift[0]};
     std::vector<double> picked(index(2 * n));
-    some_columns(d.dense(), some, centre, weight, 2, picked);
+    gather_columns(d.dense(), some, centre, weight, 2, picked);
     for (Index i = 0; i < n; ++i) {
       check_close(picked[index(i)], weight[index(i)] * away(i, p - 1), 1e-15, what + ": some columns");
       check_close(picked[index(n + i)], weight[index(i)] * away(i, 0), 1e-15, what + ": some columns");
     }
     std::vector<double> K(index(n * n)), again(index(n * n));
-    inner_products(d.dense(), shift, weight, 2, K);
-    inner_products(d.dense(), shift, weight, 1, again);
+    row_gram(d.dense(), shift, weight, 2, K);
+    row_gram(d.dense(), shift, weight, 1, again);
     check(equal_bits(K, again), what + ": inner products, same bits");
     for (Index i = 0; i < n; i += 7)
       for (Index k = 0; k < n; k += 3) {
@@ -311,11 +311,11 @@ template <class Rows, class T> void test_times_of(const Rows &rows, const Data<T
   for (const Index t : {0, 1, 5}) {
     const auto coef = normal(index(t * p), 91), intercept = normal(index(t), 92), u = normal(index(n * t), 93);
     std::vector<double> z(index(n * t)), again(index(n * t));
-    times(rows, coef, intercept, {}, 2, z);
-    times(rows, coef, intercept, {}, 1, again);
-    check(equal_bits(z, again), what + ": times has the same bits for all threads");
-    const std::vector<double> g = times_t(rows, u, t, {}, 2);
-    check(equal_bits(g, times_t(rows, u, t, {}, 1)), what + ": times_t has the same bits for all threads");
+    matvec(rows, coef, intercept, {}, 2, z);
+    matvec(rows, coef, intercept, {}, 1, again);
+    check(equal_bits(z, again), what + ": matvec has the same bits for all threads");
+    const std::vector<double> g = matvec_t(rows, u, t, {}, 2);
+    check(equal_bits(g, matvec_t(rows, u, t, {}, 1)), what + ": matvec_t has the same bits for all threads");
     for (Index k = 0; k < t; ++k) {
       for (Index i = 0; i < n; ++i) {
         double expected = intercept[index(k)];
@@ -327,7 +327,7 @@ template <class Rows, class T> void test_times_of(const Rows &rows, const Data<T
         double expected = 0.0;
         for (Index i = 0; i < n; ++i)
           expected += u[index(i * t + k)] * static_cast<double>(d.values[index(i * p + j)]);
-        check_close(g[index(k * p + j)], expected, 1e-12 * static_cast<double>(n + 1), what + ": times_t");
+        check_close(g[index(k * p + j)], expected, 1e-12 * static_cast<double>(n + 1), what + ": matvec_t");
       }
     }
   }
@@ -345,13 +345,13 @@ template <class T> void test_times(const std::string &isa) {
 void test_bad_index() {
   Data<double> d(40, 6, 1, 0.5, 97);
   d.indices[d.indices.size() - 1] = 6;
-  bool refused = false;
+  bool raised = false;
   try {
     moments(d.sparse(), std::span(d.y), 1, {}, {}, 1, 2);
   } catch (const std::invalid_argument &) {
-    refused = true;
+    raised = true;
   }
-  check(refused, "a column index outside the matrix is refused");
+  check(raised, "a column index outside the matrix is raised");
 }
 
 void plain_dgemm(char *transa, char *, int *m, int *n, int *k, double *, double *a, int *lda, double *b, int *ldb,
@@ -410,7 +410,7 @@ void test_loo(const std::string &isa) {
     }
 }
 
-// The square loss at margins and along a line, by its formulas; bits whatever the threads.
+// The square loss at margins and along a line, by its formulas; the same bits for all numbers of threads.
 void test_losses_at_margins(const std::string &what) {
   for (const Index n : {1, 255, 257, 50000}) {
     const std::vector<double> y = normal(index(n), 1), z = normal(index(n), 2), d = normal(index(n), 3);
@@ -424,19 +424,19 @@ void test_losses_at_margins(const std::string &what) {
     }
     const LossMargins m{y, z, weight, Loss::square, 0.0};
     std::vector<double> u(y.size()), c(y.size()), u2 = u, c2 = c;
-    const auto at = losses_at(m, 1, u, c);
+    const auto at = loss_at_margins(m, 1, u, c);
     const double allowed = 1e-11 * static_cast<double>(n);
     check_close(at[0], value, allowed, what + ": value");
     check_close(at[1], slope, allowed, what + ": slope");
     check_close(at[2], bend, allowed, what + ": bend");
     for (std::size_t i = 0; i < y.size(); ++i)
       check(std::abs(u[i] - weight[i] * (z[i] - y[i])) < 1e-14 && c[i] == weight[i], what + ": a row");
-    const auto along = losses_along(m, d, 0.3, 1);
+    const auto along = loss_along_line(m, d, 0.3, 1);
     check_close(along[0], first, allowed, what + ": first derivative");
     check_close(along[1], second, allowed, what + ": second derivative");
     check_close(along[2], there, allowed, what + ": slope along the line");
     check_close(along[3], bend, allowed, what + ": bend along the line");
-    check(losses_at(m, 3, u2, c2) == at && u2 == u && c2 == c && losses_along(m, d, 0.3, 3) == along,
+    check(loss_at_margins(m, 3, u2, c2) == at && u2 == u && c2 == c && loss_along_line(m, d, 0.3, 3) == along,
           what + ": threads");
   }
 }

@@ -1,4 +1,4 @@
-// The perceptron against its recursion written out, in both storages and with every rule.
+// The perceptron against its recursion, in both storages and with every rule.
 #include "check.hpp"
 #include "matrix.hpp"
 
@@ -29,7 +29,7 @@ PerceptronState state_of(Index targets, Index p, const PerceptronRule &rule) {
   return s;
 }
 
-// What two passes leave, by the definition; the mean is over the weights after each row.
+// The result of two passes by the definition; the mean is over the weights after each sample.
 struct Slow {
   std::vector<double> w, b, mean;
   std::int64_t mistakes = 0;
@@ -148,7 +148,7 @@ template <class T> void test_turns() {
     for (int repetition = 0; repetition < 20; ++repetition) {
       PerceptronState state = state_of(1, x.p, {});
       again.rows.clear();
-      PerceptronScan<Dense<T>>(rows, label, {}, state, again).in_turns(order, threads);
+      PerceptronScan<Dense<T>>(rows, label, {}, state, again).process_prefetched(order, threads);
       check(state.coef == expected.coef && state.intercept == expected.intercept && state.sums == expected.sums &&
                 state.loss == expected.loss && state.seen == expected.seen && again.rows == updates.rows,
             "threads in turn, " + std::to_string(threads));

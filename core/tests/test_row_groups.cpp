@@ -1,5 +1,5 @@
-// Columns that are selected: the factor that grows and shrinks, paths of least angles by the conditions that define
-// them, and best subsets by trying all of them.
+// Selection of columns: the updated Cholesky factor, LARS paths by their optimality conditions, and best subsets by
+// exhaustive search.
 #include "check.hpp"
 #include "matrix.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// X'X (p x p) and X'y (p) of n rows by chance.
+// X'X (p x p) and X'y (p) of n random samples.
 struct Products {
   Products(Index n_, Index p_, unsigned seed)
       : n(n_), p(p_), X(normal(index(n * p), seed)), y(normal(index(n), seed + 1)) {
@@ -41,7 +41,7 @@ struct Products {
   double yy = 0.0;
 };
 
-// The solution of a symmetric positive system, by Gauss's elimination.
+// The solution of a symmetric positive definite system by Gaussian elimination.
 Numbers eliminated(Numbers A, Numbers b) {
   const std::size_t k = b.size();
   for (std::size_t i = 0; i < k; ++i)
@@ -59,7 +59,7 @@ Numbers eliminated(Numbers A, Numbers b) {
   return b;
 }
 
-// Weights of least squares on some columns.
+// Least squares on a subset of the columns.
 Numbers fitted(const Products &g, const std::vector<Index> &some) {
   Numbers A, b;
   for (const Index i : some) {
@@ -119,24 +119,24 @@ void test_cholesky() {
 
 // The conditions of every knot: active columns have correlations of one size C, all others at most that; and for the
 // Lasso the signs of weights are those of correlations.
-void check_knots(const Products &g, const Lars &path, const LarsRules &rules, const std::string &what) {
-  for (std::size_t knot = 0; knot < path.sizes().size(); ++knot) {
-    const double *w = path.weights().data() + knot * index(g.p), C = path.sizes()[knot];
+void check_knots(const Products &g, const Lars &path, const LarsOptions &options, const std::string &what) {
+  for (std::size_t knot = 0; knot < path.max_correlations().size(); ++knot) {
+    const double *w = path.weights().data() + knot * index(g.p), C = path.max_correlations()[knot];
     double largest = 0.0;
     for (Index j = 0; j < g.p; ++j) {
       double r = g.c[index(j)];
       for (Index k = 0; k < g.p; ++k)
         r -= g.product(j, k) * w[k];
-      const double size = rules.positive ? r : std::abs(r);
+      const double size = options.positive ? r : std::abs(r);
       largest = std::max(largest, size);
       check(size <= C + 1e-9, what + ": no correlation is larger");
       if (w[j] != 0.0)
         check_close(size, C, 1e-9, what + ": an active column");
-      if (w[j] != 0.0 && (rules.lasso || rules.positive))
+      if (w[j] != 0.0 && (options.lasso || options.positive))
         check(w[j] * r > -1e-9, what + ": a weight has the sign of its correlation");
     }
     check_close(largest, C, 1e-9, what + ": the size is reached");
-    check(knot == 0 || C <= path.sizes()[knot - 1], what + ": sizes fall");
+    check(knot == 0 || C <= path.max_correlations()[knot - 1], what + ": the largest correlation decreases");
   }
 }
 
@@ -148,12 +148,12 @@ void test_lars() {
         Numbers squares;
         for (Index j = 0; j < g.p; ++j)
           squares.push_back(g.product(j, j));
-        const LarsRules rules{lasso || positive, positive, 0.0, 200, 1e-12};
-        Lars path(g.c, squares, g.yy, rules);
+        const LarsOptions options{lasso || positive, positive, 0.0, 200, 1e-12};
+        Lars path(g.c, squares, g.yy, options);
         for (Index j = path.advance(); j >= 0; j = path.advance())
-          path.give(j, std::span(g.G).subspan(index(j * g.p), index(g.p)));
+          path.set_gram_row(j, std::span(g.G).subspan(index(j * g.p), index(g.p)));
         const std::string what = std::string(lasso ? "lasso" : "least angles") + (positive ? ", positive" : "");
-        check_knots(g, path, rules, what);
+        check_knots(g, path, options, what);
         if (positive)
           continue;
         std::vector<Index> all;
@@ -185,7 +185,7 @@ void triangle(const Products &g, Numbers &R, Numbers &z, double &rest) {
   }
 }
 
-void test_subsets() {
+void test_leaps_and_bounds() {
   for (const unsigned seed : {1u, 2u, 3u}) {
     const Products g(30, 8, seed);
     Numbers R, z, best(index(g.p + 1), 1e300);
@@ -200,17 +200,18 @@ void test_subsets() {
       if (const double left = left_by(g, some); left < best[some.size()])
         best[some.size()] = left, which[some.size()] = bits;
     }
-    const std::function<bool()> go_on = [] { return true; };
+    const std::function<bool()> should_continue = [] { return true; };
     const std::int64_t most = 1000000;
-    const Subsets found = SubsetSearch(R, z, rest, g.p, go_on).run();
-    check(found.complete, "the search is complete");
+    const BestSubsets best_subsets = LeapsAndBounds(R, z, rest, g.p, should_continue).run();
+    check(best_subsets.complete, "the search is complete");
     for (std::size_t k = 0; k < best.size(); ++k) {
-      check(found.columns[k] == which[k], "the best " + std::to_string(k) + " columns");
-      check_close(found.squares[k], best[k], 1e-10, "their sum of squares");
+      check(best_subsets.columns[k] == which[k], "the best " + std::to_string(k) + " columns");
+      check_close(best_subsets.rss[k], best[k], 1e-10, "their sum of squares");
       const Index size = static_cast<Index>(k);
-      check_close(ProofSearch(R, z, rest, size, best[k] + 1.0, most).run().smallest, best[k], 1e-10, "proof, found");
+      check_close(SubsetVerifier(R, z, rest, size, best[k] + 1.0, most).run().smallest, best[k], 1e-10,
+                  "proof, best_subsets");
       const double below = best[k] - 1e-6;
-      check(ProofSearch(R, z, rest, size, below, most).run().smallest == below, "proof, none is better");
+      check(SubsetVerifier(R, z, rest, size, below, most).run().smallest == below, "proof, none is better");
     }
   }
 }
@@ -220,6 +221,6 @@ void test_subsets() {
 int main() {
   test_cholesky();
   test_lars();
-  test_subsets();
+  test_leaps_and_bounds();
   return result();
 }

@@ -1,4 +1,4 @@
-// The delta rule: sparse rows are dense rows with zeros, and threads in turn find the bits of one.
+// SGD: sparse rows equal dense rows with zeros, and prefetching threads give the bits of one thread.
 #include "matrix.hpp"
 
 #include "tenfold/sgd.hpp"
@@ -28,34 +28,34 @@ template <class T> struct Data : Matrix<T> {
   std::vector<std::int32_t> order;
 };
 
-DeltaRule rule_of(double l1, Index average, Index batch = 1) {
-  DeltaRule rule;
-  rule.loss = DeltaLoss::log_loss;
-  rule.penalised = true;
-  rule.alpha = 0.05;
-  rule.l1 = l1;
-  rule.schedule = Schedule::invscaling;
-  rule.eta0 = 0.1;
-  rule.average = average;
-  rule.batch = batch;
-  return rule;
+SgdParameters rule_of(double l1, Index average, Index batch = 1) {
+  SgdParameters parameters;
+  parameters.loss = SgdLoss::log_loss;
+  parameters.penalised = true;
+  parameters.alpha = 0.05;
+  parameters.l1 = l1;
+  parameters.schedule = Schedule::invscaling;
+  parameters.eta0 = 0.1;
+  parameters.average = average;
+  parameters.batch = batch;
+  return parameters;
 }
 
-Learner learner(const DeltaRule &rule, Index p) {
-  Learner l(rule, std::vector<double>(index(p)), 0.0, 1.0);
-  if (rule.average > 0)
+SgdLearner learner(const SgdParameters &parameters, Index p) {
+  SgdLearner l(parameters, std::vector<double>(index(p)), 0.0, 1.0);
+  if (parameters.average > 0)
     l.resume(std::vector<double>(index(p)), 0.0, 0.0);
   return l;
 }
 
-double weight_of(const Learner &l, std::size_t j) { return l.scale * l.v[j]; }
+double weight_of(const SgdLearner &l, std::size_t j) { return l.scale * l.v[j]; }
 
-// Without an L1 penalty, whose truncation visits the columns of a sparse row alone.
+// Without an L1 penalty, whose truncation visits only the nonzeros of a sparse row.
 template <class T> void sparse_is_dense(const std::string &isa) {
   for (const Index p : {1, 7, 8, 33, 100})
     for (const Index batch : {1, 5}) {
       const Data<T> data(61, p, 0.4, 3);
-      Learner a = learner(rule_of(0.0, 10, batch), p), b = a;
+      SgdLearner a = learner(rule_of(0.0, 10, batch), p), b = a;
       for (int epoch = 0; epoch < 3; ++epoch) {
         a.begin();
         b.begin();
@@ -76,14 +76,14 @@ template <class T> void sparse_is_dense(const std::string &isa) {
 template <class T> void turns_are_one_thread(int threads) {
   const Data<T> data(2000, 37, 1.0, 5);
   for (const double l1 : {0.0, 0.3}) {
-    Learner a = learner(rule_of(l1, 100), data.p);
+    SgdLearner a = learner(rule_of(l1, 100), data.p);
     a.order = data.order;
     a.shuffle(11);
-    Learner b = a;
+    SgdLearner b = a;
     for (const Index begin : {0, 1300}) {
       const Index end = begin == 0 ? 1300 : data.n;
       scan(data.dense(), data.y, data.weight, data.skip, a.order, a, begin, end);
-      scan_in_turns(data.dense(), data.y, data.weight, data.skip, b, begin, end, threads);
+      scan_prefetched(data.dense(), data.y, data.weight, data.skip, b, begin, end, threads);
     }
     check(a.v == b.v && a.scale == b.scale && a.b == b.b && a.total == b.total && a.t == b.t && a.seen == b.seen,
           "threads in turn, " + std::to_string(threads));
@@ -91,7 +91,7 @@ template <class T> void turns_are_one_thread(int threads) {
 }
 
 void a_shuffle_keeps_every_row() {
-  Learner l = learner(rule_of(0.0, 0), 1);
+  SgdLearner l = learner(rule_of(0.0, 0), 1);
   l.order.resize(1000);
   std::iota(l.order.begin(), l.order.end(), 0);
   l.shuffle(0); // a seed that the generator would never leave
@@ -102,23 +102,23 @@ void a_shuffle_keeps_every_row() {
     check(sorted[i] == static_cast<std::int32_t>(i), "a shuffle keeps every row");
 }
 
-void a_bad_index_is_refused() {
+void test_bad_index_raises() {
   Data<double> data(5, 4, 1.0, 1);
   data.indices[9] = 4;
-  Learner l = learner(rule_of(0.0, 0), 4);
-  bool refused = false;
+  SgdLearner l = learner(rule_of(0.0, 0), 4);
+  bool raised = false;
   try {
     scan(data.sparse(), data.y, {}, {}, {}, l, 0, data.n);
   } catch (const std::invalid_argument &) {
-    refused = true;
+    raised = true;
   }
-  check(refused, "an index that is no column");
+  check(raised, "an index that is no column");
 }
 
 void what_is_not_finite_stops() {
   Data<double> data(20, 3, 1.0, 1);
   data.values[30] = std::numeric_limits<double>::quiet_NaN();
-  Learner l = learner(rule_of(0.5, 1), 3);
+  SgdLearner l = learner(rule_of(0.5, 1), 3);
   scan(data.dense(), data.y, {}, {}, {}, l, 0, data.n);
   check(!l.finite && !l.all_finite(), "a value that is not a number");
   check(l.seen == 10, "nothing is learned from it");
@@ -136,7 +136,7 @@ int main() {
     turns_are_one_thread<float>(threads);
   }
   a_shuffle_keeps_every_row();
-  a_bad_index_is_refused();
+  test_bad_index_raises();
   what_is_not_finite_stops();
   return result();
 }

@@ -49,10 +49,10 @@ void test_few_columns(const std::string &isa) {
   const std::vector<double> x = normal(at(n * p), 4), shift = normal(at(p), 5), intercept = {0.5, -1.0};
   std::vector<double> coef(at(t * p));
   coef[3] = 1.5, coef[at(p + 3)] = -0.5, coef[at(p + 60)] = 2.0;
-  const FewColumns few(coef, t, shift);
-  check(few.worth(), isa + ": two of 64 columns are few");
+  const ActiveColumns few(coef, t, shift);
+  check(few.is_worthwhile(), isa + ": two of 64 columns are few");
   std::vector<double> z(at(t * n));
-  few.margins(Dense<double>{x.data(), n, p}, 0, n, intercept.data(), z.data(), n);
+  few.matvec(Dense<double>{x.data(), n, p}, 0, n, intercept.data(), z.data(), n);
   for (Index i = 0; i < n; ++i)
     for (Index k = 0; k < t; ++k) {
       double sum = intercept[at(k)];
@@ -61,7 +61,7 @@ void test_few_columns(const std::string &isa) {
       check_close(z[at(k * n + i)], sum, 1e-12, isa + ": margins of few columns");
     }
   coef.assign(coef.size(), 1.0);
-  check(!FewColumns(coef, t, {}).worth(), isa + ": all columns are not few");
+  check(!ActiveColumns(coef, t, {}).is_worthwhile(), isa + ": all columns are not few");
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-// The softmax loss of several classes against plain sums, dense and sparse, in double and single precision, and bit by
-// bit between numbers of threads.
+// The softmax loss against plain sums, dense and sparse, in double and single precision, with the same bits for all
+// numbers of threads.
 #include "check.hpp"
 #include "matrix.hpp"
 
@@ -66,11 +66,11 @@ template <class Rows> void compare(const Rows &rows, const Given &g, const Sums 
   }
 }
 
-// Seven digits of every row's share.
+// Seven digits of every sample's contribution.
 template <class T>
 void compare_rough(const Dense<T> &rows, const Given &g, const Sums &expected, const std::string &what) {
   const SoftmaxPoint<Dense<T>> point{rows, g.y, g.weight, g.coef, g.intercept, g.shift};
-  const SoftmaxSums got = rough_softmax(point, 2), again = rough_softmax(point, 5);
+  const SoftmaxSums got = softmax_float32(point, 2), again = softmax_float32(point, 5);
   const double allowed = 1e-5 * static_cast<double>(rows.rows + 1);
   check_close(got.value, expected.value, allowed, what + ": rough value");
   check_close(got.weight, expected.weight, 1e-9, what + ": rough weight");
@@ -82,7 +82,7 @@ void compare_rough(const Dense<T> &rows, const Given &g, const Sums &expected, c
         what + ": the same rough bits for all threads");
 }
 
-// Grams of the rows with a one at their end, under the weights and under twice the weights.
+// Weighted Gram matrices of the rows extended by a one, with the weights and with twice the weights.
 template <class T> void compare_grams(const Matrix<T> &x, const Given &g, const std::string &what) {
   const Index q = x.p + 1, K = 2;
   std::vector<double> share, got(index(K * q * q)), again(got.size());
@@ -105,7 +105,7 @@ template <class T> void compare_grams(const Matrix<T> &x, const Given &g, const 
       }
 }
 
-// Margins that are kept: slopes and curvatures against differences of the value.
+// At given margins: derivatives against finite differences of the value.
 void test_margins(const std::string &isa) {
   const Index n = 300, K = 4;
   const std::vector<double> z = normal(index(n * K), 1), dz = normal(index(n * K), 2);
@@ -118,10 +118,10 @@ void test_margins(const std::string &isa) {
     std::vector<double> at(z), out(z.size());
     for (std::size_t e = 0; e < z.size(); ++e)
       at[e] += length * dz[e];
-    return softmax_at({y, at, weight, K}, 2, out)[0];
+    return softmax_at_margins({y, at, weight, K}, 2, out)[0];
   };
   const Margins margins{y, z, weight, K};
-  const Buffer sums = softmax_at(margins, 2, u);
+  const Buffer sums = softmax_at_margins(margins, 2, u);
   for (Index k = 0; k < K; ++k) {
     double slope = 0.0, bend = 0.0;
     for (Index i = 0; i < n; ++i) {
@@ -134,7 +134,7 @@ void test_margins(const std::string &isa) {
     check_close(sums[1 + K + k], bend, 1e-10, isa + " bend at margins");
   }
   const double h = 1e-3;
-  const Buffer along = softmax_along(margins, dz, 0.5, 2);
+  const Buffer along = softmax_along_line(margins, dz, 0.5, 2);
   check_close(along[0], (value(0.5 + h) - value(0.5 - h)) / (2.0 * h), 1e-2, isa + " first derivative");
   check_close(along[1], (value(0.5 + h) - 2.0 * value(0.5) + value(0.5 - h)) / (h * h), 1e-2, isa + " second");
 }
@@ -159,7 +159,7 @@ template <class T> void test_sums(const std::string &isa) {
     }
 }
 
-// Scores far apart: nothing overflows, and a loss near zero keeps its digits.
+// Extreme scores: nothing overflows, and a loss near zero keeps its digits.
 void test_scores_far_apart(const std::string &isa) {
   const Matrix<double> x(1, 1, 1.0, 1);
   const Given g{{1.0}, {1.0}, {0.0, 0.0, 0.0}, {-700.0, 900.0, 860.0}, {}};

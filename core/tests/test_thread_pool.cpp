@@ -1,4 +1,4 @@
-// The thread pool: every item once, exceptions, many callers at once, calls inside calls, fork.
+// The thread pool: every item once, exceptions, concurrent and nested callers, fork.
 #include "check.hpp"
 
 #include "tenfold/thread_pool.hpp"

@@ -1,5 +1,4 @@
-// Tags of sequences: one step of the recursion and whole paths against trying everything, and the perceptron's updates
-// written out.
+// Viterbi decoding against exhaustive search, and the updates of the structured perceptron against their definition.
 #include "check.hpp"
 #include "matrix.hpp"
 
@@ -20,7 +19,7 @@ void test_moves(const std::string &isa) {
     for (double &value : score)
       value = std::round(value);
     std::vector<double> best(index(tags)), back(index(tags));
-    kernels().best_moves(score.data(), move.data(), tags, best.data(), back.data());
+    kernels().viterbi_step(score.data(), move.data(), tags, best.data(), back.data());
     for (Index b = 0; b < tags; ++b) {
       Index from = 0;
       for (Index a = 1; a < tags; ++a)
@@ -102,17 +101,17 @@ void test_learning(const std::string &isa) {
   for (Index s = 0; s < 2 * sequences; ++s) {
     const Index begin = s % sequences * length;
     const double weight = s % 2 == 0 ? 1.0 : 0.5;
-    const Path found = best_of_all(x, begin, length, now, tags);
+    const Path result = best_of_all(x, begin, length, now, tags);
     const Path own(gold.begin() + begin, gold.begin() + begin + length);
     Index wrong = 0;
     for (std::size_t t = 0; t < own.size(); ++t)
-      wrong += own[t] != found[t];
+      wrong += own[t] != result[t];
     if (s > 0) // before the first sequence all paths are equal
       check(tagger.learn(x.sparse(), begin, begin + length, own, weight) == wrong, isa + " wrong tags");
     else
       tagger.learn(x.sparse(), begin, begin + length, own, weight);
     const Path first(index(length), 0);
-    add(begin, own, weight), add(begin, s > 0 ? found : first, -weight);
+    add(begin, own, weight), add(begin, s > 0 ? result : first, -weight);
     const auto from = parts(now), to = parts(total);
     for (std::size_t k = 0; k < from.size(); ++k)
       for (std::size_t e = 0; e < from[k]->size(); ++e)

@@ -124,7 +124,7 @@ def moments_csr(
     NDArray[numpy.float64],
     NDArray[numpy.float64],
 ]: ...
-def largest(scores: NDArray[numpy.float64], threads: int) -> NDArray[numpy.int64]: ...
+def argmax(scores: NDArray[numpy.float64], threads: int) -> NDArray[numpy.int64]: ...
 @overload
 def class_sums(
     X: NDArray[numpy.float32],
@@ -144,7 +144,7 @@ def class_sums(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
 @overload
-def class_squares(
+def class_moments(
     X: NDArray[numpy.float32],
     weight: NDArray[numpy.float64] | None,
     group: NDArray[numpy.int32],
@@ -152,7 +152,7 @@ def class_squares(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def class_squares(
+def class_moments(
     X: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     group: NDArray[numpy.int32],
@@ -160,11 +160,11 @@ def class_squares(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def first_means(
+def estimate_class_means(
     X: NDArray[numpy.float32], weight: NDArray[numpy.float64] | None, group: NDArray[numpy.int32], classes: int
 ) -> NDArray[numpy.float64]: ...
 @overload
-def first_means(
+def estimate_class_means(
     X: NDArray[numpy.float64], weight: NDArray[numpy.float64] | None, group: NDArray[numpy.int32], classes: int
 ) -> NDArray[numpy.float64]: ...
 @overload
@@ -176,29 +176,29 @@ def scaled_distances(
     X: NDArray[numpy.float64], centre: NDArray[numpy.float64], scale: NDArray[numpy.float64], threads: int
 ) -> NDArray[numpy.float64]: ...
 @overload
-def class_products(
+def class_scatter_products(
     X: NDArray[numpy.float32],
     weight: NDArray[numpy.float64] | None,
     group: NDArray[numpy.int32],
-    places: NDArray[numpy.float64],
+    centres: NDArray[numpy.float64],
     vectors: NDArray[numpy.float64],
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def class_products(
+def class_scatter_products(
     X: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     group: NDArray[numpy.int32],
-    places: NDArray[numpy.float64],
+    centres: NDArray[numpy.float64],
     vectors: NDArray[numpy.float64],
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def quadratics(
+def mahalanobis_distances(
     X: NDArray[numpy.float32], centres: NDArray[numpy.float64], factors: NDArray[numpy.float64], threads: int
 ) -> NDArray[numpy.float64]: ...
 @overload
-def quadratics(
+def mahalanobis_distances(
     X: NDArray[numpy.float64], centres: NDArray[numpy.float64], factors: NDArray[numpy.float64], threads: int
 ) -> NDArray[numpy.float64]: ...
 @overload
@@ -258,7 +258,7 @@ def category_ranges(
     X: NDArray[numpy.float64], weight: NDArray[numpy.float64] | None, threads: int
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], bool]: ...
 @overload
-def class_tables(
+def category_counts(
     X: NDArray[numpy.float32],
     weight: NDArray[numpy.float64] | None,
     group: NDArray[numpy.int32],
@@ -267,7 +267,7 @@ def class_tables(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def class_tables(
+def category_counts(
     X: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     group: NDArray[numpy.int32],
@@ -276,7 +276,7 @@ def class_tables(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def table_scores(
+def category_scores(
     X: NDArray[numpy.float32],
     table: NDArray[numpy.float64],
     intercept: NDArray[numpy.float64],
@@ -284,7 +284,7 @@ def table_scores(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], int]: ...
 @overload
-def table_scores(
+def category_scores(
     X: NDArray[numpy.float64],
     table: NDArray[numpy.float64],
     intercept: NDArray[numpy.float64],
@@ -292,41 +292,41 @@ def table_scores(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], int]: ...
 @overload
-def within_moments(
+def within_scatter(
     X: NDArray[numpy.float32],
     weight: NDArray[numpy.float64] | None,
     group: NDArray[numpy.int32],
-    places: NDArray[numpy.float64],
+    centres: NDArray[numpy.float64],
     threads: int,
 ) -> tuple[int, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def within_moments(
+def within_scatter(
     X: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     group: NDArray[numpy.int32],
-    places: NDArray[numpy.float64],
+    centres: NDArray[numpy.float64],
     threads: int,
 ) -> tuple[int, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def within_forms(
+def within_quadratic_forms(
     X: NDArray[numpy.float32],
     weight: NDArray[numpy.float64] | None,
     group: NDArray[numpy.int32],
-    places: NDArray[numpy.float64],
+    centres: NDArray[numpy.float64],
     vectors: NDArray[numpy.float64],
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def within_forms(
+def within_quadratic_forms(
     X: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     group: NDArray[numpy.int32],
-    places: NDArray[numpy.float64],
+    centres: NDArray[numpy.float64],
     vectors: NDArray[numpy.float64],
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def decide(
+def argmax_diagonal_float32(
     X: NDArray[numpy.float32],
     place: NDArray[numpy.float64],
     unit: NDArray[numpy.float64],
@@ -337,7 +337,7 @@ def decide(
     threads: int,
 ) -> NDArray[numpy.int64]: ...
 @overload
-def decide(
+def argmax_diagonal_float32(
     X: NDArray[numpy.float64],
     place: NDArray[numpy.float64],
     unit: NDArray[numpy.float64],
@@ -348,7 +348,7 @@ def decide(
     threads: int,
 ) -> NDArray[numpy.int64]: ...
 @overload
-def decide_whole(
+def argmax_full_float32(
     X: NDArray[numpy.float32],
     place: NDArray[numpy.float64],
     unit: NDArray[numpy.float64],
@@ -359,7 +359,7 @@ def decide_whole(
     threads: int,
 ) -> NDArray[numpy.int64]: ...
 @overload
-def decide_whole(
+def argmax_full_float32(
     X: NDArray[numpy.float64],
     place: NDArray[numpy.float64],
     unit: NDArray[numpy.float64],
@@ -370,7 +370,7 @@ def decide_whole(
     threads: int,
 ) -> NDArray[numpy.int64]: ...
 @overload
-def centred_singles(
+def centre_float32(
     X: NDArray[numpy.float32],
     shift: NDArray[numpy.float64],
     root: NDArray[numpy.float64] | None,
@@ -378,17 +378,17 @@ def centred_singles(
     threads: int,
 ) -> NDArray[numpy.float32]: ...
 @overload
-def centred_singles(
+def centre_float32(
     X: NDArray[numpy.float64],
     shift: NDArray[numpy.float64],
     root: NDArray[numpy.float64] | None,
     unit: float,
     threads: int,
 ) -> NDArray[numpy.float32]: ...
-def scatter_singles(
+def scatter_products_float32(
     A: NDArray[numpy.float32], vectors: NDArray[numpy.float32], threads: int
 ) -> NDArray[numpy.float64]: ...
-def losses_at(
+def loss_at_margins(
     y: NDArray[numpy.float64],
     z: NDArray[numpy.float64],
     weight: NDArray[numpy.float64],
@@ -396,7 +396,7 @@ def losses_at(
     parameter: float,
     threads: int,
 ) -> tuple[float, float, float, NDArray[numpy.float64], NDArray[numpy.float64]]: ...
-def losses_along(
+def loss_along_line(
     y: NDArray[numpy.float64],
     z: NDArray[numpy.float64],
     dz: NDArray[numpy.float64],
@@ -540,10 +540,10 @@ def derivatives_csr(
 ) -> tuple[
     float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None, NDArray[numpy.float64] | None
 ]: ...
-def softmax_at(
+def softmax_at_margins(
     Y: NDArray[numpy.float64], Z: NDArray[numpy.float64], weight: NDArray[numpy.float64], threads: int
 ) -> tuple[float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
-def softmax_along(
+def softmax_along_line(
     Y: NDArray[numpy.float64],
     Z: NDArray[numpy.float64],
     D: NDArray[numpy.float64],
@@ -574,7 +574,7 @@ def softmax(
     threads: int,
 ) -> tuple[float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
 @overload
-def rough_softmax(
+def softmax_float32(
     X: NDArray[numpy.float32],
     Y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
@@ -584,7 +584,7 @@ def rough_softmax(
     threads: int,
 ) -> tuple[float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
 @overload
-def rough_softmax(
+def softmax_float32(
     X: NDArray[numpy.float64],
     Y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
@@ -749,15 +749,15 @@ def models_csr(
     order: int,
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
-def log_shares(
-    lengths: NDArray[numpy.float64],
+def logsumexp(
+    sq_distances: NDArray[numpy.float64],
     offset: NDArray[numpy.float64],
     weight: NDArray[numpy.float64],
-    shares: bool,
+    posteriors: bool,
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def mixture_sums(
+def gmm_estep(
     X: NDArray[numpy.float32],
     weight: NDArray[numpy.float64] | None,
     means: NDArray[numpy.float64],
@@ -768,7 +768,7 @@ def mixture_sums(
     threads: int,
 ) -> tuple[float, float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def mixture_sums(
+def gmm_estep(
     X: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     means: NDArray[numpy.float64],
@@ -779,29 +779,29 @@ def mixture_sums(
     threads: int,
 ) -> tuple[float, float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def mixture_posterior(
+def gmm_responsibilities(
     X: NDArray[numpy.float32],
     means: NDArray[numpy.float64],
     factors: NDArray[numpy.float64] | None,
     scales: NDArray[numpy.float64] | None,
     centre: NDArray[numpy.float64] | None,
     offsets: NDArray[numpy.float64],
-    shares: bool,
+    posteriors: bool,
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def mixture_posterior(
+def gmm_responsibilities(
     X: NDArray[numpy.float64],
     means: NDArray[numpy.float64],
     factors: NDArray[numpy.float64] | None,
     scales: NDArray[numpy.float64] | None,
     centre: NDArray[numpy.float64] | None,
     offsets: NDArray[numpy.float64],
-    shares: bool,
+    posteriors: bool,
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def feature_sums(
+def gmm_estep_gemm(
     X: NDArray[numpy.float32],
     weight: NDArray[numpy.float64] | None,
     centre: NDArray[numpy.float64],
@@ -810,7 +810,7 @@ def feature_sums(
     threads: int,
 ) -> tuple[float, float, NDArray[numpy.float64]]: ...
 @overload
-def feature_sums(
+def gmm_estep_gemm(
     X: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     centre: NDArray[numpy.float64],
@@ -818,7 +818,7 @@ def feature_sums(
     coef: NDArray[numpy.float64],
     threads: int,
 ) -> tuple[float, float, NDArray[numpy.float64]]: ...
-def descent(
+def cd_gram(
     S: NDArray[numpy.float64],
     C: NDArray[numpy.float64],
     yy: float,
@@ -827,12 +827,12 @@ def descent(
     l1: NDArray[numpy.float64],
     l2: NDArray[numpy.float64],
     positive: bool,
-    enough: float,
-    most: int,
+    tol: float,
+    max_sweeps: int,
     seed: int | None,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
 @overload
-def descent_along(
+def cd_csc(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -842,12 +842,12 @@ def descent_along(
     l1: NDArray[numpy.float64],
     l2: NDArray[numpy.float64],
     positive: bool,
-    enough: float,
-    most: int,
+    tol: float,
+    max_sweeps: int,
     seed: int | None,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
 @overload
-def descent_along(
+def cd_csc(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -857,12 +857,12 @@ def descent_along(
     l1: NDArray[numpy.float64],
     l2: NDArray[numpy.float64],
     positive: bool,
-    enough: float,
-    most: int,
+    tol: float,
+    max_sweeps: int,
     seed: int | None,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
 @overload
-def descend_columns(
+def cd_quadratic(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -870,15 +870,15 @@ def descend_columns(
     gradient: NDArray[numpy.float64],
     slope: float,
     weights: NDArray[numpy.float64],
-    moving: NDArray[numpy.int64],
+    working_set: NDArray[numpy.int64],
     l1: float,
     l2: float,
     intercept: bool,
-    enough: float,
-    most: int,
+    tol: float,
+    max_sweeps: int,
 ) -> tuple[NDArray[numpy.float64], float, NDArray[numpy.float64], int]: ...
 @overload
-def descend_columns(
+def cd_quadratic(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -886,15 +886,15 @@ def descend_columns(
     gradient: NDArray[numpy.float64],
     slope: float,
     weights: NDArray[numpy.float64],
-    moving: NDArray[numpy.int64],
+    working_set: NDArray[numpy.int64],
     l1: float,
     l2: float,
     intercept: bool,
-    enough: float,
-    most: int,
+    tol: float,
+    max_sweeps: int,
 ) -> tuple[NDArray[numpy.float64], float, NDArray[numpy.float64], int]: ...
 
-class DualAscent:
+class DualCd:
     def __init__(
         self,
         target: NDArray[numpy.float64],
@@ -911,7 +911,7 @@ class DualAscent:
     def b(self) -> NDArray[numpy.float64]: ...
     @property
     def w(self) -> NDArray[numpy.float64]: ...
-    def take_all(self) -> None: ...
+    def unshrink(self) -> None: ...
     @property
     def complete(self) -> bool: ...
     @property
@@ -989,16 +989,16 @@ class DualAscent:
         p: int,
     ) -> float: ...
 
-class JointAscent:
+class CrammerSingerCd:
     def __init__(
         self, label: NDArray[numpy.int32], classes: int, cost: NDArray[numpy.float64], unit: float, seed: int
     ) -> None: ...
     def shift(self, offset: NDArray[numpy.float64]) -> None: ...
     @property
-    def share(self) -> NDArray[numpy.float64]: ...
+    def dual(self) -> NDArray[numpy.float64]: ...
     @property
     def w(self) -> NDArray[numpy.float64]: ...
-    def take_all(self) -> None: ...
+    def unshrink(self) -> None: ...
     @property
     def complete(self) -> bool: ...
     @property
@@ -1077,13 +1077,13 @@ class JointAscent:
     ) -> float: ...
 
 def best_subsets(
-    R: NDArray[numpy.float64], z: NDArray[numpy.float64], rest: float, largest: int, seconds: float
+    R: NDArray[numpy.float64], z: NDArray[numpy.float64], rss: float, max_size: int, seconds: float
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], int, bool]: ...
-def prove_subset(
-    R: NDArray[numpy.float64], z: NDArray[numpy.float64], rest: float, size: int, bound: float, most: int
+def verify_subset(
+    R: NDArray[numpy.float64], z: NDArray[numpy.float64], rss: float, size: int, bound: float, max_nodes: int
 ) -> tuple[float, int, bool]: ...
 @overload
-def times(
+def matvec(
     X: NDArray[numpy.float32],
     coef: NDArray[numpy.float64],
     intercept: NDArray[numpy.float64],
@@ -1091,7 +1091,7 @@ def times(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def times(
+def matvec(
     X: NDArray[numpy.float64],
     coef: NDArray[numpy.float64],
     intercept: NDArray[numpy.float64],
@@ -1099,11 +1099,11 @@ def times(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def times_t(
+def matvec_t(
     X: NDArray[numpy.float32], U: NDArray[numpy.float64], shift: NDArray[numpy.float64] | None, threads: int
 ) -> NDArray[numpy.float64]: ...
 @overload
-def times_t(
+def matvec_t(
     X: NDArray[numpy.float64], U: NDArray[numpy.float64], shift: NDArray[numpy.float64] | None, threads: int
 ) -> NDArray[numpy.float64]: ...
 @overload
@@ -1139,7 +1139,7 @@ def column_sums(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def some_columns(
+def gather_columns(
     X: NDArray[numpy.float32],
     index: NDArray[numpy.int64],
     centre: NDArray[numpy.float64],
@@ -1147,7 +1147,7 @@ def some_columns(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def some_columns(
+def gather_columns(
     X: NDArray[numpy.float64],
     index: NDArray[numpy.int64],
     centre: NDArray[numpy.float64],
@@ -1155,15 +1155,15 @@ def some_columns(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def inner_products(
+def row_gram(
     X: NDArray[numpy.float32], centre: NDArray[numpy.float64], root: NDArray[numpy.float64], threads: int
 ) -> NDArray[numpy.float64]: ...
 @overload
-def inner_products(
+def row_gram(
     X: NDArray[numpy.float64], centre: NDArray[numpy.float64], root: NDArray[numpy.float64], threads: int
 ) -> NDArray[numpy.float64]: ...
 @overload
-def times_csr(
+def matvec_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1173,7 +1173,7 @@ def times_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def times_csr(
+def matvec_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1183,7 +1183,7 @@ def times_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def times_csr(
+def matvec_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1193,7 +1193,7 @@ def times_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def times_csr(
+def matvec_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1203,7 +1203,7 @@ def times_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def times_t_csr(
+def matvec_t_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1212,7 +1212,7 @@ def times_t_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def times_t_csr(
+def matvec_t_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1221,7 +1221,7 @@ def times_t_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def times_t_csr(
+def matvec_t_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1230,7 +1230,7 @@ def times_t_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def times_t_csr(
+def matvec_t_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1279,42 +1279,42 @@ def column_sums_csr(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], float, float]: ...
 @overload
-def chosen_columns_csr(
+def gather_columns_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
     p: int,
-    chosen: NDArray[numpy.int64],
+    selected: NDArray[numpy.int64],
     root: NDArray[numpy.float64] | None,
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int64]]: ...
 @overload
-def chosen_columns_csr(
+def gather_columns_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
     p: int,
-    chosen: NDArray[numpy.int64],
+    selected: NDArray[numpy.int64],
     root: NDArray[numpy.float64] | None,
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
 @overload
-def chosen_columns_csr(
+def gather_columns_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
     p: int,
-    chosen: NDArray[numpy.int64],
+    selected: NDArray[numpy.int64],
     root: NDArray[numpy.float64] | None,
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int64]]: ...
 @overload
-def chosen_columns_csr(
+def gather_columns_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
     p: int,
-    chosen: NDArray[numpy.int64],
+    selected: NDArray[numpy.int64],
     root: NDArray[numpy.float64] | None,
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
@@ -1325,7 +1325,7 @@ class Perceptron:
     ) -> None: ...
     def average(self, sums: NDArray[numpy.float64], sum_intercept: NDArray[numpy.float64], seen: float) -> None: ...
     def begin_pass(self) -> None: ...
-    def rest(self, target: int) -> None: ...
+    def deactivate(self, target: int) -> None: ...
     def skip(self, rows: float) -> None: ...
     @property
     def coef(self) -> NDArray[numpy.float64]: ...
@@ -1441,7 +1441,7 @@ class Perceptron:
     ]: ...
 
 def permutation(count: int, seed: int) -> NDArray[numpy.int64]: ...
-def reshuffled(order: NDArray[numpy.int64], seed: int) -> NDArray[numpy.int64]: ...
+def reshuffle(order: NDArray[numpy.int64], seed: int) -> NDArray[numpy.int64]: ...
 
 class Tagger:
     def __init__(self, columns: int, tags: int) -> None: ...
@@ -1484,7 +1484,7 @@ class Tagger:
     @property
     def finite(self) -> bool: ...
 
-class Learner:
+class SgdLearner:
     def __init__(
         self,
         loss: str,
@@ -1509,7 +1509,7 @@ class Learner:
     ) -> None: ...
     def resume(self, coef: NDArray[numpy.float64], intercept: float, count: float) -> None: ...
     def begin(self) -> None: ...
-    def follow(self, order: NDArray[numpy.int32]) -> None: ...
+    def set_order(self, order: NDArray[numpy.int32]) -> None: ...
     def shuffle(self, seed: int) -> None: ...
     def weights(self) -> tuple[NDArray[numpy.float64], float]: ...
     def average(self) -> tuple[NDArray[numpy.float64], float]: ...
@@ -1532,29 +1532,29 @@ class Learner:
     def finite(self) -> bool: ...
 
 @overload
-def learn(
+def sgd_scan(
     X: NDArray[numpy.float32],
     y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     skip: NDArray[numpy.uint8] | None,
-    learners: list[Learner],
+    learners: list[SgdLearner],
     begin: int,
     end: int,
     threads: int,
 ) -> None: ...
 @overload
-def learn(
+def sgd_scan(
     X: NDArray[numpy.float64],
     y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     skip: NDArray[numpy.uint8] | None,
-    learners: list[Learner],
+    learners: list[SgdLearner],
     begin: int,
     end: int,
     threads: int,
 ) -> None: ...
 @overload
-def learn_csr(
+def sgd_scan_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1562,13 +1562,13 @@ def learn_csr(
     y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     skip: NDArray[numpy.uint8] | None,
-    learners: list[Learner],
+    learners: list[SgdLearner],
     begin: int,
     end: int,
     threads: int,
 ) -> None: ...
 @overload
-def learn_csr(
+def sgd_scan_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1576,13 +1576,13 @@ def learn_csr(
     y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     skip: NDArray[numpy.uint8] | None,
-    learners: list[Learner],
+    learners: list[SgdLearner],
     begin: int,
     end: int,
     threads: int,
 ) -> None: ...
 @overload
-def learn_csr(
+def sgd_scan_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1590,13 +1590,13 @@ def learn_csr(
     y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     skip: NDArray[numpy.uint8] | None,
-    learners: list[Learner],
+    learners: list[SgdLearner],
     begin: int,
     end: int,
     threads: int,
 ) -> None: ...
 @overload
-def learn_csr(
+def sgd_scan_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1604,7 +1604,7 @@ def learn_csr(
     y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     skip: NDArray[numpy.uint8] | None,
-    learners: list[Learner],
+    learners: list[SgdLearner],
     begin: int,
     end: int,
     threads: int,
@@ -1623,7 +1623,7 @@ class Lars:
         dependent: float,
     ) -> None: ...
     def advance(self) -> int: ...
-    def give(self, column: int, row: NDArray[numpy.float64]) -> None: ...
+    def set_gram_row(self, column: int, row: NDArray[numpy.float64]) -> None: ...
     def correlations(self) -> NDArray[numpy.float64]: ...
     def path(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
 
@@ -1903,7 +1903,7 @@ class Lloyd:
     def compared(self) -> float: ...
 
 @overload
-def loo(
+def ridge_loo(
     X: NDArray[numpy.float32],
     Y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
@@ -1917,7 +1917,7 @@ def loo(
     keep: bool,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None, bool]: ...
 @overload
-def loo(
+def ridge_loo(
     X: NDArray[numpy.float64],
     Y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
@@ -2090,13 +2090,13 @@ def csv_records(
     kinds: NDArray[numpy.uint8],
 ) -> tuple[NDArray[numpy.float64], int, list[bool], NDArray[numpy.int64], NDArray[numpy.int64]] | None: ...
 @overload
-def put_beside(
+def columns_to_rows(
     columns: Sequence[NDArray[numpy.float64]],
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
     threads: int,
 ) -> None: ...
 @overload
-def put_beside(
+def columns_to_rows(
     columns: Sequence[NDArray[numpy.float32]],
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     threads: int,
@@ -2120,7 +2120,7 @@ def softplus(x: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
 def blas_bridge_ready() -> bool: ...
 def load_blas_bridge() -> None: ...
 @overload
-def both_ways_csr(
+def normal_product_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2132,7 +2132,7 @@ def both_ways_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def both_ways_csr(
+def normal_product_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2144,7 +2144,7 @@ def both_ways_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def both_ways_csr(
+def normal_product_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2156,7 +2156,7 @@ def both_ways_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def both_ways_csr(
+def normal_product_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2168,7 +2168,7 @@ def both_ways_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def across_csr(
+def left_matmul_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2177,7 +2177,7 @@ def across_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def across_csr(
+def left_matmul_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2186,7 +2186,7 @@ def across_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def across_csr(
+def left_matmul_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2195,7 +2195,7 @@ def across_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def across_csr(
+def left_matmul_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2204,7 +2204,7 @@ def across_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def along_csr(
+def left_matmul_t_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2215,7 +2215,7 @@ def along_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def along_csr(
+def left_matmul_t_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2226,7 +2226,7 @@ def along_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def along_csr(
+def left_matmul_t_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2237,7 +2237,7 @@ def along_csr(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def along_csr(
+def left_matmul_t_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],

@@ -1,6 +1,6 @@
 """Array namespaces, dtypes and storage: the only module that knows them.
 
-Mathematics above this file is written in the Array API and asks `namespace` where to run.
+Code above this layer is written in the Array API and calls `namespace` for the functions.
 """
 
 import math
@@ -41,16 +41,16 @@ def namespace(array: Array) -> Any:
 
 
 def is_sparse(array: Array) -> bool:
-    """Whether `array` is stored sparsely; small fits ask some hundred times."""
+    """Whether `array` is a SciPy sparse array; called hundreds of times by small fits."""
     return type(array) is not np.ndarray and bool(sparse.issparse(array))
 
 
 def entries(array: Array) -> int:
-    """How many numbers are stored."""
+    """The number of stored entries."""
     return int(array.nnz) if is_sparse(array) else math.prod(array.shape)
 
 
-def is_foreign(array: Array) -> bool:
+def is_array_api(array: Array) -> bool:
     """Whether `array` belongs to another library of the Array API: torch, CuPy, Dask, ..."""
     if isinstance(array, (np.ndarray, np.generic)):
         return False
@@ -58,7 +58,7 @@ def is_foreign(array: Array) -> bool:
 
 
 def _library(array: Array) -> str:
-    """The package that an array comes from; nothing is imported to tell."""
+    """The package that defines the type of an array, without importing it."""
     return type(array).__module__.partition(".")[0]
 
 
@@ -78,28 +78,30 @@ def is_numpy(array: Array) -> bool:
 
 
 def like(array: Array, other: Array) -> Array:
-    """A NumPy `array` in the namespace and on the device of `other`: how parameters come to the rows. What was made
-    from the rows there stays there.
+    """A NumPy `array` copied to the namespace and device of `other`; arrays of other libraries are returned as they
+    are.
     """
-    if not is_foreign(other) or is_foreign(array):
+    if not is_array_api(other) or is_array_api(array):
         return array
-    # torch takes no reversed and no read-only arrays
+    # torch accepts neither negative strides nor read-only arrays
     array = namespace(other).asarray(np.array(array, order="C"))
-    if _library(array) == "torch":  # which else would wait for all that the device has to do
+    if _library(array) == "torch":  # otherwise it waits for all pending work of the device
         return array.to(device_of(other), non_blocking=True)
     return namespace(other).asarray(array, device=device_of(other))
 
 
 def likes(arrays: Sequence[Floats], other: Array) -> list[Array]:
-    """`like` for several arrays, which go together."""
-    if not is_foreign(other):
+    """`like` for several arrays, in one transfer."""
+    if not is_array_api(other):
         return list(arrays)
-    return apart(like(np.concatenate([np.ravel(array) for array in arrays]), other), [array.shape for array in arrays])
+    return split_flat(
+        like(np.concatenate([np.ravel(array) for array in arrays]), other), [array.shape for array in arrays]
+    )
 
 
 def ones(count: int, other: Array) -> Array:
-    """So many ones in float64, where `other` is."""
-    if not is_foreign(other):
+    """A vector of ones in float64, on the device of `other`."""
+    if not is_array_api(other):
         return np.ones(count)
     xp = namespace(other)
     return xp.ones(count, dtype=xp.float64, device=device_of(other))
@@ -107,7 +109,7 @@ def ones(count: int, other: Array) -> Array:
 
 def device_of(array: Array) -> Any:
     """The device on which `array` is."""
-    if _library(array) in ("torch", "cupy"):  # which are asked often
+    if _library(array) in ("torch", "cupy"):  # the fast path
         return array.device
     from array_api_compat import device  # as in namespace
 
@@ -120,7 +122,7 @@ def on_same_device(one: Array, other: Array) -> bool:
 
 
 def on_host(array: Array) -> Array:
-    """A NumPy array of the same values: how a statistic, which is small, leaves the device where its rows are."""
+    """A NumPy array of the same values: small statistics leave the device of their rows by this."""
     if isinstance(array, (np.ndarray, np.generic, float, int)):
         return np.asarray(array)
     if is_dask(array):
@@ -136,24 +138,24 @@ def wide(array: Array) -> Floats:
 
 
 def flat(arrays: Sequence[Array]) -> Array:
-    """The numbers of arrays of one library and dtype, one array after the other."""
+    """Arrays of one library and dtype, ravelled and concatenated."""
     xp = namespace(arrays[0])
     return xp.concat([array if array.ndim == 1 else xp.reshape(array, (-1,)) for array in arrays], axis=0)
 
 
-def apart(numbers: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
-    """Arrays of these shapes that lie one after the other: what `flat` has put together."""
-    xp, start, found = namespace(numbers), 0, []
+def split_flat(numbers: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """The inverse of `flat`: arrays of these shapes."""
+    xp, start, result = namespace(numbers), 0, []
     for shape in shapes:
         part = numbers[start : (start := start + math.prod(shape))]
-        found.append(part if len(shape) == 1 else xp.reshape(part, tuple(shape)))
-    return found
+        result.append(part if len(shape) == 1 else xp.reshape(part, tuple(shape)))
+    return result
 
 
 def softplus(x: Array) -> Array:
     """log(1 + e^x) without overflow."""
     xp = namespace(x)
-    if is_foreign(x):  # few calls: each is as dear as reading some megabytes
+    if is_array_api(x):  # few calls: the launch of each costs as much as reading some megabytes
         with np.errstate(invalid="ignore"):
             return xp.logaddexp(x, 0.0 if _library(x) == "cupy" else xp.zeros_like(x))
     # the exponential of a negative number only
@@ -176,23 +178,23 @@ def falling_sigmoid(x: Array) -> Array:
     xp = namespace(x)
     if _library(x) in ("torch", "cupy"):
         return sigmoid(-x)
-    if is_foreign(x):  # few calls, and an infinity on the way is right
+    if is_array_api(x):  # few calls; intermediate infinities give the right limit
         with np.errstate(over="ignore"):
             return (1.0 + xp.exp(x)) ** -1.0
     e = xp.exp(-xp.abs(x))
     return xp.where(x >= 0, e, xp.ones_like(e)) / (1.0 + e)
 
 
-SLICES = 256
+GEMM_SLICES = 256  # slices of a tall product, which fill the units of a device
 
 
 def cross(left: Array, right: Array) -> Array:
-    """left'right of matrices with as many rows: for very long ones the sum over slices, for in one long product a
-    device leaves a part of itself idle.
+    """left'right of matrices with equally many rows; very tall ones are multiplied in slices, as one product with a
+    long inner dimension leaves a device underused.
     """
     xp, (m, p) = namespace(left), left.shape
-    count = min(SLICES, m // (16 * p))  # what the slices come to is a small part of the rows
-    if count < 16 or _library(left) == "cupy":  # which would copy what is transposed in slices
+    count = min(GEMM_SLICES, m // (16 * p))  # the partial products must stay small beside the rows
+    if count < 16 or _library(left) == "cupy":  # which would copy transposed slices
         return xp.matmul(left.T, right)
     cut = m - m % count
     parts = [xp.reshape(part[:cut, :], (count, cut // count, -1)) for part in (left, right)]
@@ -200,13 +202,12 @@ def cross(left: Array, right: Array) -> Array:
     return total if cut == m else total + xp.matmul(left[cut:, :].T, right[cut:, :])
 
 
-HEAD = 1024
-"""Rows from which the place and the spread of a block are guessed."""
+HEAD_ROWS = 1024  # rows from which the mean and the deviation of a block are estimated
 
 
 class Head(NamedTuple):
-    """Mean, mean absolute deviation from it and mean square about it of the columns of some rows, and the value of
-    those that are constant in them, not a number for others.
+    """Mean, mean absolute deviation and mean squared deviation of the columns of sampled rows, and the value of columns
+    that are constant in them, NaN for others.
     """
 
     mean: Floats
@@ -216,22 +217,23 @@ class Head(NamedTuple):
 
 
 def heads_of(X: Array, y: Array, cuts: Sequence[tuple[int, int]]) -> list[Head]:
-    """Of the columns of [X y], for each range of rows, from rows equally far apart; one way from the device for all.
+    """Heads of the columns of [X y] for each range of rows, from evenly spaced rows; one transfer from the device for
+    all.
 
-    A head that differs from the first by less than the deviation counts as the first: what is measured from one place
-    can be added up.
+    A head whose mean differs from the first by less than the deviation is replaced by the first: sums about one shift
+    can be added.
     """
     xp = namespace(X)
-    size = min(HEAD, max(stop - start for start, stop in cuts))
+    size = min(HEAD_ROWS, max(stop - start for start, stop in cuts))
     index = like(np.concatenate([start + np.arange(size) * (stop - start) // size for start, stop in cuts]), X)
     parts = [xp.astype(xp.take(part, index, axis=0), xp.float64, copy=False) for part in (X, y)]
     head = xp.reshape(xp.concat(parts, axis=1), (len(cuts), size, -1))
-    with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite are refused by whoever sums them
+    with np.errstate(invalid="ignore", over="ignore"):  # the caller rejects values that are not finite
         mean = xp.mean(head, axis=1)
         away = head - mean[:, None, :]
         about = xp.mean(xp.abs(away), axis=1), xp.mean(away * away, axis=1)
-    found = on_host(xp.stack([mean, *about, xp.min(head, axis=1), xp.max(head, axis=1)], axis=1))
-    heads = [Head(m, d, s, np.where(low == high, low, np.nan)) for m, d, s, low, high in found]
+    result = on_host(xp.stack([mean, *about, xp.min(head, axis=1), xp.max(head, axis=1)], axis=1))
+    heads = [Head(m, d, s, np.where(low == high, low, np.nan)) for m, d, s, low, high in result]
     return [heads[0] if _agree(heads[0], head) else head for head in heads]
 
 
@@ -242,14 +244,12 @@ def _agree(one: Head, other: Head) -> bool:
 
 
 def one_by_one(X: Array) -> list[Array]:
-    """The rows for a function of two rows, as scikit-learn gives them: (p,), or (1, p) of a sparse matrix."""
+    """The rows as arguments of a callable metric, as scikit-learn passes them: (p,), or (1, p) of a sparse matrix."""
     return [X[[i]] for i in range(X.shape[0])] if is_sparse(X) else list(X)
 
 
 def some_rows(array: Array, which: slice) -> Array:
-    """A slice of rows; a standard index names every axis, but sparse arrays know no ellipsis. Consecutive sparse rows
-    are not copied, as SciPy would.
-    """
+    """A slice of rows; unlike SciPy, consecutive CSR rows are not copied."""
     if not is_sparse(array):
         return array[which, ...]
     start, stop, step = which.indices(array.shape[0])
@@ -257,28 +257,28 @@ def some_rows(array: Array, which: slice) -> Array:
         return array[which]
     ends = array.indptr[start : stop + 1]
     part = slice(int(ends[0]), int(ends[-1]))
-    found = type(array)((stop - start, array.shape[1]), dtype=array.dtype)
-    # the constructor would copy views of much larger arrays
-    found.data, found.indices, found.indptr = array.data[part], array.indices[part], ends - ends[0]
-    return found
+    result = type(array)((stop - start, array.shape[1]), dtype=array.dtype)
+    # the constructor would copy the views
+    result.data, result.indices, result.indptr = array.data[part], array.indices[part], ends - ends[0]
+    return result
 
 
-def gathered(array: Array) -> Array:
-    """Rows that are apart, where they are; one after the other for CuPy, which would copy them in every product."""
+def make_contiguous(array: Array) -> Array:
+    """Strided rows, copied to be contiguous for CuPy, which would copy them in every product."""
     return namespace(array).asarray(array, copy=True) if _library(array) == "cupy" else array
 
 
-def picked(array: Array, index: Integers) -> Array:
-    """The rows of these numbers."""
-    return namespace(array).take(array, like(index, array), axis=0) if is_foreign(array) else array[index]
+def take_rows(array: Array, index: Integers) -> Array:
+    """The rows at these indices."""
+    return namespace(array).take(array, like(index, array), axis=0) if is_array_api(array) else array[index]
 
 
 def smallest(table: Array, k: int) -> tuple[Array, Array]:
-    """The k smallest numbers of each row of a matrix of another library and their columns, in any order."""
+    """The k smallest entries of each row of a matrix of another library and their columns, in any order."""
     xp = namespace(table)
     if _library(table) == "torch":
-        found = xp.topk(table, k, dim=1, largest=False)
-        return found.values, found.indices
+        result = xp.topk(table, k, dim=1, largest=False)
+        return result.values, result.indices
     order = (xp.argpartition(table, k - 1, axis=1) if _library(table) == "cupy" else xp.argsort(table, axis=1))[:, :k]
     return along_rows(table, order), order
 
@@ -298,7 +298,9 @@ def unit_roundoff(dtype: Any) -> float:
 
 
 def contiguous(array: Array) -> Array:
-    """A NumPy array in C order, aligned and in native byte order, a copy only where it is not; others as they are."""
+    """A NumPy array in C order, aligned and in native byte order, copied only if necessary; others are returned as they
+    are.
+    """
     if not isinstance(array, np.ndarray):
         return array
     if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:

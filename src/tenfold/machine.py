@@ -1,8 +1,7 @@
-"""Threads and memory of the machine, and the work that it is given.
+"""Threads, memory, work counting and cancellation.
 
-One rule for threads: our loops and SciPy's BLAS are never parallel at the same time. The number of threads is the one
-that SciPy's BLAS is set to, so `threadpoolctl.threadpool_limits`, OMP_NUM_THREADS and joblib's workers are obeyed
-without a switch of ours.
+The compiled loops and SciPy's BLAS are never parallel at the same time. The number of threads is that of SciPy's BLAS,
+so `threadpoolctl.threadpool_limits`, OMP_NUM_THREADS and joblib's limits are respected without an option of ours.
 """
 
 import ctypes
@@ -29,7 +28,7 @@ except ImportError:  # not on Windows
 
 
 class _Library(NamedTuple):
-    """How to ask a BLAS for its number of threads, and how to set it."""
+    """Getter and setter of the number of threads of a BLAS."""
 
     get: Callable[[], int | None]
     set: Callable[[int], None]
@@ -37,15 +36,14 @@ class _Library(NamedTuple):
 
 @cache
 def _scipy_blas() -> tuple[_Library, ...]:
-    # the library inside SciPy's wheel is found at once; searching all that is loaded takes a hundred times as long as
-    # a small fit
+    # the library of SciPy's wheel is found directly; searching all loaded libraries takes a hundred small fits
     for file in (Path(scipy.__file__).parent.parent / "scipy.libs").glob("libscipy_openblas*"):
         library = ctypes.CDLL(str(file))
         if hasattr(library, "scipy_openblas_get_num_threads"):
             return (_Library(library.scipy_openblas_get_num_threads, library.scipy_openblas_set_num_threads),)
-    found = [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]
-    own = [lib for lib in found if "scipy" in lib.filepath]
-    return tuple(_Library(lib.get_num_threads, lib.set_num_threads) for lib in own or found)
+    libraries = [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]
+    scipy_libraries = [lib for lib in libraries if "scipy" in lib.filepath]
+    return tuple(_Library(lib.get_num_threads, lib.set_num_threads) for lib in scipy_libraries or libraries)
 
 
 def _blas_threads() -> int:
@@ -61,7 +59,7 @@ def _set_blas_threads(count: int) -> None:
 
 
 class _OneBlasThread:
-    """Holds SciPy's BLAS at one thread while anybody is inside; the last one out restores the count."""
+    """Sets SciPy's BLAS to one thread while any user is inside; the last one restores the count."""
 
     def __init__(self) -> None:
         self._start()
@@ -74,7 +72,7 @@ class _OneBlasThread:
         self._saved = 0
 
     def _after_fork(self) -> None:
-        if self._users:  # the threads that were inside do not exist in the child
+        if self._users:  # the users do not exist in the child
             _set_blas_threads(self._saved)
         self._start()
 
@@ -100,11 +98,11 @@ class _OneBlasThread:
 
 
 one_blas_thread = _OneBlasThread()
-"""A context: small dense algebra inside gives the same bits whatever the number of threads."""
+"""A context in which small dense algebra gives the same bits for any number of threads."""
 
 
 class _Sharing:
-    """Counts who is inside: each gets its share of the threads."""
+    """Counts concurrent users, who divide the threads."""
 
     def __init__(self) -> None:
         self._start()
@@ -127,38 +125,32 @@ class _Sharing:
 
 
 sharing = _Sharing()
-"""A context for tasks that a scheduler runs at once in one process: together they use the threads that one would."""
+"""A context for tasks that a scheduler runs concurrently in one process: together they use the threads of one."""
 
 
-SMALL = 1 << 15
-"""A loop over fewer numbers is done before a second thread has woken up."""
+MIN_PARALLEL_ENTRIES = 1 << 15  # a loop over fewer entries ends before a second thread has woken up
 
 
-def threads(entries: int = SMALL) -> int:
-    """The number of threads that a loop of ours over so many numbers may use now."""
-    return 1 if entries < SMALL else max(1, one_blas_thread.threads() // max(1, sharing.users))
+def threads(entries: int = MIN_PARALLEL_ENTRIES) -> int:
+    """The number of threads for a compiled loop over `entries` entries."""
+    return 1 if entries < MIN_PARALLEL_ENTRIES else max(1, one_blas_thread.threads() // max(1, sharing.users))
 
 
-AFTER_INTERRUPT = 2e8
-"""Products with entries of the samples that an interrupted fit may still spend, on its certificate above all: some
-tenths of a second.
-"""
+PRODUCTS_AFTER_INTERRUPT = 2e8  # products an interrupted fit may still spend, mainly on its certificate: some 0.1 s
 
 
 class Interruption:
-    """How many products a fit, and the threads that work for it, may still spend: no end of them until somebody
-    interrupts it.
-    """
+    """The budget of products of a fit and its threads: infinite until it is interrupted."""
 
     def __init__(self) -> None:
         self.left = inf
 
     def limit(self, products: float) -> None:
-        """From now on at most so many; none at all where it is negative."""
+        """Limits the remaining budget; a negative one cancels at the next poll."""
         self.left = min(self.left, products)
 
     def spend(self, products: float) -> None:
-        """Raises KeyboardInterrupt where nothing is left."""
+        """Raises KeyboardInterrupt when the budget is exhausted."""
         if self.left < inf:
             self.left -= products
             if self.left < 0.0:
@@ -170,9 +162,7 @@ _interruption: ContextVar[Interruption | None] = ContextVar("interruption", defa
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """A context, that of a fit: after `limit_after_interrupt` little more is done inside. A fit inside a fit is a part
-    of it.
-    """
+    """The context of a fit: `limit_after_interrupt` limits its remaining work. Nested fits belong to the outer one."""
     if _interruption.get() is not None:
         yield
         return
@@ -184,23 +174,23 @@ def interruptible() -> Iterator[None]:
 
 
 def limit_after_interrupt() -> None:
-    """Say that a solver answered an interruption with its last step: the rest of the fit, its certificate above all,
-    ends by a KeyboardInterrupt where it takes long.
+    """Called by a solver that was interrupted and returned its last iterate: the rest of the fit, mainly its
+    certificate, raises KeyboardInterrupt when it takes long.
     """
     state = _interruption.get()
     if state is not None:
-        state.limit(AFTER_INTERRUPT)
+        state.limit(PRODUCTS_AFTER_INTERRUPT)
 
 
 def interrupted() -> bool:
-    """Whether the fit that this thread works for was interrupted."""
+    """Whether the fit of this thread was interrupted."""
     state = _interruption.get()
     return state is not None and state.left < inf
 
 
 def poll() -> None:
-    """Raise KeyboardInterrupt where the fit that this thread works for was interrupted and may do no more. Signals
-    reach the main thread alone; loops that may run in others call this, compiled ones by themselves.
+    """Raise KeyboardInterrupt when the fit of this thread was interrupted and its budget is exhausted. Signals reach
+    only the main thread, so loops that may run in others call this; compiled loops do so themselves.
     """
     state = _interruption.get()
     if state is not None:
@@ -211,27 +201,27 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def at_once(
+def run_concurrently(
     work: Callable[[Item], Result], items: Sequence[Item], entries: int, stop: Callable[[], None] | None = None
 ) -> list[Result]:
-    """work(item) of all, several at once where there are threads, each on its share of them; results in their order.
+    """work(item) for all items, concurrently where there are threads, which they divide; results in order.
 
-    After an interruption, what has not begun is left, and what has ends where it polls; or with `stop`, it is called,
-    and its answers are waited for.
+    After an interruption pending items are cancelled, and running ones end at their next poll; with `stop`, it is
+    called instead, and the results are awaited.
     """
     workers = min(len(items), threads(entries))
     if workers < 2:
         return [work(item) for item in items]
     state = _interruption.get() or Interruption()
 
-    def shared(item: Item) -> Result:
+    def run(item: Item) -> Result:
         _interruption.set(state)
         with sharing:
             return work(item)
 
     with ThreadPoolExecutor(workers) as pool:
-        # each in a copy of the context, where work is counted
-        tasks = [pool.submit(copy_context().run, shared, item) for item in items]
+        # each in a copy of the context, which counts its work
+        tasks = [pool.submit(copy_context().run, run, item) for item in items]
         try:
             wait(tasks)
         except KeyboardInterrupt:
@@ -239,9 +229,9 @@ def at_once(
                 state.limit(-1.0)
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-            state.limit(AFTER_INTERRUPT)
+            state.limit(PRODUCTS_AFTER_INTERRUPT)
             stop()
-        except BaseException:  # a limit of time: what runs ends where it polls, and is not waited for to finish
+        except BaseException:  # a time limit: running items end at their next poll and are not awaited
             state.limit(-1.0)
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -249,7 +239,7 @@ def at_once(
 
 
 class Work:
-    """Multiplications with entries of the rows, counted."""
+    """A counter of multiplications with entries of the rows."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -265,7 +255,7 @@ _work: ContextVar[Work | None] = ContextVar("work", default=None)
 
 @contextmanager
 def counting_work() -> Iterator[Work]:
-    """A context: the work of all passes over rows inside, in this thread and in those that copy its context."""
+    """A context that counts the work of all passes over rows, in this thread and those that copy its context."""
     work = Work()
     token = _work.set(work)
     try:
@@ -275,8 +265,8 @@ def counting_work() -> Iterator[Work]:
 
 
 def spend(products: float) -> None:
-    """Say how many entries of the rows are multiplied by something now; raises KeyboardInterrupt in a fit that was
-    interrupted, and has spent what it might.
+    """Counts products with entries of the rows; raises KeyboardInterrupt when an interrupted fit has exhausted its
+    budget.
     """
     work = _work.get()
     if work is not None:
@@ -287,7 +277,7 @@ def spend(products: float) -> None:
 
 
 def available_memory() -> int:
-    """Bytes that may still be taken: free or easily freed, within the limits of a container and of the process."""
+    """Bytes that can be allocated: free or reclaimable, within the limits of the container and of the process."""
     limits = [_free_memory()]
     group = Path("/sys/fs/cgroup")
     for ceiling, used, details in (
@@ -298,7 +288,7 @@ def available_memory() -> int:
             taken = int((group / used).read_text()) - _field(group / details, "inactive_file")
             limits.append(int((group / ceiling).read_text()) - taken)
         except (OSError, ValueError):
-            continue  # not this kind of container, or no limit
+            continue  # not this cgroup version, or no limit
     if resource is not None:
         most = resource.getrlimit(resource.RLIMIT_AS)[0]
         if most != resource.RLIM_INFINITY:
@@ -307,13 +297,13 @@ def available_memory() -> int:
 
 
 def _free_memory() -> int:
-    """What the machine can give: the cache of files counts as free."""
+    """Free memory of the machine, with the page cache."""
     kilobytes = _field(Path("/proc/meminfo"), "MemAvailable:")
     if kilobytes:
         return 1024 * kilobytes
     if "SC_AVPHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return 1 << 50  # not known: nothing is refused
+    return 1 << 50  # unknown: no limit
 
 
 def _field(file: Path, name: str) -> int:
@@ -335,18 +325,18 @@ class Resident(NamedTuple):
 
 
 def resident_memory(*, reset_peak: bool = False) -> Resident | None:
-    """What the process has in memory; None where the system does not tell. Linux can forget the peak so far."""
+    """Resident memory of the process; None where the system does not report it. Linux can reset the peak."""
     status = Path("/proc/self/status")
     if reset_peak:
         try:
             Path("/proc/self/clear_refs").write_text("5")
         except OSError:
-            return None  # without it a peak of long ago would be taken for one of now
+            return None  # otherwise an old peak would be reported
     now, peak = _field(status, "VmRSS:"), _field(status, "VmHWM:")
     return Resident(1024 * now, 1024 * peak) if now and peak else None
 
 
 def require_memory(what: str, size: int, instead: str) -> None:
-    """Refuse before the work starts when `size` bytes for `what` are not there."""
+    """Raise MemoryError early when `size` bytes for `what` are not available."""
     if size > 1 << 26 and size > available_memory():
         raise MemoryError(f"{what} needs {size:,} bytes and only {available_memory():,} are available. {instead}")

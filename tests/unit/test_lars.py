@@ -182,6 +182,6 @@ def test_the_walk_refuses_what_does_not_fit():
     state = _core.Lars(c, c, 1.0, False, False, 0.0, 5, 1e-12)
     assert state.advance() == 0
     with pytest.raises(ValueError, match="one entry a column"):
-        state.give(0, np.ones(2))
+        state.set_gram_row(0, np.ones(2))
     with pytest.raises(ValueError, match="no such column"):
-        state.give(3, np.ones(3))
+        state.set_gram_row(3, np.ones(3))

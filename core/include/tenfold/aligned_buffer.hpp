@@ -1,4 +1,4 @@
-// Doubles on 64-byte boundaries, zero at the start: scratch and accumulators of the vector loops.
+// Zero-initialised arrays of doubles aligned to 64-byte cache lines: scratch and accumulators of the SIMD loops.
 #pragma once
 
 #include "tenfold/types.hpp"
@@ -26,32 +26,32 @@ private:
   std::vector<Line> lines_;
 };
 
-// The same for vectors that are copied, compared and assigned: weights, to which a row is added again and again. A
-// vector of 64 bytes that is stored across two lines takes several times as long, and cannot be read back at once.
-template <class T> struct OnLines {
+// Allocator with the same alignment for std::vector, for weights that rows are added to. A 64-byte store that straddles
+// two cache lines takes several times as long and defeats store-to-load forwarding.
+template <class T> struct CacheLineAllocator {
   using value_type = T;
   static constexpr std::align_val_t line{64};
 
-  OnLines() = default;
-  template <class U> OnLines(const OnLines<U> &) {}
+  CacheLineAllocator() = default;
+  template <class U> CacheLineAllocator(const CacheLineAllocator<U> &) {}
   T *allocate(std::size_t count) { return static_cast<T *>(::operator new(count * sizeof(T), line)); }
   void deallocate(T *p, std::size_t) { ::operator delete(p, line); }
-  bool operator==(const OnLines &) const { return true; }
+  bool operator==(const CacheLineAllocator &) const { return true; }
 };
 
-using Weights = std::vector<double, OnLines<double>>;
+using Weights = std::vector<double, CacheLineAllocator<double>>;
 
-// For vectors that are written as a whole, by several threads: what they hold at the start is not set.
-template <class T> struct Unset {
+// Allocator without initialisation, for vectors that several threads fill completely.
+template <class T> struct UninitializedAllocator {
   using value_type = T;
 
-  Unset() = default;
-  template <class U> Unset(const Unset<U> &) {}
+  UninitializedAllocator() = default;
+  template <class U> UninitializedAllocator(const UninitializedAllocator<U> &) {}
   T *allocate(std::size_t count) { return static_cast<T *>(::operator new(count * sizeof(T))); }
   void deallocate(T *p, std::size_t) { ::operator delete(p); }
   template <class U> void construct(U *) {}
   template <class U, class... Args> void construct(U *p, Args &&...args) { ::new (p) U(static_cast<Args &&>(args)...); }
-  bool operator==(const Unset &) const { return true; }
+  bool operator==(const UninitializedAllocator &) const { return true; }
 };
 
 } // namespace tenfold

@@ -40,11 +40,11 @@ public:
   template <class Meet> void each(Index begin, Index count, Buffer &rows, Buffer &scores, Meet &&meet) const {
     const Index p = x_.columns;
     for (Index i = 0; i < count; ++i)
-      kernels().dense<T>().centred_row(x_.data + (begin + i) * p, middle_.data(), p, rows.data() + i * p);
+      kernels().dense<T>().centre_row(x_.data + (begin + i) * p, middle_.data(), p, rows.data() + i * p);
     for (Index from = 0; from < panels_; from += together) {
       const Index panels = std::min(together, panels_ - from), step = panels * side_;
-      kernels().product(rows.data(), p, count, p, packed_.data() + from * stride_, stride_, panels, false,
-                        scores.data(), step);
+      kernels().gemm_panel(rows.data(), p, count, p, packed_.data() + from * stride_, stride_, panels, false,
+                           scores.data(), step);
       const Index first = from * side_, many = std::min(step, count_ - first);
       for (Index i = 0; i < count; ++i) {
         double *mine = scores.data() + i * step;
@@ -55,7 +55,7 @@ public:
     }
   }
   double length(Index, Index i, const Buffer &rows) const {
-    return std::sqrt(kernels().dense<double>().squares(rows.data() + i * x_.columns, x_.columns));
+    return std::sqrt(kernels().dense<double>().squared_norm(rows.data() + i * x_.columns, x_.columns));
   }
   Index row_size() const { return x_.columns; }
   Index score_size() const { return std::min(together, panels_) * side_; }
@@ -76,7 +76,7 @@ public:
       : x_(x), count_(k), turned_(centres.size()), minus_(static_cast<std::size_t>(k)) {
     transpose(centres.data(), k, x.columns, turned_.data());
     for (Index c = 0; c < k; ++c) {
-      const double square = kernels().dense<double>().squares(centres.data() + c * x.columns, x.columns);
+      const double square = kernels().dense<double>().squared_norm(centres.data() + c * x.columns, x.columns);
       minus_.data()[c] = -square / 2.0;
       reach = std::max(reach, std::sqrt(square));
     }
@@ -85,11 +85,13 @@ public:
   double reach = 0.0;
 
   template <class Meet> void each(Index begin, Index count, Buffer &, Buffer &scores, Meet &&meet) const {
-    margins(x_, begin, count, turned_.data(), count_, nullptr, minus_.data(), scores.data(), count_, 1);
+    matvec_tile(x_, begin, count, turned_.data(), count_, nullptr, minus_.data(), scores.data(), count_, 1);
     for (Index i = 0; i < count; ++i)
       meet(i, 0, scores.data() + i * count_, count_);
   }
-  double length(Index begin, Index i, const Buffer &) const { return std::sqrt(row_of(x_).squares(begin + i)); }
+  double length(Index begin, Index i, const Buffer &) const {
+    return std::sqrt(row_access(x_).squared_norm(begin + i));
+  }
   Index row_size() const { return 0; }
   Index score_size() const { return count_; }
 
@@ -135,7 +137,7 @@ Assigned assign_in_double(const Rows &x, std::span<const double> weight, std::sp
   plain.measure();
   Buffer sums(slots * stride);
   parallel(slots, threads, [&](Index slot, int) {
-    const Range range = slot_range(x.rows, slots, slot);
+    const Range range = partition_range(x.rows, slots, slot);
     Buffer rows(tile * products.row_size()), scores(tile * products.score_size());
     double *own = sums.data() + slot * stride, *weights = own + k * p, *energy = weights + k;
     for (Index begin = range.begin; begin < range.end; begin += tile) {

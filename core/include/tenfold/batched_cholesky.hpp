@@ -1,9 +1,9 @@
-// Cholesky factors of symmetric matrices of one size, and systems solved with many of them.
+// Cholesky factors of small symmetric matrices of one size, and solves with many of them.
 //
-// Given H (q x q), of which the lower triangle is read, factor_in_place writes the lower triangle L of L L' = H and
-// returns the least of what is left of a diagonal entry beside the columns before it, as a part of the entry; a matrix
-// that is not positive has none left, and its factor is not to be used. solve_stack replaces rows of g (k x q) by
-// (L L')^-1 g, each with the factor that it names. Flops: q^3 / 3, and 2 k q^2.
+// Given H (q x q), of which the lower triangle is read, cholesky_in_place writes L with L L' = H and returns the
+// smallest ratio of a pivot to its diagonal entry; 0 for a matrix that is not positive definite, whose factor must not
+// be used. solve_cholesky_batch replaces each row of g (k x q) by (L L')^-1 g with the factor it names. Flops: q^3 / 3,
+// and 2 k q^2.
 #pragma once
 
 #include "tenfold/isa_kernels.hpp"
@@ -15,7 +15,7 @@
 
 namespace tenfold {
 
-inline double factor_in_place(double *a, Index q) {
+inline double cholesky_in_place(double *a, Index q) {
   const auto dot = kernels().dense<double>().dot;
   double least = 1.0;
   for (Index i = 0; i < q; ++i) {
@@ -33,8 +33,8 @@ inline double factor_in_place(double *a, Index q) {
   return least;
 }
 
-inline void solve_stack(std::span<const double> lower, Index q, std::span<const std::int64_t> which,
-                        std::span<double> g) {
+inline void solve_cholesky_batch(std::span<const double> lower, Index q, std::span<const std::int64_t> which,
+                                 std::span<double> g) {
   const auto dot = kernels().dense<double>().dot;
   for (std::size_t k = 0; k < which.size(); ++k) {
     const double *a = lower.data() + which[k] * q * q;

@@ -1,5 +1,4 @@
-// The BLAS and LAPACK that SciPy carries, by the function pointers that it publishes. core/bindings/blas.cpp fills this
-// in.
+// BLAS and LAPACK routines through the function pointers that SciPy publishes; core/bindings/blas.cpp fills them in.
 #pragma once
 
 #include "tenfold/types.hpp"
@@ -26,21 +25,21 @@ struct Blas {
   Dpotrs dpotrs = nullptr;
 };
 
-// A C-ordered matrix, rows `step` apart; transposed: it stands for its transpose.
+// A C-ordered matrix with leading dimension `step`; transposed: it stands for its transpose.
 struct Operand {
   const double *data;
   Index step;
   bool transposed;
 };
 
-// c = a b, with a (m x k), b (k x n), c (m x n) in C order, rows of c `c_step` apart. BLAS counts in 32 bits: rows are
-// taken in pieces, so that no array that it sees reaches 2^31 elements; n, k and the steps must be below 2^31.
+// c = a b, with a (m x k), b (k x n), c (m x n) in C order, rows of c `c_step` apart. BLAS has 32-bit integers: rows
+// are split so that no array passed to it reaches 2^31 elements; n, k and the leading dimensions must be below 2^31.
 inline void gemm(const Blas &blas, Operand a, Operand b, Index m, Index n, Index k, double *c, Index c_step) {
   constexpr Index limit = 2147483647;
   const auto length = [](Index value) { return static_cast<int>(std::max<Index>(1, value)); };
   const Index piece = std::max<Index>(1, limit / std::max<Index>(1, std::max(a.step, c_step)));
   for (Index begin = 0; begin < m && n > 0; begin += piece) {
-    // Column by column the C-ordered matrices are their transposes: c' = b' a'.
+    // In Fortran order the C-ordered matrices are their transposes: c' = b' a'.
     char left = b.transposed ? 'T' : 'N', right = a.transposed ? 'T' : 'N';
     int rows = static_cast<int>(n), columns = static_cast<int>(std::min(piece, m - begin)), inner = static_cast<int>(k);
     int left_step = length(b.step), right_step = length(a.step), out_step = length(c_step);

@@ -1,30 +1,30 @@
-// Coordinate descent along compressed columns, for many penalties one after the other.
+// Coordinate descent on CSC columns, along a path of penalties.
 //
-// Given columns x~_j of X (n x q) in compressed form, weighted by the roots of the rows' weights, which add up to one,
-// and their means m (zeros without an intercept), minimises F of descent.hpp for the columns x_j = x~_j - m_j root.
-// These are never formed: R holds the residuals but for offset * root, which the means of the moved columns add up to,
-// and since root.r = 0 for centred columns and targets,
+// Given columns x~_j of X (n x q) in CSC form, scaled by the square roots of the sample weights, which sum to one, and
+// their means m (zeros without an intercept), minimises F of cd.hpp for the centred columns x_j = x~_j - m_j root.
+// These are never formed: R holds the residuals up to offset * root, where the offset accumulates the means of the
+// changed columns, and since root.r = 0 for centred columns and targets,
 //   x_j.r = x~_j.R + m_j offset      and      |r|^2 = |R|^2 - offset^2.
-// Where columns have few entries a step costs these, and not the columns of a Gram matrix.
-// Flops: 4 an entry of a column that moves, 2 of one that does not.
+// A step costs the nonzeros of a column instead of a row of the Gram matrix.
+// Flops: 4 per nonzero of a column whose weight changes, 2 otherwise.
 #pragma once
 
 #include "tenfold/cd.hpp"
 
 namespace tenfold {
 
-template <class I> struct CompressedColumns {
+template <class I> struct CscColumns {
   std::span<const double> data; // column j holds data[k] in row indices[k] for indptr[j] <= k < indptr[j + 1]
   std::span<const I> indices;   // in increasing order
   std::span<const std::int64_t> indptr;
   std::span<const double> means; // (q)
 };
 
-// The storage of descent.hpp.
-template <class I> class CompressedStorage {
+// The storage of cd.hpp.
+template <class I> class CscStorage {
 public:
-  // targets (t x n), centred like the columns.
-  CompressedStorage(const CompressedColumns<I> &columns, std::span<const double> targets, Index count)
+  // targets (t x n), centred and scaled like the columns.
+  CscStorage(const CscColumns<I> &columns, std::span<const double> targets, Index count)
       : in_(columns), targets_(targets), t_(count), n_(static_cast<Index>(targets.size()) / count),
         residuals_(targets.begin(), targets.end()), offset_(at(count)), square_(columns.means.size()) {
     for (Index j = 0; j < this->columns(); ++j) {
@@ -33,7 +33,7 @@ public:
         sum += in_.data[at(k)] * in_.data[at(k)];
       const double raw = in_.means[at(j)] * in_.means[at(j)];
       const double noise = 16.0 * std::numeric_limits<double>::epsilon() * std::sqrt(static_cast<double>(n_));
-      square_[at(j)] = sum - raw > noise * raw ? sum - raw : 0.0; // a constant column has none
+      square_[at(j)] = sum - raw > noise * raw ? sum - raw : 0.0; // a constant column has zero norm
     }
   }
 
@@ -41,13 +41,13 @@ public:
   Index targets() const { return t_; }
   double square(Index j) const { return square_[at(j)]; }
 
-  void pull(Index j, double *out) const {
+  void correlation(Index j, double *out) const {
     const double *x = in_.data.data();
     const I *row = in_.indices.data();
     const std::int64_t begin = in_.indptr[at(j)], end = in_.indptr[at(j + 1)];
     for (Index target = 0; target < t_; ++target) {
       const double *r = residuals_.data() + target * n_;
-      double even = 0.0, odd = 0.0; // two sums: none waits for the other
+      double even = 0.0, odd = 0.0; // two independent chains of additions
       std::int64_t k = begin;
       for (; k + 2 <= end; k += 2) {
         even += x[k] * r[row[k]];
@@ -59,7 +59,7 @@ public:
     }
   }
 
-  void move(Index j, const double *change) {
+  void update(Index j, const double *change) {
     for (Index target = 0; target < t_; ++target)
       if (change[target] != 0.0)
         add(j, change[target], target);
@@ -90,7 +90,7 @@ public:
     return std::max(sum, 0.0);
   }
 
-  double product(Index i, Index j) const {
+  double gram_entry(Index i, Index j) const {
     const I *row = in_.indices.data();
     std::int64_t a = in_.indptr[at(i)], b = in_.indptr[at(j)];
     const std::int64_t a_end = in_.indptr[at(i + 1)], b_end = in_.indptr[at(j + 1)];
@@ -104,14 +104,14 @@ public:
     return sum;
   }
 
-  double pull_work(Index j) const { return scattered * static_cast<double>(entries(j)); }
-  double move_work(Index j) const { return scattered * static_cast<double>(entries(j)); }
-  double product_work() const {
-    return 2.0 * scattered * static_cast<double>(in_.data.size()) / std::max(1.0, static_cast<double>(columns()));
+  double correlation_work(Index j) const { return gather_cost * static_cast<double>(entries(j)); }
+  double update_work(Index j) const { return gather_cost * static_cast<double>(entries(j)); }
+  double gram_entry_work() const {
+    return 2.0 * gather_cost * static_cast<double>(in_.data.size()) / std::max(1.0, static_cast<double>(columns()));
   }
 
 private:
-  static constexpr double scattered = 8.0; // an entry here and there, in products of long vectors
+  static constexpr double gather_cost = 8.0; // cost of a gathered entry, in operations on contiguous vectors
 
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -127,17 +127,17 @@ private:
     offset_[at(target)] += change * in_.means[at(j)];
   }
 
-  const CompressedColumns<I> in_;
+  const CscColumns<I> in_;
   std::span<const double> targets_;
   Index t_, n_;
   std::vector<double> residuals_, offset_, square_;
 };
 
-// All columns are members from the start: whoever chose them left out the others.
-template <class I> class CompressedDescent {
+// Solves for one penalty after the other; the caller has already restricted the columns to a working set.
+template <class I> class CdCsc {
 public:
-  CompressedDescent(const Blas &blas, const CompressedColumns<I> &columns, std::span<const double> targets, Index count,
-                    std::span<const double> start)
+  CdCsc(const Blas &blas, const CscColumns<I> &columns, std::span<const double> targets, Index count,
+        std::span<const double> start)
       : storage_(columns, targets, count), step_(blas), unit_(columns.means.size(), 1.0),
         weights_(start.begin(), start.end()) {
     for (const double y : targets)
@@ -147,19 +147,19 @@ public:
 
   std::span<const double> weights() const { return weights_; }
 
-  Descended run(const ElasticNet &penalty, double enough, Index most, Order &order) {
-    Descent<CompressedStorage<I>> descent(storage_, step_, unit_, weights_);
-    const Descended state = descent.run(penalty, enough, total_, most, slow_, order);
-    slow_ = state.slow;
+  CdResult run(const ElasticNet &penalty, double tol, Index max_sweeps, CoordinateOrder &order) {
+    CoordinateDescent<CscStorage<I>> descent(storage_, step_, unit_, weights_);
+    const CdResult state = descent.run(penalty, tol, total_, max_sweeps, newton_first_, order);
+    newton_first_ = state.newton_first;
     return state;
   }
 
 private:
-  CompressedStorage<I> storage_;
-  SupportStep step_;
+  CscStorage<I> storage_;
+  ActiveSetSolver step_;
   std::vector<double> unit_, weights_;
   double total_ = 0.0;
-  bool slow_ = false; // the last descent: the next begins with an exact step
+  bool newton_first_ = false; // of the last run: the next begins with a Newton step
 };
 
 } // namespace tenfold

@@ -1,5 +1,5 @@
-// Exact steps of coordinate descent: to the minimum of the objective of descent.hpp among the weights that are not
-// zero, which descent_support.hpp finds, as far as the objective falls on the way.
+// Newton steps of coordinate descent with a line search: towards the minimum of F of cd.hpp on the active set
+// (cd_active_solve.hpp).
 #pragma once
 
 #include "tenfold/cd_active_solve.hpp"
@@ -13,7 +13,7 @@
 
 namespace tenfold {
 
-// F of descent.hpp at the weights that the storage is at.
+// F of cd.hpp at the present weights of the storage.
 template <class Storage>
 double objective(const Storage &storage, const ElasticNet &penalty, std::span<const double> unit,
                  std::span<const double> weights) {
@@ -29,121 +29,125 @@ double objective(const Storage &storage, const ElasticNet &penalty, std::span<co
   return 0.5 * storage.squares(weights) + penalty.l1 * norms + 0.5 * penalty.l2 * lengths;
 }
 
-// The objective along a line of weights: a parabola whose slope turns where a weight becomes zero.
-class KinkedLine {
+// A convex piecewise quadratic along a line: its slope jumps at the breakpoints where a weight becomes zero.
+class PiecewiseQuadratic {
 public:
-  void clear() { kinks_.clear(); }
+  void clear() { breakpoints_.clear(); }
 
-  // `place`: how far along; `turn`: by how much the slope grows there.
-  void add(double place, double turn) { kinks_.emplace_back(place, turn); }
+  // `position`: step length of a breakpoint; `jump`: jump of the slope there.
+  void add(double position, double jump) { breakpoints_.emplace_back(position, jump); }
 
-  Index kinks_before(double place) const {
-    return std::count_if(kinks_.begin(), kinks_.end(), [&](const auto &kink) { return kink.first < place; });
+  Index breakpoints_before(double position) const {
+    return std::count_if(breakpoints_.begin(), breakpoints_.end(),
+                         [&](const auto &breakpoint) { return breakpoint.first < position; });
   }
 
-  // How far along it is least: its slope at the start, how that grows, and the kinks.
-  double least(double slope, double bend, bool positive) {
+  // The minimising step length, from the slope at zero, the curvature and the breakpoints.
+  double minimise(double slope, double curvature, bool positive) {
     if (!(slope < 0.0))
       return 0.0;
-    std::sort(kinks_.begin(), kinks_.end());
+    std::sort(breakpoints_.begin(), breakpoints_.end());
     double step = 0.0;
-    for (const auto &[place, turn] : kinks_) {
-      if (slope + (place - step) * bend >= 0.0)
+    for (const auto &[position, jump] : breakpoints_) {
+      if (slope + (position - step) * curvature >= 0.0)
         break;
-      slope += (place - step) * bend;
-      step = place;
-      if (positive || slope + turn >= 0.0)
-        return step; // the least value is at the kink, or behind it weights would be negative
-      slope += turn;
+      slope += (position - step) * curvature;
+      step = position;
+      if (positive || slope + jump >= 0.0)
+        return step; // the minimum is at the breakpoint, or beyond it the weight would be negative
+      slope += jump;
     }
-    step -= bend > 0.0 ? slope / bend : 0.0;
+    step -= curvature > 0.0 ? slope / curvature : 0.0;
     return std::isfinite(step) ? step : 0.0;
   }
 
 private:
-  std::vector<std::pair<double, double>> kinks_;
+  std::vector<std::pair<double, double>> breakpoints_;
 };
 
-template <class Storage> class ExactStep {
+template <class Storage> class NewtonStep {
 public:
-  ExactStep(Storage &storage, SupportStep &step, std::span<const double> unit, std::span<double> weights)
-      : storage_(storage), step_(step), unit_(unit), weights_(weights), way_(weights.size()), here_(weights.size()),
-        pull_(static_cast<std::size_t>(storage.targets())) {}
+  NewtonStep(Storage &storage, ActiveSetSolver &step, std::span<const double> unit, std::span<double> weights)
+      : storage_(storage), step_(step), unit_(unit), weights_(weights), direction_(weights.size()),
+        origin_(weights.size()), correlation_(static_cast<std::size_t>(storage.targets())) {}
 
-  // What a step from the present weights would cost, in the products of a sweep.
-  double price(const ElasticNet &penalty) {
-    step_.gather(storage_, weights_, penalty.l2);
-    return step_.price(storage_);
+  // Estimated cost of a step, in the units of the sweeps.
+  double cost(const ElasticNet &penalty) {
+    step_.select_active(storage_, weights_, penalty.l2);
+    return step_.cost(storage_);
   }
 
-  // To the exact minimum among the weights that are not zero: those that would change their signs become zero. Where
-  // the objective is not smaller there, as far on the way as it falls; if that is where a weight becomes zero, on from
-  // there without it. `total` is |y|^2. Returns whether the minimum was reached.
-  bool take(const ElasticNet &penalty, double total) {
-    for (int turns = 0; turns < most_turns; ++turns) {
-      step_.gather(storage_, weights_, penalty.l2);
-      const Stop stop = towards(penalty, total);
-      if (stop != Stop::at_zero)
-        return stop == Stop::minimum;
+  // Steps to the exact minimum on the active set; weights that would change their sign become zero. If the objective is
+  // not lower there, a line search shortens the step; if it ends where a weight becomes zero, the step is repeated
+  // without that weight. `total` is |y|^2. Returns whether the minimum was reached.
+  bool advance(const ElasticNet &penalty, double total) {
+    for (int attempt = 0; attempt < max_attempts; ++attempt) {
+      step_.select_active(storage_, weights_, penalty.l2);
+      const Outcome outcome = step_towards(penalty, total);
+      if (outcome != Outcome::at_breakpoint)
+        return outcome == Outcome::minimum;
     }
     return false;
   }
 
 private:
-  static constexpr int most_turns = 8;
+  static constexpr int max_attempts = 8; // steps, each with one weight less
 
-  enum class Stop { minimum, at_zero, elsewhere };
+  enum class Outcome { minimum, at_breakpoint, rejected };
 
-  Stop towards(const ElasticNet &penalty, double total) {
-    if (step_.support().empty() || !step_.find(storage_, penalty, unit_, weights_, way_))
-      return Stop::elsewhere;
+  Outcome step_towards(const ElasticNet &penalty, double total) {
+    if (step_.support().empty() || !step_.solve(storage_, penalty, unit_, weights_, direction_))
+      return Outcome::rejected;
     const bool one = storage_.targets() == 1;
-    const double length = one ? least(penalty) : 0.25;
+    const double length = one ? line_search(penalty) : 0.25;
     const double before =
         objective(storage_, penalty, unit_, weights_) + 4.0 * std::numeric_limits<double>::epsilon() * total;
-    std::copy(weights_.begin(), weights_.end(), here_.begin());
-    bool met = false;
-    const auto go = [&](double step) {
+    std::copy(weights_.begin(), weights_.end(), origin_.begin());
+    bool hit_breakpoint = false;
+    const auto try_step = [&](double step) {
       for (std::size_t i = 0; i < weights_.size(); ++i) {
-        const double next = here_[i] + step * way_[i];
-        const bool at_zero = one && step < 1.0 && here_[i] * way_[i] < 0.0 && -here_[i] / way_[i] == step;
-        const bool crossed = one && here_[i] * next <= 0.0 && (step >= 1.0 || penalty.positive);
-        met |= at_zero;
-        weights_[i] = at_zero || crossed ? 0.0 : next;
+        const double next = origin_[i] + step * direction_[i];
+        const bool at_breakpoint =
+            one && step < 1.0 && origin_[i] * direction_[i] < 0.0 && -origin_[i] / direction_[i] == step;
+        const bool crossed = one && origin_[i] * next <= 0.0 && (step >= 1.0 || penalty.positive);
+        hit_breakpoint |= at_breakpoint;
+        weights_[i] = at_breakpoint || crossed ? 0.0 : next;
       }
       storage_.reset(weights_);
       return objective(storage_, penalty, unit_, weights_) <= before;
     };
-    if (go(1.0))
-      return Stop::minimum;
-    if (go(length)) // where many would cross, the signs are not known yet
-      return met && line_.kinks_before(1.0) <= most_turns ? Stop::at_zero : Stop::elsewhere;
-    std::copy(here_.begin(), here_.end(), weights_.begin());
+    if (try_step(1.0))
+      return Outcome::minimum;
+    if (try_step(length)) // where many weights would change sign, the signs are not settled yet
+      return hit_breakpoint && line_.breakpoints_before(1.0) <= max_attempts ? Outcome::at_breakpoint
+                                                                             : Outcome::rejected;
+    std::copy(origin_.begin(), origin_.end(), weights_.begin());
     storage_.reset(weights_);
-    return Stop::elsewhere;
+    return Outcome::rejected;
   }
 
-  // How far along the way to an exact minimum the objective is least. One target.
-  double least(const ElasticNet &penalty) {
-    double fall = 0.0; // of a whole step, twice
+  // Exact line search: the minimising step length towards the Newton point. One target.
+  double line_search(const ElasticNet &penalty) {
+    double decrease = 0.0; // -gradient . step
     line_.clear();
     for (const Index column : step_.support()) {
       const auto j = static_cast<std::size_t>(column);
       const double w = weights_[j], unit = unit_[j];
-      storage_.pull(column, pull_.data());
-      fall += way_[j] * (pull_[0] - penalty.l2 * unit * unit * w - std::copysign(penalty.l1 * unit, w));
-      if (w * way_[j] < 0.0)
-        line_.add(-w / way_[j], 2.0 * penalty.l1 * unit * std::abs(way_[j]));
+      storage_.correlation(column, correlation_.data());
+      decrease +=
+          direction_[j] * (correlation_[0] - penalty.l2 * unit * unit * w - std::copysign(penalty.l1 * unit, w));
+      if (w * direction_[j] < 0.0)
+        line_.add(-w / direction_[j], 2.0 * penalty.l1 * unit * std::abs(direction_[j]));
     }
-    return line_.least(-fall, fall, penalty.positive);
+    return line_.minimise(-decrease, decrease, penalty.positive);
   }
 
   Storage &storage_;
-  SupportStep &step_;
+  ActiveSetSolver &step_;
   std::span<const double> unit_;
   std::span<double> weights_;
-  std::vector<double> way_, here_, pull_;
-  KinkedLine line_;
+  std::vector<double> direction_, origin_, correlation_;
+  PiecewiseQuadratic line_;
 };
 
 } // namespace tenfold

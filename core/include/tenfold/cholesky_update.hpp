@@ -1,8 +1,8 @@
-// A Cholesky factor that grows by a row and loses one: L L' = G for the products G of some columns.
+// A Cholesky factor under insertion and deletion of columns: L L' = G for the Gram matrix G of some columns.
 //
-// append adds a column with its products; it returns the square of the new pivot, what is left of the column beside the
-// others, and leaves L as it was where that is not more than `least`. remove takes a column out and restores the
-// triangle by plane rotations. Both cost k^2 products for k columns.
+// append adds a column given its products; it returns the new pivot squared (the squared distance from the span of the
+// others) and leaves L unchanged where that is at most `least`. remove deletes a column and restores the triangle by
+// Givens rotations. Both cost k^2 multiply-adds for k columns.
 #pragma once
 
 #include "tenfold/types.hpp"
@@ -17,7 +17,7 @@ class Cholesky {
 public:
   Index size() const { return size_; }
 
-  // products (k) with the columns inside, in their order; square is the column's own.
+  // products (k): with the columns of the factor, in order; square: the squared norm of the column.
   double append(std::span<const double> products, double square, double least) {
     L_.resize(static_cast<std::size_t>(start(size_ + 1)));
     double *row = this->row(size_);
@@ -42,7 +42,7 @@ public:
       for (Index j = 0; j <= i + 1; ++j)
         row(i)[j] = row(i + 1)[j];
     --size_;
-    // Row i now reaches one beyond the diagonal: turn columns i and i + 1 so that it does not.
+    // Row i now has one entry beyond the diagonal: a rotation of columns i and i + 1 removes it.
     for (Index i = place; i < size_; ++i) {
       const double a = row(i)[i], b = row(i)[i + 1], length = std::hypot(a, b);
       const double c = a / length, s = b / length;
@@ -56,7 +56,7 @@ public:
     }
   }
 
-  // x becomes (L L')^-1 x.
+  // x = (L L')^-1 x.
   void solve(std::span<double> x) const {
     double *v = x.data();
     for (Index i = 0; i < size_; ++i) {
@@ -75,7 +75,7 @@ public:
   }
 
 private:
-  // Row i has a place beyond the diagonal, for rotations.
+  // Row i has room for one entry beyond the diagonal, for rotations.
   static Index start(Index i) { return i * (i + 3) / 2; }
   double *row(Index i) { return L_.data() + start(i); }
   const double *row(Index i) const { return L_.data() + start(i); }

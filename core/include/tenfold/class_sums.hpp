@@ -1,10 +1,10 @@
-// Sums of the columns, class by class: what naive Bayes needs to know about the data.
+// Sums of the columns by class: the statistics of naive Bayes.
 //
-// Given X (n x p), weights (or none) and the class of each row, returns for every class c
-//   weight_c = sum w,   sums_c = sum w f(x),   and on demand   squares_c = sum w (x - shift_c)^2,
-// where f(x) is x, x - shift_c, or 1 where x exceeds a threshold. Rows of weight zero are left out altogether.
-// Flops: n p (4 with squares); bytes: X once. Rows go to slots with sums of their own, fewer where these are large, and
-// where there is but one the classes go to threads.
+// Given X (n x p), weights (or none) and the class of each sample, returns for every class c
+//   weight_c = sum w,   sums_c = sum w f(x),   and optionally   squares_c = sum w (x - shift_c)^2,
+// where f(x) is x, x - shift_c, or the indicator of x > threshold. Samples of weight zero are skipped.
+// Flops: n p (4 with squares); bytes: X once. Partial sums by partition, fewer where they are large; with a single
+// partition the classes are distributed over threads.
 #pragma once
 
 #include "tenfold/aligned_buffer.hpp"
@@ -21,41 +21,42 @@
 
 namespace tenfold {
 
-// What is summed of each value.
-struct Values {};
-struct Above {
+// What is summed: values, indicators of values above a threshold, or moments about a shift.
+struct SumOfValues {};
+struct CountAbove {
   double threshold;
 };
-struct About {
+struct CentredMoments {
   const double *shift; // (classes, columns)
 };
 
-struct ClassColumns {
+struct ClassSums {
   std::vector<double> weight;  // (classes)
   std::vector<double> sums;    // (classes, columns)
   std::vector<double> squares; // (classes, columns), or empty
-  // The least value that was added; with a threshold infinity, or NaN where a value is not finite.
+  // The smallest value; with a threshold infinity, or NaN where a value is not finite.
   double low = std::numeric_limits<double>::infinity();
 };
 
 template <class T>
-double add_row(const Dense<T> &x, Index row, Index, double w, Values, double low, double *sums, double *) {
+double add_row(const Dense<T> &x, Index row, Index, double w, SumOfValues, double low, double *sums, double *) {
   const T *values = x.data + row * x.columns;
-  kernels().dense<T>().add_scaled(w, values, x.columns, sums);
-  return kernels().dense<T>().lowest(values, x.columns, low);
+  kernels().dense<T>().axpy(w, values, x.columns, sums);
+  return kernels().dense<T>().min_value(values, x.columns, low);
 }
 template <class T>
-double add_row(const Dense<T> &x, Index row, Index, double w, Above above, double low, double *sums, double *) {
-  return low + kernels().dense<T>().add_above(w, x.data + row * x.columns, above.threshold, x.columns, sums);
+double add_row(const Dense<T> &x, Index row, Index, double w, CountAbove above, double low, double *sums, double *) {
+  return low + kernels().dense<T>().count_above(w, x.data + row * x.columns, above.threshold, x.columns, sums);
 }
 template <class T>
-double add_row(const Dense<T> &x, Index row, Index c, double w, About about, double low, double *sums,
+double add_row(const Dense<T> &x, Index row, Index c, double w, CentredMoments about, double low, double *sums,
                double *squares) {
-  kernels().dense<T>().add_squares(w, x.data + row * x.columns, about.shift + c * x.columns, x.columns, sums, squares);
+  kernels().dense<T>().add_centred_moments(w, x.data + row * x.columns, about.shift + c * x.columns, x.columns, sums,
+                                           squares);
   return low;
 }
 template <class T, class I>
-double add_row(const Sparse<T, I> &x, Index row, Index, double w, Values, double low, double *sums, double *) {
+double add_row(const Sparse<T, I> &x, Index row, Index, double w, SumOfValues, double low, double *sums, double *) {
   const auto *indptr = x.indptr.data();
   bool good = true;
   for (std::int64_t k = indptr[row]; k < indptr[row + 1]; ++k) {
@@ -71,7 +72,8 @@ double add_row(const Sparse<T, I> &x, Index row, Index, double w, Values, double
   return low;
 }
 template <class T, class I>
-double add_row(const Sparse<T, I> &x, Index row, Index, double w, Above above, double low, double *sums, double *) {
+double add_row(const Sparse<T, I> &x, Index row, Index, double w, CountAbove above, double low, double *sums,
+               double *) {
   const auto *indptr = x.indptr.data();
   bool good = true;
   for (std::int64_t k = indptr[row]; k < indptr[row + 1]; ++k) {
@@ -87,35 +89,36 @@ double add_row(const Sparse<T, I> &x, Index row, Index, double w, Above above, d
   return low;
 }
 
-// So many slots that merging their sums costs a small part of the loop.
-inline Index most_class_slots(double entries, Index size) {
+// Number of partitions such that reducing their sums costs a small part of the loop.
+inline Index max_class_partitions(double entries, Index size) {
   return static_cast<Index>(std::clamp(entries / (4.0 * static_cast<double>(std::max<Index>(1, size))), 1.0, 16.0));
 }
 
-template <class T> double stored(const Dense<T> &x) {
+template <class T> double stored_entries(const Dense<T> &x) {
   return static_cast<double>(x.rows) * static_cast<double>(x.columns);
 }
-template <class T, class I> double stored(const Sparse<T, I> &x) { return static_cast<double>(x.data.size()); }
+template <class T, class I> double stored_entries(const Sparse<T, I> &x) { return static_cast<double>(x.data.size()); }
 
 template <class Rows, class What>
-ClassColumns class_columns(const Rows &x, std::span<const double> weight, std::span<const std::int32_t> group,
-                           Index classes, What what, int threads) {
-  constexpr bool squared = std::is_same_v<What, About>;
+ClassSums class_sums(const Rows &x, std::span<const double> weight, std::span<const std::int32_t> group, Index classes,
+                     What what, int threads) {
+  constexpr bool squared = std::is_same_v<What, CentredMoments>;
   check_weights(weight);
   for (const std::int32_t c : group)
     if (c < 0 || c >= classes)
       throw std::invalid_argument("class numbers must be at least 0 and below the number of classes");
   const Index p = x.columns, size = classes * p;
   const Index stride = ((squared ? 2 : 1) * size + classes + lanes - 1) / lanes * lanes;
-  const Index slots = slot_count(x.rows, row_work(x), most_class_slots(stored(x), stride));
-  // Where sums are too large for slots the classes are shared out: the rows of each are still added in their order.
-  const Index parts = slots == 1 ? slot_count(x.rows, row_work(x), classes) : 1;
-  Buffer sums(slots * stride);
-  std::vector<double> low(static_cast<std::size_t>(slots * parts));
-  parallel(slots * parts, threads, [&](Index item, int) {
-    const Index slot = item / parts, part = item % parts;
-    const Range range = slot_range(x.rows, slots, slot);
-    double *first = sums.data() + slot * stride, *second = first + size, *weights = first + (squared ? 2 : 1) * size;
+  const Index partitions = partition_count(x.rows, row_work(x), max_class_partitions(stored_entries(x), stride));
+  // Where partial sums are too large, threads take classes: the rows of each are still added in order.
+  const Index parts = partitions == 1 ? partition_count(x.rows, row_work(x), classes) : 1;
+  Buffer sums(partitions * stride);
+  std::vector<double> low(static_cast<std::size_t>(partitions * parts));
+  parallel(partitions * parts, threads, [&](Index item, int) {
+    const Index partition = item / parts, part = item % parts;
+    const Range range = partition_range(x.rows, partitions, partition);
+    double *first = sums.data() + partition * stride, *second = first + size,
+           *weights = first + (squared ? 2 : 1) * size;
     double least = std::numeric_limits<double>::infinity();
     for (Index i = range.begin; i < range.end; ++i) {
       const double w = weight.empty() ? 1.0 : weight.data()[i];
@@ -127,8 +130,8 @@ ClassColumns class_columns(const Rows &x, std::span<const double> weight, std::s
     }
     low[static_cast<std::size_t>(item)] = least;
   });
-  merge_slots(sums.data(), slots, stride, stride, threads);
-  ClassColumns out;
+  merge_partitions(sums.data(), partitions, stride, stride, threads);
+  ClassSums out;
   const double *all = sums.data();
   out.sums.assign(all, all + size);
   if (squared)
@@ -140,28 +143,28 @@ ClassColumns class_columns(const Rows &x, std::span<const double> weight, std::s
   return out;
 }
 
-// Means of the first rows of every class as first row + mean difference, so that a constant column gets its very value:
-// places about which squares lose few digits.
+// Means of the first 64 samples of every class as first row + mean difference, exact for constant columns: shifts about
+// which sums of squares lose few digits.
 template <class T>
-std::vector<double> first_means(const Dense<T> &x, std::span<const double> weight, std::span<const std::int32_t> group,
-                                Index classes) {
+std::vector<double> estimate_class_means(const Dense<T> &x, std::span<const double> weight,
+                                         std::span<const std::int32_t> group, Index classes) {
   constexpr Index enough = 64;
   const Index p = x.columns;
   std::vector<double> means(static_cast<std::size_t>(classes * p));
   std::vector<Index> first(static_cast<std::size_t>(classes), -1), count(static_cast<std::size_t>(classes));
-  Index waiting = classes;
-  for (Index i = 0; i < x.rows && waiting > 0; ++i) {
+  Index pending = classes;
+  for (Index i = 0; i < x.rows && pending > 0; ++i) {
     const Index c = group.data()[i];
     if (c < 0 || c >= classes || count[static_cast<std::size_t>(c)] == enough ||
         (!weight.empty() && weight.data()[i] == 0.0))
       continue;
     if (first[static_cast<std::size_t>(c)] < 0)
       first[static_cast<std::size_t>(c)] = i;
-    const T *here = x.data + i * p, *there = x.data + first[static_cast<std::size_t>(c)] * p;
+    const T *row_values = x.data + i * p, *first_values = x.data + first[static_cast<std::size_t>(c)] * p;
     double *mean = means.data() + c * p;
     for (Index j = 0; j < p; ++j)
-      mean[j] += static_cast<double>(here[j]) - static_cast<double>(there[j]);
-    waiting -= ++count[static_cast<std::size_t>(c)] == enough;
+      mean[j] += static_cast<double>(row_values[j]) - static_cast<double>(first_values[j]);
+    pending -= ++count[static_cast<std::size_t>(c)] == enough;
   }
   for (Index c = 0; c < classes; ++c)
     if (first[static_cast<std::size_t>(c)] >= 0)
@@ -174,14 +177,14 @@ std::vector<double> first_means(const Dense<T> &x, std::span<const double> weigh
   return means;
 }
 
-// z_ik = sum_j (scale_kj (x_ij - centre_kj))^2: squared distances of the rows from the classes. One pass over X.
+// z_ik = sum_j (scale_kj (x_ij - centre_kj))^2: scaled squared distances from the classes. One pass over X.
 template <class T>
 void scaled_distances(const Dense<T> &x, std::span<const double> centre, std::span<const double> scale, Index classes,
                       int threads, std::span<double> z) {
   const Index tile = tile_rows(x);
-  const Index slots = slot_count(x.rows, 2.0 * row_work(x) * static_cast<double>(classes), 64);
-  parallel(slots, threads, [&](Index slot, int) {
-    const Range range = slot_range(x.rows, slots, slot);
+  const Index partitions = partition_count(x.rows, 2.0 * row_work(x) * static_cast<double>(classes), 64);
+  parallel(partitions, threads, [&](Index partition, int) {
+    const Range range = partition_range(x.rows, partitions, partition);
     for (Index i = range.begin; i < range.end; i += tile)
       kernels().dense<T>().scaled_distances(x.data + i * x.columns, std::min(tile, range.end - i), x.columns,
                                             centre.data(), scale.data(), classes, z.data() + i * classes);

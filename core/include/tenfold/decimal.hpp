@@ -272,10 +272,10 @@ inline Number read_number(const char *at, const char *end, char point = '.') {
   } else if (digits <= most_digits && q >= -PowersOfFive::largest && q <= PowersOfFive::largest) {
     value = nearest_double(w, q);
   } else {
-    const Number found = exact_number(start, at, whole, point);
-    if (found.end == nullptr)
+    const Number result = exact_number(start, at, whole, point);
+    if (result.end == nullptr)
       return {};
-    value = found.value;
+    value = result.value;
   }
   const auto sign = static_cast<std::uint64_t>(minus) << 63;
   return {std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) | sign), whole, at};

@@ -1,8 +1,8 @@
-// How the rows are cut, so that the result does not depend on the number of threads.
+// Partition of the samples that does not depend on the number of threads: reductions give the same bits on any machine.
 //
-// The rows go to a fixed number of slots, each a range of consecutive rows with sums of its own; slots are merged in
-// their order. The number depends on the shape alone: at most 16, fewer when there is little to do (waking a thread
-// costs more than a small slot) and fewer when the sums of a slot are large.
+// The rows are split into a fixed number of consecutive ranges with partial sums of their own, which are reduced in
+// order. The number depends on the shape alone: at most 16, fewer when a partition would hold too little work to wake a
+// thread for or when its partial sums are large.
 #pragma once
 
 #include "tenfold/thread_pool.hpp"
@@ -12,34 +12,34 @@
 
 namespace tenfold {
 
-constexpr Index most_slots = 16;
-constexpr double least_work = 250e3; // of a slot, in vector operations
+constexpr Index max_partitions = 16;         // bounds the memory and the reduction of partial sums
+constexpr double min_partition_work = 250e3; // vector operations of a partition; less does not pay for waking a thread
 
 struct Range {
   Index begin = 0;
   Index end = 0;
 };
 
-inline Index slot_count(Index rows, double work_of_a_row, Index most = most_slots) {
-  const double slots = static_cast<double>(rows) * work_of_a_row / least_work;
-  return std::clamp<Index>(static_cast<Index>(std::min(slots, 1e6)), 1, std::max<Index>(1, std::min(most, rows)));
+inline Index partition_count(Index rows, double work_of_a_row, Index most = max_partitions) {
+  const double partitions = static_cast<double>(rows) * work_of_a_row / min_partition_work;
+  return std::clamp<Index>(static_cast<Index>(std::min(partitions, 1e6)), 1, std::max<Index>(1, std::min(most, rows)));
 }
 
-inline Range slot_range(Index rows, Index slots, Index slot) {
-  const auto cut = [&](Index s) { return rows / slots * s + rows % slots * s / slots; };
-  return {cut(slot), cut(slot + 1)};
+inline Range partition_range(Index rows, Index partitions, Index partition) {
+  const auto cut = [&](Index s) { return rows / partitions * s + rows % partitions * s / partitions; };
+  return {cut(partition), cut(partition + 1)};
 }
 
-// sums[0] += sums[1] + sums[2] + ... entry by entry, in this order; slot s starts at sums + s * stride.
-inline void merge_slots(double *sums, Index slots, Index stride, Index size, int threads) {
-  constexpr Index piece = 8192;
-  if (slots < 2)
+// sums[0] += sums[1] + sums[2] + ... entry by entry, in this order; partition s starts at sums + s * stride.
+inline void merge_partitions(double *sums, Index partitions, Index stride, Index size, int threads) {
+  constexpr Index piece = 8192; // doubles of one item
+  if (partitions < 2)
     return;
-  parallel((size + piece - 1) / piece, size * slots < 8 * piece ? 1 : threads, [&](Index item, int) {
+  parallel((size + piece - 1) / piece, size * partitions < 8 * piece ? 1 : threads, [&](Index item, int) {
     const Index begin = item * piece, end = std::min(size, begin + piece);
-    for (Index slot = 1; slot < slots; ++slot)
+    for (Index partition = 1; partition < partitions; ++partition)
       for (Index i = begin; i < end; ++i)
-        sums[i] += sums[slot * stride + i];
+        sums[i] += sums[partition * stride + i];
   });
 }
 

@@ -1,4 +1,4 @@
-// From double to single precision without losing a bound.
+// Directed rounding from double to float: bounds stay bounds in single precision.
 #pragma once
 
 #include <cmath>
@@ -6,10 +6,10 @@
 
 namespace tenfold {
 
-inline float rounded_up(double value) {
+inline float round_up(double value) {
   const float near = static_cast<float>(value);
   return static_cast<double>(near) < value ? std::nextafter(near, std::numeric_limits<float>::infinity()) : near;
 }
-inline float rounded_down(double value) { return -rounded_up(-value); }
+inline float round_down(double value) { return -round_up(-value); }
 
 } // namespace tenfold

@@ -1,4 +1,4 @@
-// The penalty of descent.hpp, and how far weights are from the best at most.
+// The elastic-net penalty of cd.hpp and its duality gap.
 #pragma once
 
 #include "tenfold/types.hpp"
@@ -15,63 +15,67 @@ struct ElasticNet {
   bool positive = false;
 };
 
-// The gap, from what each column adds to some sums.
-class Gap {
+// Primal and dual objective of cd.hpp, accumulated over the columns: at the dual points residuals times a scale
+// (feasible for the L1 part), and the residuals themselves where l2 > 0.
+class DualityGap {
 public:
-  Gap(const ElasticNet &penalty) : penalty_(penalty) {}
+  DualityGap(const ElasticNet &penalty) : penalty_(penalty) {}
 
-  // A column with pulls x_j.r and weights, t apart by `step`.
-  void add(const double *pull, Index pull_step, const double *weight, Index weight_step, Index targets, double square,
-           double unit) {
-    double length = 0.0, pulled = 0.0, free = 0.0;
+  // Adds a column with correlations x_j.r and weights, those of the t targets `step` apart.
+  void add(const double *correlation, Index correlation_step, const double *weight, Index weight_step, Index targets,
+           double square, double unit) {
+    double norm_sq = 0.0, correlation_sq = 0.0, unpenalised_sq = 0.0;
     for (Index k = 0; k < targets; ++k) {
-      const double q = pull[k * pull_step], w = weight[k * weight_step];
+      const double q = correlation[k * correlation_step], w = weight[k * weight_step];
       const double inner = q - penalty_.l2 * unit * unit * w;
-      along_ += w * q;
-      length += w * w;
-      pulled += penalty_.positive ? std::max(inner, 0.0) * std::max(inner, 0.0) : inner * inner;
-      free += penalty_.positive ? std::max(q, 0.0) * std::max(q, 0.0) : q * q;
+      weighted_correlation_ += w * q;
+      norm_sq += w * w;
+      correlation_sq += penalty_.positive ? std::max(inner, 0.0) * std::max(inner, 0.0) : inner * inner;
+      unpenalised_sq += penalty_.positive ? std::max(q, 0.0) * std::max(q, 0.0) : q * q;
     }
-    norms_ += unit * std::sqrt(length);
-    lengths_ += unit * unit * length;
-    largest_ = std::max(largest_, std::sqrt(pulled) / unit);
-    const double over = std::sqrt(free) / unit - penalty_.l1;
-    if (over > 0.0)
-      over_ += over * over;
+    l1_norms_ += unit * std::sqrt(norm_sq);
+    squared_norms_ += unit * unit * norm_sq;
+    max_correlation_ = std::max(max_correlation_, std::sqrt(correlation_sq) / unit);
+    const double excess = std::sqrt(unpenalised_sq) / unit - penalty_.l1;
+    if (excess > 0.0)
+      excess_sq_ += excess * excess;
     if (square > 0.0)
-      falls_ += (length > 0.0 || !penalty_.positive ? pulled : free) / square;
+      coordinate_decrease_ += (norm_sq > 0.0 || !penalty_.positive ? correlation_sq : unpenalised_sq) / square;
   }
 
-  double primal(double squares) const { return 0.5 * squares + penalty_.l1 * norms_ + 0.5 * penalty_.l2 * lengths_; }
+  double primal(double residual_sq) const {
+    return 0.5 * residual_sq + penalty_.l1 * l1_norms_ + 0.5 * penalty_.l2 * squared_norms_;
+  }
 
-  // A lower bound on the objective at all weights; none without a penalty.
-  double dual(double squares) const {
-    const double targets = squares + along_; // y.r
+  // A lower bound on the minimum of the objective; minus infinity without a penalty.
+  double dual(double residual_sq) const {
+    const double targets = residual_sq + weighted_correlation_; // y.r
     if (penalty_.l1 == 0.0 && penalty_.l2 == 0.0)
       return -std::numeric_limits<double>::infinity();
     double dual = 0.0;
     if (penalty_.l1 > 0.0) {
-      const double whole = squares + penalty_.l2 * lengths_;
-      double scale = largest_ > 0.0 ? penalty_.l1 / largest_ : std::numeric_limits<double>::infinity();
-      if (whole > 0.0)
-        scale = std::min(scale, std::max(targets / whole, 0.0));
+      const double quadratic = residual_sq + penalty_.l2 * squared_norms_;
+      double scale = max_correlation_ > 0.0 ? penalty_.l1 / max_correlation_ : std::numeric_limits<double>::infinity();
+      if (quadratic > 0.0)
+        scale = std::min(scale, std::max(targets / quadratic, 0.0));
       if (std::isfinite(scale))
-        dual = scale * targets - 0.5 * scale * scale * whole;
+        dual = scale * targets - 0.5 * scale * scale * quadratic;
     }
     if (penalty_.l2 > 0.0)
-      dual = std::max(dual, targets - 0.5 * squares - 0.5 * over_ / penalty_.l2);
+      dual = std::max(dual, targets - 0.5 * residual_sq - 0.5 * excess_sq_ / penalty_.l2);
     return dual;
   }
 
-  // Without a penalty, twice what the columns can gain one by one.
-  double value(double squares) const {
-    const double bound = dual(squares);
-    return std::isfinite(bound) ? primal(squares) - bound : falls_;
+  // The duality gap; without a penalty, twice the sum of the decreases of exact coordinate steps.
+  double value(double residual_sq) const {
+    const double bound = dual(residual_sq);
+    return std::isfinite(bound) ? primal(residual_sq) - bound : coordinate_decrease_;
   }
 
 private:
   const ElasticNet penalty_;
-  double along_ = 0.0, norms_ = 0.0, lengths_ = 0.0, largest_ = 0.0, over_ = 0.0, falls_ = 0.0;
+  double weighted_correlation_ = 0.0, l1_norms_ = 0.0, squared_norms_ = 0.0, max_correlation_ = 0.0, excess_sq_ = 0.0,
+         coordinate_decrease_ = 0.0;
 };
 
 } // namespace tenfold

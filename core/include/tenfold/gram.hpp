@@ -1,10 +1,10 @@
-// Weighted Gram matrices of rows: the sum over rows of root_i^2 a_i a_i', where
-//   a_i = [ (x_i - shift) * unit | 1 | (y_i - shift) * unit ]      (columns of X, the constant, columns of y).
-// Products of two different columns of y are not formed where they fill whole blocks: nobody asks for them.
+// Weighted Gram matrices: the sum over samples of root_i^2 a_i a_i', where
+//   a_i = [ (x_i - shift) * unit | 1 | (y_i - shift) * unit ]      (columns of X, ones, columns of y).
+// Products of two different columns of y are not needed and are skipped where they fill whole blocks.
 //
-// The matrix is kept by blocks of panel x panel entries, upper triangle (core/src/isa/gram.hpp). Rows come in tiles
-// of gram_rows; a tile is packed first and multiplied then. Two kinds of tile share everything else: panels
-// (gram_panels.hpp) for dense rows and for sparse rows that are not very sparse, lists (gram_lists.hpp) for the others.
+// The upper triangle is stored in blocks of panel x panel entries (core/src/isa/gram.hpp). Rows come in tiles of
+// gram_rows, which are packed first and multiplied then. Tiles are dense panels (gram_dense_tile.hpp), for dense and
+// for moderately sparse rows, or lists of nonzeros (gram_sparse_tile.hpp).
 #pragma once
 
 #include "tenfold/aligned_buffer.hpp"
@@ -16,9 +16,9 @@
 
 namespace tenfold {
 
-constexpr Index gram_rows = 128; // of a tile: four panels of them fit the first-level cache
+constexpr Index gram_rows = 128; // rows of a tile: four panels of them fit L1
 
-// Where the entries of the matrix are.
+// Block layout of the matrix.
 struct GramShape {
   Index features = 0;
   Index targets = 0;
@@ -26,21 +26,19 @@ struct GramShape {
 
   Index columns() const { return features + 1 + targets; }
   Index panels() const { return (columns() + panel - 1) / panel; }
-  Index full_panels() const { return features / panel + 1; } // those that meet every other panel
+  Index full_panels() const { return features / panel + 1; } // panels that are multiplied with all others
   Index block(Index i, Index j) const { return (j * (j + 1) / 2 + i) * panel * panel; }
   Index size() const { return block(0, panels()); }
   // i <= j
   Index at(Index i, Index j) const { return block(i / panel, j / panel) + j % panel * panel + i % panel; }
 };
 
-// A matrix of more columns than this is shared by all threads; smaller ones are summed in slots, each with rows enough
-// that merging it is little beside summing it.
-constexpr Index widest_slot = 512;
-constexpr Index least_slot_rows = 1024;
+constexpr Index max_partition_columns = 512; // columns; wider matrices are shared by all threads
+constexpr Index min_partition_rows = 1024;   // rows of a partition, so that reducing it is cheap
 
-inline bool is_wide(const GramShape &shape) { return shape.columns() > widest_slot; }
+inline bool is_wide(const GramShape &shape) { return shape.columns() > max_partition_columns; }
 
-// The rows a_i. `list` names the rows in the order in which they are taken, or is null for all rows in theirs.
+// The rows a_i. `list` holds row numbers in processing order, or is null for all rows in order.
 template <class Rows> struct Design {
   Design(const Rows &rows, const double *targets, const Index *order, const GramShape &shape)
       : x(rows), y(targets), list(order), unit(padded(shape)), centre(padded(shape)),
@@ -65,7 +63,7 @@ struct Blocks {
   Index i0, i1, j0, j1;
 };
 
-// The blocks that are asked for, all in one or one by one: see GramShape::full_panels.
+// The blocks that are computed: one rectangle, and the diagonal blocks of y (see GramShape::full_panels).
 template <class F> void for_each_part(const GramShape &shape, F &&part) {
   const Index full = std::min(shape.full_panels(), shape.panels());
   part(Blocks{0, full, 0, shape.panels()});
@@ -73,9 +71,9 @@ template <class F> void for_each_part(const GramShape &shape, F &&part) {
     part(Blocks{j, j + 1, j, j + 1});
 }
 
-// Adds the Gram matrix of the rows at the positions of `range` to the blocks, which all threads share: a chunk of tiles
-// is packed, then each thread multiplies rectangles of its own, so that every entry is summed in the order of the rows.
-// roots(begin, count, out) gives the roots of the weights.
+// Adds the Gram matrix of the rows of `range` to blocks shared by all threads: a chunk of tiles is packed, then each
+// thread multiplies rectangles of its own, so that every entry is summed in row order. roots(begin, count, out) gives
+// the square roots of the weights.
 template <class Tile, class Rows, class Roots>
 void gram_wide(const Design<Rows> &design, const GramShape &shape, Range range, Roots &&roots, int threads,
                double *blocks) {
@@ -103,13 +101,12 @@ void gram_wide(const Design<Rows> &design, const GramShape &shape, Range range, 
   }
 }
 
-// The q x q matrix with both triangles from the first q columns of the blocks, minus sums sums' / total where sums is
-// not null.
+// The leading q x q matrix, both triangles, minus sums sums' / total unless sums is null.
 inline void to_symmetric(const GramShape &shape, const double *blocks, Index q, const double *sums, double total,
                          int threads, double *out) {
   const Index side = shape.panel;
   const Index panels = (q + side - 1) / side;
-  parallel(panels, q > widest_slot ? threads : 1, [&](Index column, int) {
+  parallel(panels, q > max_partition_columns ? threads : 1, [&](Index column, int) {
     for (Index row = 0; row <= column; ++row) {
       const double *block = blocks + shape.block(row, column);
       const Index rows = std::min(side, q - row * side), columns = std::min(side, q - column * side);

@@ -1,4 +1,4 @@
-// A tile of rows in packed panels, for the register blocks of core/src/isa/gram.hpp.
+// A tile of rows in packed panels, for the microkernel of core/src/isa/gram.hpp.
 #pragma once
 
 #include "tenfold/gram.hpp"
@@ -7,7 +7,7 @@
 
 namespace tenfold {
 
-// The columns of X of rows begin ... begin + count of the design, times root, as panels.
+// Packs the columns of X of rows begin ... begin + count, times root.
 template <class T>
 void pack_features(const Design<Dense<T>> &design, const GramShape &, Index begin, Index count, const double *root,
                    double *panels, Index stride) {
@@ -34,7 +34,7 @@ void pack_features(const Design<Sparse<T, I>> &design, const GramShape &shape, I
   }
 }
 
-// Where rows begin, for reading ahead; returns the cache lines of a row, 0 where reading ahead is left to the machine.
+// Row addresses for software prefetch; returns the cache lines per row, 0 where prefetching is left to the hardware.
 template <class T>
 Index addresses(const Design<Dense<T>> &design, Index begin, Index count, std::array<const char *, gram_rows> &next) {
   if (count <= 0)
@@ -50,9 +50,9 @@ Index addresses(const Design<Sparse<T, I>> &, Index, Index, std::array<const cha
   return 0;
 }
 
-class PanelTile {
+class DenseTile {
 public:
-  explicit PanelTile(const GramShape &shape)
+  explicit DenseTile(const GramShape &shape)
       : shape_(shape), stride_((gram_rows + 3) * shape.panel), panels_(shape.panels() * stride_) {}
 
   Index room() const { return gram_rows - filled_; }
@@ -81,7 +81,7 @@ public:
     kernels().gram(panels_.data(), stride_, filled_, part.i0, part.i1, part.j0, part.j1, blocks, nullptr, 0);
   }
 
-  // All blocks, while the rows begin ... end of the design are on their way from memory.
+  // All blocks, while rows begin ... end are prefetched.
   template <class Rows> void multiply_all(const Design<Rows> &design, Index begin, Index end, double *blocks) const {
     std::array<const char *, gram_rows> next;
     Index lines = addresses(design, begin, std::min(gram_rows, end - begin), next);
@@ -91,8 +91,7 @@ public:
     });
   }
 
-  // Rectangles for many threads. Large ones read fewer panels, whole ones still fit the second-level cache; how they
-  // are cut does not change a bit of the sums.
+  // Rectangles for the threads. Large ones read fewer panels and still fit L2; the partition does not change the bits.
   static std::vector<Blocks> parts(const GramShape &shape, int threads) {
     std::vector<Blocks> parts;
     for (const Index side : {24, 12}) {
@@ -110,7 +109,7 @@ public:
 
 private:
   GramShape shape_;
-  Index stride_; // three rows more than are used: panels a power of two apart would share cache sets
+  Index stride_; // padded by three rows: panels a power of two apart would conflict in cache sets
   Buffer panels_;
   Index filled_ = 0;
 };

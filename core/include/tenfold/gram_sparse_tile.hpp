@@ -1,7 +1,7 @@
-// A tile of very sparse rows: the entries of each row in the order of their columns, multiplied pair by pair.
+// A tile of very sparse rows: the outer products of their nonzeros, sorted by column.
 //
-// Cost: half the square of a row's entries, each a multiply-add at a scattered place of the matrix; panels cost half
-// the square of the columns at sixteen multiply-adds a step, so lists pay below about one entry in five.
+// Cost: half the squared number of nonzeros of a row, one scattered multiply-add each; dense panels cost half the
+// squared number of columns at sixteen multiply-adds a step, so lists pay below about one nonzero in five.
 #pragma once
 
 #include "tenfold/gram.hpp"
@@ -11,9 +11,9 @@
 
 namespace tenfold {
 
-class ListTile {
+class SparseTile {
 public:
-  explicit ListTile(const GramShape &shape) : shape_(shape) { starts_.push_back(0); }
+  explicit SparseTile(const GramShape &shape) : shape_(shape) { starts_.push_back(0); }
 
   Index room() const { return gram_rows - (static_cast<Index>(starts_.size()) - 1); }
   void clear() {
@@ -38,7 +38,7 @@ public:
         entries_.push_back(entry(j, static_cast<double>(design.x.data.data()[k]) * design.unit[j] * root[i]));
       }
       if (!ascending)
-        canonical(first);
+        sort_and_merge(first);
       entries_.push_back(entry(shape_.features, root[i]));
       for (Index k = 0; k < shape_.targets; ++k) {
         const auto c = static_cast<std::size_t>(k);
@@ -49,7 +49,7 @@ public:
     }
   }
 
-  // Columns of y meet those of X, the constant and themselves.
+  // Columns of y are multiplied with those of X, the ones and themselves.
   void multiply(const Blocks &part, double *blocks) const {
     const Index first = part.j0 * shape_.panel, last = part.j1 * shape_.panel;
     for (std::size_t r = 0; r + 1 < starts_.size(); ++r) {
@@ -71,7 +71,7 @@ public:
     multiply({0, shape_.panels(), 0, shape_.panels()}, blocks);
   }
 
-  // Ranges of columns for many threads, of equal work when the entries are spread evenly.
+  // Ranges of columns for the threads, of equal work for uniformly distributed nonzeros.
   static std::vector<Blocks> parts(const GramShape &shape, int threads) {
     const Index count = std::min<Index>(4 * threads, 64);
     std::vector<Blocks> parts;
@@ -88,7 +88,7 @@ public:
   }
 
 private:
-  // The blocks entry of columns i <= j is left(i) + right(j).
+  // Block offset of columns i <= j: left(i) + right(j).
   struct Entry {
     Index column, left, right;
     double value;
@@ -99,8 +99,8 @@ private:
     return {column, panel * side * side + lane, panel * (panel + 1) / 2 * side * side + lane * side, value};
   }
 
-  // Sorts the entries from `first` on by column and adds duplicates up.
-  void canonical(std::size_t first) {
+  // Sorts the entries from `first` on by column and sums duplicates.
+  void sort_and_merge(std::size_t first) {
     const auto begin = entries_.begin() + static_cast<std::ptrdiff_t>(first);
     std::stable_sort(begin, entries_.end(), [](const Entry &a, const Entry &b) { return a.column < b.column; });
     auto kept = begin;

@@ -1,5 +1,5 @@
-// The loops that are compiled once for every instruction set and chosen at run time. Every entry is a plain function on
-// raw pointers; the files in core/src/isa say what each computes.
+// Table of the loops that are compiled once per instruction set and dispatched at run time. Every entry is a plain
+// function on raw pointers, documented in core/src/isa.
 #pragma once
 
 #include "tenfold/types.hpp"
@@ -15,20 +15,20 @@ template <class T> struct DenseKernels {
   // core/src/isa/pack.hpp
   void (*pack)(const T *x, Index width, const Index *rows, Index count, Index columns, const double *unit,
                const double *centre, const double *root, double *panels, Index stride);
-  void (*pack_about)(const T *x, Index width, const Index *rows, Index count, Index columns, const double *centres,
-                     Index step, const std::int32_t *of, const double *root, double *panels, Index stride);
+  void (*pack_centred)(const T *x, Index width, const Index *rows, Index count, Index columns, const double *centres,
+                       Index step, const std::int32_t *of, const double *root, double *panels, Index stride);
   // core/src/isa/matvec.hpp
-  void (*margins)(const T *x, Index count, Index columns, const double *coef, Index targets, const double *shift,
-                  const double *intercept, double *z, Index row_step, Index target_step);
+  void (*matvec)(const T *x, Index count, Index columns, const double *coef, Index targets, const double *shift,
+                 const double *intercept, double *z, Index row_step, Index target_step);
   // core/src/isa/matvec_t.hpp
-  void (*gradient)(const T *x, Index count, Index columns, const double *u, Index targets, Index row_step,
+  void (*matvec_t)(const T *x, Index count, Index columns, const double *u, Index targets, Index row_step,
                    Index target_step, const double *shift, double *g);
   void (*column_sums)(const T *x, Index count, Index columns, const double *u, const double *v, const double *shift,
                       double *s);
   // core/src/isa/loo.hpp
-  void (*centred_row)(const T *x, const double *centre, Index columns, double *out);
+  void (*centre_row)(const T *x, const double *centre, Index columns, double *out);
   // core/src/isa/axpy.hpp
-  void (*add_scaled)(double a, const T *x, Index count, double *y);
+  void (*axpy)(double a, const T *x, Index count, double *y);
   // core/src/isa/elementwise.hpp
   void (*exp)(const T *x, T *y, Index count);
   void (*log1p)(const T *x, T *y, Index count);
@@ -36,16 +36,16 @@ template <class T> struct DenseKernels {
   void (*softplus)(const T *x, T *y, Index count);
   // core/src/isa/row_ops.hpp
   double (*dot)(const T *x, const double *v, Index columns);
-  double (*squares)(const T *x, Index columns);
-  void (*add)(const T *x, Index columns, double c, double *v, double *sums);
+  double (*squared_norm)(const T *x, Index columns);
+  void (*axpy_norms)(const T *x, Index columns, double c, double *v, double *sums);
   // core/src/isa/classes.hpp
-  double (*add_above)(double w, const T *x, double threshold, Index columns, double *sums);
-  void (*add_squares)(double w, const T *x, const double *shift, Index columns, double *sums, double *squares);
-  double (*lowest)(const T *x, Index count, double low);
+  double (*count_above)(double w, const T *x, double threshold, Index columns, double *sums);
+  void (*add_centred_moments)(double w, const T *x, const double *shift, Index columns, double *sums, double *squares);
+  double (*min_value)(const T *x, Index count, double low);
   void (*scaled_distances)(const T *x, Index count, Index columns, const double *centre, const double *scale,
                            Index classes, double *z);
   // core/src/isa/mixture.hpp
-  void (*to_columns)(const T *x, Index rows, Index columns, Index step, double *out);
+  void (*transpose_rows)(const T *x, Index rows, Index columns, Index step, double *out);
   // core/src/isa/distances.hpp
   double (*city_block)(const T *x, const double *q, Index columns);
   double (*chessboard)(const T *x, const double *q, Index columns);
@@ -54,24 +54,24 @@ template <class T> struct DenseKernels {
   double (*square_distance)(const T *x, const double *c, Index columns);
   void (*add_about)(double w, const T *x, const double *shift, Index columns, double *sums);
   // core/src/isa/decide.hpp
-  void (*scaled_row)(const T *x, Index columns, const double *place, const double *unit, float *out);
+  void (*scale_row)(const T *x, Index columns, const double *place, const double *unit, float *out);
   // core/src/isa/gemm_unpacked.hpp
-  void (*slab_times)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *v,
-                     Index v_step, Index vectors, double *z, Index z_step);
-  void (*slab_times_t)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *u,
-                       Index u_step, Index vectors, double *g, Index g_step);
+  void (*gemm_unpacked)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *v,
+                        Index v_step, Index vectors, double *z, Index z_step);
+  void (*gemm_unpacked_t)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *u,
+                          Index u_step, Index vectors, double *g, Index g_step);
 };
 
 template <class T, class I> struct SparseKernels {
   // core/src/isa/sparse.hpp
-  bool (*margins)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
-                  const double *coef, Index targets, const double *intercept, double *z, Index row_step,
-                  Index target_step);
-  bool (*gradient)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+  bool (*matvec)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                 const double *coef, Index targets, const double *intercept, double *z, Index row_step,
+                 Index target_step);
+  bool (*matvec_t)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
                    const double *u, Index targets, Index row_step, Index target_step, double *g);
-  bool (*both_ways)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns, Index step,
-                    const double *coef, const double *weight, const double *level, const double *along, double *g,
-                    double *totals);
+  bool (*normal_product)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                         Index step, const double *coef, const double *weight, const double *level, const double *along,
+                         double *g, double *totals);
   bool (*column_sums)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
                       const double *weight, const double *other, double *sums, double *extremes);
   // core/src/isa/nearest.hpp
@@ -79,8 +79,8 @@ template <class T, class I> struct SparseKernels {
                   Index stride, const float *half, Index panel_count, float *best, float *second, std::int32_t *number);
 };
 
-// Value and slope are sums over the tile; u = weight * slope of each row, curvature = weight * curvature of each row.
-// `count` is rounded up to `lanes` inside: y, z and weight are padded by the caller (weight with zeros).
+// Value and slope are sums over the tile; u = weight * loss' and curvature = weight * loss'' of each row. `count` is
+// rounded up to `lanes` inside: y, z and weight are padded by the caller (weight with zeros).
 using LossKernel = void (*)(const double *y, const double *z, const double *weight, double parameter, Index count,
                             double *value, double *slope, double *u, double *curvature);
 
@@ -120,7 +120,7 @@ struct Gains {
 
 struct Kernels {
   const char *name;
-  Index panel; // columns of one packed panel
+  Index panel; // columns of a packed panel
   // core/src/isa/gram.hpp
   void (*gram)(const double *panels, Index stride, Index count, Index i0, Index i1, Index j0, Index j1, double *blocks,
                const char *const *next, Index lines);
@@ -132,47 +132,47 @@ struct Kernels {
   // core/src/isa/batched_losses.hpp
   ModelLoss model_logistic, model_softmax;
   // core/src/isa/gemm_panel.hpp
-  void (*product)(const double *a, Index a_step, Index count, Index inner, const double *b, Index stride, Index panels,
-                  bool upper, double *out, Index out_step);
-  void (*panel_times)(const double *x, Index x_stride, Index count, Index x_panels, const double *b, Index stride,
+  void (*gemm_panel)(const double *a, Index a_step, Index count, Index inner, const double *b, Index stride,
+                     Index panels, bool upper, double *out, Index out_step);
+  void (*gemm_packed)(const double *x, Index x_stride, Index count, Index x_panels, const double *b, Index stride,
                       Index panels, double *out, Index out_step);
   // core/src/isa/panel_cross.hpp
   void (*panel_cross)(const double *x, Index stride, Index x_panels, const double *u, Index u_stride, Index u_panels,
                       Index count, double *blocks);
   // core/src/isa/loo.hpp
-  void (*squares)(const double *z, Index count, double *out);
-  void (*leverage)(double *spread, Index candidates, double weight, double base, double *largest);
-  bool (*loo)(const double *fit, const double *scale, Index candidates, double centred, double weight, double *sums,
-              double *errors);
+  void (*square)(const double *z, Index count, double *out);
+  void (*leverages)(double *spread, Index candidates, double weight, double base, double *largest);
+  bool (*loo_errors)(const double *fit, const double *scale, Index candidates, double centred, double weight,
+                     double *sums, double *errors);
   // core/src/isa/row_ops.hpp
-  void (*truncate)(double *v, double *q, double *average, Index columns, double scale, double due, double lag,
-                   double *sums);
+  void (*truncate_l1)(double *v, double *q, double *average, Index columns, double scale, double due, double lag,
+                      double *sums);
   // core/src/isa/classes.hpp
-  void (*add_rows)(const double *panels, Index stride, Index panel_count, Index count, const std::int32_t *of,
-                   const double *weight, double *sums, double *squares, Index step);
+  void (*add_class_rows)(const double *panels, Index stride, Index panel_count, Index count, const std::int32_t *of,
+                         const double *weight, double *sums, double *squares, Index step);
   // core/src/isa/viterbi.hpp
-  void (*best_moves)(const double *score, const double *move, Index tags, double *best, double *back);
+  void (*viterbi_step)(const double *score, const double *move, Index tags, double *best, double *back);
   // core/src/isa/mixture.hpp
-  void (*whitened_lengths)(const double *x, Index step, Index count, Index columns, const double *centre,
-                           const double *factor, double *scratch, double *q);
-  void (*whitened)(const double *x, Index step, Index count, Index columns, const double *centre, const double *factor,
-                   double *scratch, double *y);
-  void (*scaled_lengths)(const double *x, Index step, Index count, Index columns, const double *centre,
-                         const double *scale, double *q);
+  void (*whitened_sq_norms)(const double *x, Index step, Index count, Index columns, const double *centre,
+                            const double *factor, double *scratch, double *q);
+  void (*whiten)(const double *x, Index step, Index count, Index columns, const double *centre, const double *factor,
+                 double *scratch, double *y);
+  void (*scaled_sq_norms)(const double *x, Index step, Index count, Index columns, const double *centre,
+                          const double *scale, double *q);
   double (*responsibilities)(double *q, Index step, Index count, Index components, const double *offset,
                              const double *weight, double *log_density);
   double (*column_moments)(const double *x, Index step, Index count, Index columns, const double *centre,
                            const double *r, double *sums, double *squares);
-  double (*outer_sums)(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
-                       double *in_lanes, double *tile, double *sums, double *outer);
+  double (*outer_products)(const double *x, Index step, Index count, Index columns, const double *centre,
+                           const double *r, double *in_lanes, double *tile, double *sums, double *outer);
   // core/src/isa/quadratic_features.hpp
-  Index forms_together; // of one call of `feature_forms` at most
+  Index forms_per_call; // largest number of components of one `quadratic_forms` call
   void (*quadratic_features)(const double *x, Index step, Index count, Index columns, const double *centre,
                              const double *scale, double *out);
-  void (*feature_forms)(const double *features, Index step, Index count, Index size, const double *coef,
-                        Index components, double *q, Index q_step);
-  void (*feature_sums)(const double *features, Index step, Index count, Index size, const double *r, Index r_step,
-                       Index components, double *in_lanes);
+  void (*quadratic_forms)(const double *features, Index step, Index count, Index size, const double *coef,
+                          Index components, double *q, Index q_step);
+  void (*feature_moments)(const double *features, Index step, Index count, Index size, const double *r, Index r_step,
+                          Index components, double *in_lanes);
   // core/src/isa/knn_filter.hpp
   Index near_rows, near_queries; // of one panel and one group
   bool (*near)(const float *rows, const float *numbers, const float *queries, const float *thresholds, Index inner,
@@ -186,14 +186,14 @@ struct Kernels {
   // core/src/isa/hamerly_bounds.hpp
   void (*drift)(float *bounds, Index stride, Index groups, Index count, float keep, const float *fall, float *least);
   // core/src/isa/sgemm_tile.hpp
-  void (*single_sums)(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b,
-                      Index b_step, Index groups, float *out, Index out_step);
-  void (*single_softmax)(const float *y, float *z, Index step, Index classes, const float *b, const float *weight,
-                         Index count, double *value, double *slope, float *u);
-  void (*turn)(const float *from, Index step, Index rows, Index columns, float *out, Index out_step);
+  void (*sgemm_tile)(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b,
+                     Index b_step, Index groups, float *out, Index out_step);
+  void (*softmax_float32_tile)(const float *y, float *z, Index step, Index classes, const float *b, const float *weight,
+                               Index count, double *value, double *slope, float *u);
+  void (*transpose_float32)(const float *from, Index step, Index rows, Index columns, float *out, Index out_step);
   // core/src/isa/decide.hpp
-  void (*row_squares)(const float *rows, Index step, Index columns, Index count, float *squares, float *norms);
-  void (*leaders)(const float *z, Index step, Index classes, const float *b, Index count, float *best, float *second,
+  void (*row_sq_norms)(const float *rows, Index step, Index columns, Index count, float *squares, float *norms);
+  void (*top_two)(const float *z, Index step, Index classes, const float *b, Index count, float *best, float *second,
                   std::int32_t *number);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
@@ -222,16 +222,16 @@ struct Kernels {
 
 constexpr Index contest_rows = 64; // rows of one call of `nearest` at most
 
-constexpr Index lanes = 8; // of the widest instruction set: what tile buffers are padded to
+constexpr Index lanes = 8; // doubles of the widest SIMD vector: tile buffers are padded to a multiple of it
 
-// The kernels in use: those of the best instruction set of this CPU, unless select_kernels has chosen others.
+// The active table: that of the best instruction set of this CPU, unless select_kernels has chosen another.
 const Kernels &kernels();
 
-// The names of all instruction sets that this build and this CPU have, best first: "x86-64-v4", "x86-64-v3",
+// The names of the instruction sets of this build that this CPU supports, best first: "x86-64-v4", "x86-64-v3",
 // "x86-64-v2", or "aarch64".
 std::vector<std::string_view> available_kernels();
 
-// Chooses kernels by name; false when they are not available. For tests: it must not be called while loops run.
+// Selects an instruction set by name; false when it is not available. For tests: not while loops run.
 bool select_kernels(std::string_view name);
 
 } // namespace tenfold

@@ -1,16 +1,16 @@
-// Least angle regression and the path of the Lasso (Efron, Hastie, Johnstone and Tibshirani 2004) on products of
-// columns.
+// Least angle regression and the Lasso path (Efron, Hastie, Johnstone and Tibshirani 2004) on the Gram matrix.
 //
-// Given c = X'y (p) and the squares of the columns (p) and of y; rows of X'X are asked for when a column joins. At
-// every knot the active columns A have correlations x_j.r = s_j C of one size C, all others at most C, and
-//   w_A(C) = u - C d,   u = (X_A'X_A)^-1 c_A,   d = (X_A'X_A)^-1 s_A,   x_j.r falls by g_j = x_j.X_A d a unit of C.
-// C falls until another column reaches it and joins, or (Lasso) a weight reaches zero and leaves. Ties join in steps of
-// length zero; a column that depends on the active ones waits until one of them has left; one that left in a step of
-// length zero waits for a longer one. Weights come from u and d, not from sums over the steps, and correlations are
-// computed anew every few steps, so that rounding does not add up.
+// Given c = X'y (p) and the squared norms of the columns (p) and of y; rows of X'X are requested when a column becomes
+// active. At every knot the active columns A have correlations x_j.r = s_j C of one size C, all others at most C, and
+//   w_A(C) = u - C d,   u = (X_A'X_A)^-1 c_A,   d = (X_A'X_A)^-1 s_A,   x_j.r decreases by g_j = x_j.X_A d per unit of
+//   C.
+// C decreases until another column reaches it and becomes active, or (Lasso) a weight reaches zero and is dropped. Ties
+// enter in steps of length zero; a column that is collinear with the active ones waits until one of them has been
+// dropped; one that was dropped in a step of length zero waits for a longer one. Weights come from u and d, not from
+// sums over the steps, and correlations are recomputed every few steps, so that rounding errors do not accumulate.
 //
-// advance() walks until it is done (-1) or a row of X'X is missing (its number): give it, and call again.
-// Flops: 2 k p + 3 k^2 a step, k active columns; memory: the rows of all columns that ever joined.
+// advance() runs until the path is complete (-1) or a row of X'X is missing (its number): pass it, and call again.
+// Flops: 2 k p + 3 k^2 a step, k active columns; memory: the rows of all columns that were ever active.
 #pragma once
 
 #include "tenfold/cholesky_update.hpp"
@@ -24,40 +24,41 @@
 
 namespace tenfold {
 
-struct LarsRules {
-  bool lasso = false;    // weights that reach zero leave
-  bool positive = false; // only positive correlations join
-  double end = 0.0;      // C at which the path ends
-  Index most_steps = 0;
-  double dependent = 0.0; // a column of whose square no more than this share is left depends on the others
+struct LarsOptions {
+  bool lasso = false;     // drop weights that reach zero
+  bool positive = false;  // only positive correlations enter
+  double lower_end = 0.0; // C at which the path ends
+  Index max_steps = 0;
+  double collinear_tol =
+      0.0; // a column is collinear when its squared pivot is at most this fraction of its squared norm
 };
 
 class Lars {
 public:
-  Lars(std::span<const double> c, std::span<const double> squares, double target_square, const LarsRules &rules)
-      : rules_(rules), p_(static_cast<Index>(c.size())), start_(c.begin(), c.end()), c_(start_),
-        squares_(squares.begin(), squares.end()), target_(std::sqrt(target_square)), state_(c.size(), Free),
-        slot_(c.size(), -1), falls_(c.size()) {
+  Lars(std::span<const double> c, std::span<const double> squares, double target_square, const LarsOptions &options)
+      : options_(options), p_(static_cast<Index>(c.size())), xty_(c.begin(), c.end()), c_(xty_),
+        squares_(squares.begin(), squares.end()), target_(std::sqrt(target_square)), state_(c.size(), Inactive),
+        gram_row_index_(c.size(), -1), correlation_slopes_(c.size()) {
     for (std::size_t j = 0; j < c.size(); ++j)
       if (!(squares_[j] > 0.0))
-        state_[j] = Never;
-    const Candidate first = largest();
+        state_[j] = Excluded;
+    const Candidate first = best_candidate();
     next_ = first.column;
-    size_ = std::abs(first.size);
-    look_at_noise();
-    done_ = next_ < 0 || size_ <= rules_.end + noise_;
-    if (size_ < rules_.end)
-      size_ = rules_.end;
+    max_correlation_ = std::abs(first.size);
+    update_rounding_bound();
+    complete_ = next_ < 0 || max_correlation_ <= options_.lower_end + rounding_bound_;
+    if (max_correlation_ < options_.lower_end)
+      max_correlation_ = options_.lower_end;
     record();
   }
 
   Index advance() {
-    while (!done_ && steps_ < rules_.most_steps) {
+    while (!complete_ && steps_ < options_.max_steps) {
       poll();
-      if (next_ >= 0 && slot_[at(next_)] < 0)
+      if (next_ >= 0 && gram_row_index_[at(next_)] < 0)
         return next_;
-      if (next_ >= 0 && !join(next_)) {
-        next_ = tied();
+      if (next_ >= 0 && !activate(next_)) {
+        next_ = find_tied();
         if (next_ >= 0)
           continue;
       }
@@ -65,22 +66,22 @@ public:
         break;
       step();
     }
-    done_ = true;
+    complete_ = true;
     return -1;
   }
 
-  void give(Index column, std::span<const double> row) {
-    slot_[at(column)] = static_cast<Index>(rows_.size());
+  void set_gram_row(Index column, std::span<const double> row) {
+    gram_row_index_[at(column)] = static_cast<Index>(rows_.size());
     rows_.emplace_back(row.begin(), row.end());
   }
 
   std::span<const double> correlations() const { return c_; }
-  const std::vector<double> &sizes() const { return sizes_; }
+  const std::vector<double> &max_correlations() const { return max_correlations_; }
   const std::vector<Index> &active() const { return active_; }
   const std::vector<double> &weights() const { return weights_; } // of each knot, p of them
 
 private:
-  enum State : char { Free, Active, Waits, Rests, Never };
+  enum State : char { Inactive, Active, Collinear, Tied, Excluded };
   struct Candidate {
     Index column = -1;
     double size = 0.0;
@@ -88,31 +89,31 @@ private:
 
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-  Candidate largest() const {
+  Candidate best_candidate() const {
     Candidate best;
     for (Index j = 0; j < p_; ++j) {
-      const double size = rules_.positive ? c_[at(j)] : std::abs(c_[at(j)]);
-      if (state_[at(j)] == Free && size > std::abs(best.size))
+      const double size = options_.positive ? c_[at(j)] : std::abs(c_[at(j)]);
+      if (state_[at(j)] == Inactive && size > std::abs(best.size))
         best = {j, c_[at(j)]};
     }
     return best;
   }
 
-  // Another column that has reached C.
-  Index tied() const {
-    const Candidate best = largest();
-    return best.column >= 0 && std::abs(best.size) >= size_ - 16.0 * noise_ ? best.column : -1;
+  // Another column whose correlation has reached C.
+  Index find_tied() const {
+    const Candidate best = best_candidate();
+    return best.column >= 0 && std::abs(best.size) >= max_correlation_ - 16.0 * rounding_bound_ ? best.column : -1;
   }
 
-  // Whether column j could join: one that depends on the active ones waits.
-  bool join(Index j) {
-    const std::vector<double> &row = rows_[at(slot_[at(j)])];
+  // Activates column j; false where it is collinear with the active ones.
+  bool activate(Index j) {
+    const std::vector<double> &row = rows_[at(gram_row_index_[at(j)])];
     products_.resize(active_.size());
     for (std::size_t k = 0; k < active_.size(); ++k)
       products_[k] = row[at(active_[k])];
-    const double least = rules_.dependent * squares_[at(j)];
+    const double least = options_.collinear_tol * squares_[at(j)];
     if (!(factor_.append(products_, row[at(j)], least) > least)) {
-      state_[at(j)] = Waits;
+      state_[at(j)] = Collinear;
       return false;
     }
     state_[at(j)] = Active;
@@ -122,129 +123,130 @@ private:
   }
 
   void step() {
-    direction();
-    double length = size_ - rules_.end;
+    compute_direction();
+    double length = max_correlation_ - options_.lower_end;
     next_ = -1;
     for (Index j = 0; j < p_; ++j) {
-      if (state_[at(j)] != Free)
+      if (state_[at(j)] != Inactive)
         continue;
-      const double g = falls_[at(j)], c = c_[at(j)];
-      if (1.0 - g > flat)
-        shorten(length, (size_ - c) / (1.0 - g), j);
-      if (!rules_.positive && 1.0 + g > flat)
-        shorten(length, (size_ + c) / (1.0 + g), j);
+      const double g = correlation_slopes_[at(j)], c = c_[at(j)];
+      if (1.0 - g > parallel_tol)
+        shorten_step(length, (max_correlation_ - c) / (1.0 - g), j);
+      if (!options_.positive && 1.0 + g > parallel_tol)
+        shorten_step(length, (max_correlation_ + c) / (1.0 + g), j);
     }
-    Index leaves = rules_.lasso ? first_to_leave(length) : -1;
-    if (size_ - length <= rules_.end + noise_) { // what would happen before the end is rounding
-      length = size_ - rules_.end;
-      leaves = -1;
+    Index dropped = options_.lasso ? find_first_zero(length) : -1;
+    if (max_correlation_ - length <=
+        options_.lower_end + rounding_bound_) { // an event this close to the end is rounding
+      length = max_correlation_ - options_.lower_end;
+      dropped = -1;
     }
     move(length);
     ++steps_;
-    if (leaves >= 0) {
-      leave(leaves, length);
+    if (dropped >= 0) {
+      drop(dropped, length);
       next_ = -1;
     }
     record();
-    look_at_noise();
-    done_ = size_ <= rules_.end + noise_;
+    update_rounding_bound();
+    complete_ = max_correlation_ <= options_.lower_end + rounding_bound_;
   }
 
-  // What rounding can make of the correlation of a column that is still to join.
-  void look_at_noise() {
+  // Bound on the rounding error of the correlations of inactive columns.
+  void update_rounding_bound() {
     double longest = 0.0;
     for (std::size_t j = 0; j < c_.size(); ++j)
-      if (state_[j] == Free)
+      if (state_[j] == Inactive)
         longest = std::max(longest, squares_[j]);
-    noise_ = 64.0 * std::numeric_limits<double>::epsilon() * target_ * std::sqrt(longest);
+    rounding_bound_ = 64.0 * std::numeric_limits<double>::epsilon() * target_ * std::sqrt(longest);
   }
 
-  void shorten(double &length, double until, Index j) {
-    if (until < length) {
-      length = std::max(until, 0.0);
+  void shorten_step(double &length, double limit, Index j) {
+    if (limit < length) {
+      length = std::max(limit, 0.0);
       next_ = j;
     }
   }
 
-  static constexpr double flat = 1e-12; // a correlation that falls as fast as C never reaches it
+  static constexpr double parallel_tol = 1e-12; // relative rate below which a correlation never reaches C
 
-  // d, and how fast all correlations fall.
-  void direction() {
+  // Computes d, u and the rates g of all correlations.
+  void compute_direction() {
     direction_ = signs_;
     factor_.solve(direction_);
-    base_.resize(active_.size());
+    least_squares_.resize(active_.size());
     for (std::size_t k = 0; k < active_.size(); ++k)
-      base_[k] = start_[at(active_[k])];
-    factor_.solve(base_);
-    combine(direction_, falls_);
+      least_squares_[k] = xty_[at(active_[k])];
+    factor_.solve(least_squares_);
+    combine(direction_, correlation_slopes_);
   }
 
-  // out = sum over the active columns of coefficient times row, four rows at a time.
+  // out = sum over the active columns of coefficient times Gram row, four rows at a time.
   void combine(const std::vector<double> &coefficients, std::vector<double> &out) const {
     std::fill(out.begin(), out.end(), 0.0);
     std::size_t k = 0;
     for (; k + 4 <= active_.size(); k += 4) {
-      const double *a = row_of(k), *b = row_of(k + 1), *c = row_of(k + 2), *d = row_of(k + 3);
+      const double *a = gram_row(k), *b = gram_row(k + 1), *c = gram_row(k + 2), *d = gram_row(k + 3);
       const double x = coefficients[k], y = coefficients[k + 1], z = coefficients[k + 2], w = coefficients[k + 3];
       double *o = out.data();
       for (Index j = 0; j < p_; ++j)
         o[j] += x * a[j] + y * b[j] + z * c[j] + w * d[j];
     }
     for (; k < active_.size(); ++k) {
-      const double *a = row_of(k);
+      const double *a = gram_row(k);
       for (Index j = 0; j < p_; ++j)
         out[at(j)] += coefficients[k] * a[j];
     }
   }
 
-  const double *row_of(std::size_t k) const { return rows_[at(slot_[at(active_[k])])].data(); }
+  const double *gram_row(std::size_t k) const { return rows_[at(gram_row_index_[at(active_[k])])].data(); }
 
-  // The active column whose weight is the first to reach zero before C has fallen by `length`, which is shortened.
-  Index first_to_leave(double &length) const {
-    Index leaves = -1;
+  // The active column whose weight is the first to reach zero within `length`, which is shortened to there.
+  Index find_first_zero(double &length) const {
+    Index dropped = -1;
     for (std::size_t k = 0; k < active_.size(); ++k) {
-      const double d = direction_[k], w = base_[k] - size_ * d;
-      // with the sign of its correlation a weight cannot go through zero; a tie may send it the wrong way at once
+      const double d = direction_[k], w = least_squares_[k] - max_correlation_ * d;
+      // a weight that grows with the sign of its correlation cannot reach zero; a tie may start in the wrong direction
       if (d * signs_[k] >= 0.0)
         continue;
-      const double until = std::max(w * signs_[k], 0.0) / -(d * signs_[k]);
-      if (until < length) {
-        length = until;
-        leaves = static_cast<Index>(k);
+      const double limit = std::max(w * signs_[k], 0.0) / -(d * signs_[k]);
+      if (limit < length) {
+        length = limit;
+        dropped = static_cast<Index>(k);
       }
     }
-    return leaves;
+    return dropped;
   }
 
   void move(double length) {
-    size_ = std::max(size_ - length, rules_.end);
-    if (length > noise_)
+    max_correlation_ = std::max(max_correlation_ - length, options_.lower_end);
+    if (length > rounding_bound_)
       for (char &state : state_)
-        if (state == Rests)
-          state = Free;
+        if (state == Tied)
+          state = Inactive;
     weights_of_active_.resize(active_.size());
     for (std::size_t k = 0; k < active_.size(); ++k)
-      weights_of_active_[k] = base_[k] - size_ * direction_[k];
-    if (steps_ % refresh == refresh - 1) {
-      combine(weights_of_active_, falls_);
+      weights_of_active_[k] = least_squares_[k] - max_correlation_ * direction_[k];
+    if (steps_ % refresh_interval == refresh_interval - 1) {
+      combine(weights_of_active_, correlation_slopes_);
       for (std::size_t j = 0; j < c_.size(); ++j)
-        c_[j] = start_[j] - falls_[j];
+        c_[j] = xty_[j] - correlation_slopes_[j];
     } else {
       for (std::size_t j = 0; j < c_.size(); ++j)
-        c_[j] -= length * falls_[j];
+        c_[j] -= length * correlation_slopes_[j];
     }
     for (std::size_t k = 0; k < active_.size(); ++k)
-      c_[at(active_[k])] = signs_[k] * size_;
+      c_[at(active_[k])] = signs_[k] * max_correlation_;
   }
 
-  static constexpr Index refresh = 16;
+  static constexpr Index refresh_interval = 16; // steps between recomputations of the correlations
 
-  void leave(Index place, double length) {
+  void drop(Index place, double length) {
     const std::size_t k = at(place);
-    state_[at(active_[k])] = length > noise_ ? Free : Rests;
+    state_[at(active_[k])] = length > rounding_bound_ ? Inactive : Tied;
     for (char &state : state_)
-      if (state == Waits)
-        state = Free;
+      if (state == Collinear)
+        state = Inactive;
     factor_.remove(place);
     active_.erase(active_.begin() + place);
     signs_.erase(signs_.begin() + place);
@@ -252,28 +254,28 @@ private:
   }
 
   void record() {
-    sizes_.push_back(size_);
+    max_correlations_.push_back(max_correlation_);
     const std::size_t begin = weights_.size();
     weights_.resize(begin + c_.size(), 0.0);
     for (std::size_t k = 0; k < weights_of_active_.size(); ++k)
       weights_[begin + at(active_[k])] = weights_of_active_[k];
   }
 
-  LarsRules rules_;
+  LarsOptions options_;
   Index p_;
-  std::vector<double> start_, c_, squares_;
+  std::vector<double> xty_, c_, squares_;
   double target_;
   std::vector<char> state_;
-  std::vector<Index> slot_;
-  std::vector<double> falls_;
+  std::vector<Index> gram_row_index_;
+  std::vector<double> correlation_slopes_;
   Cholesky factor_;
   std::vector<std::vector<double>> rows_;
   std::vector<Index> active_;
-  std::vector<double> signs_, direction_, base_, products_, weights_of_active_;
-  std::vector<double> sizes_, weights_;
-  double size_ = 0.0, noise_ = 0.0;
+  std::vector<double> signs_, direction_, least_squares_, products_, weights_of_active_;
+  std::vector<double> max_correlations_, weights_;
+  double max_correlation_ = 0.0, rounding_bound_ = 0.0;
   Index next_ = -1, steps_ = 0;
-  bool done_ = false;
+  bool complete_ = false;
 };
 
 } // namespace tenfold

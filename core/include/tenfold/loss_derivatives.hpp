@@ -1,11 +1,11 @@
-// Value, gradient and Hessian of a sum of losses, in one pass over the rows.
+// Value, gradient and Hessian of a sum of losses, in one pass over the samples.
 //
 // Given X (n x p), y (n x t), weights (or none), coef (t x p), intercept (t), a shift of X (or none) and a loss, with
 // margins z_ik = (x_i - shift) . coef_k + intercept_k, returns for each target k
 //   value = sum w loss(y, z)    slope = sum w loss'(y, z)    gradient = sum w loss'(y, z) (x - shift)      (order >= 1)
 // and for order 2, one target: hessian = sum w loss''(y, z) [x - shift; 1][x - shift; 1]'.
-// A tile of rows goes from memory to cache once: margins, losses, gradient, packing for the Gram product. (A Hessian
-// too wide for slots takes a second pass.) Flops: 4 n p t, and n (p + 1)^2 for order 2; bytes: X once.
+// A tile of rows is read from memory once for margins, losses, gradient and packing of the Gram product. (A Hessian too
+// wide for partial sums takes a second pass.) Flops: 4 n p t, and n (p + 1)^2 for order 2; bytes: X once.
 #pragma once
 
 #include "tenfold/gram_tile_choice.hpp"
@@ -26,7 +26,7 @@ struct Derivatives {
   std::vector<double> hessian;  // (p + 1, p + 1), empty below order 2
 };
 
-// Where the derivatives are taken. Empty weight: ones; empty shift: zeros.
+// The point of evaluation. Empty weight: ones; empty shift: zeros.
 template <class Rows> struct Point {
   const Rows &x;
   std::span<const double> y;
@@ -40,7 +40,7 @@ template <class Rows> struct Point {
   Index targets() const { return static_cast<Index>(intercept.size()); }
 };
 
-// The tile of one thread: targets one after the other, each padded to whole vectors.
+// Tile buffers of one thread: targets one after the other, each padded to whole SIMD vectors.
 struct LossTile {
   LossTile(Index rows, Index targets)
       : step((rows + lanes - 1) / lanes * lanes), y(step * targets), z(step * targets), u(step * targets), weight(step),
@@ -50,7 +50,7 @@ struct LossTile {
   Buffer y, z, u, weight, curvature;
 };
 
-// The sums of one slot, side by side: value (t), slope (t), weight, gradient (t p), blocks of the Hessian.
+// Layout of the partial sums: value (t), slope (t), weight, gradient (t p), blocks of the Hessian.
 struct DerivativeSums {
   Index targets, columns, blocks;
 
@@ -61,10 +61,10 @@ struct DerivativeSums {
   Index size() const { return hessian() + blocks; }
 };
 
-// Margins, losses and gradient of rows begin ... begin + count, added to the sums of a slot. coef as the product wants
-// it.
+// Margins, losses and gradient of rows begin ... begin + count, added to partial sums. coef in the layout of
+// matvec_tile.
 template <class Rows>
-void add_losses(const Point<Rows> &point, const double *coef, const FewColumns &few, int order, Index begin,
+void add_losses(const Point<Rows> &point, const double *coef, const ActiveColumns &active, int order, Index begin,
                 Index count, LossTile &tile, const DerivativeSums &layout, double *sums) {
   const Index t = point.targets();
   const double *shift = point.shift.empty() ? nullptr : point.shift.data();
@@ -79,19 +79,19 @@ void add_losses(const Point<Rows> &point, const double *coef, const FewColumns &
   for (Index k = 0; k < t; ++k)
     for (Index i = 0; i < count; ++i)
       tile.y[k * tile.step + i] = point.y.data()[(begin + i) * t + k];
-  if constexpr (requires { few.margins(point.x, begin, count, shift, tile.z.data(), tile.step); })
-    if (few.worth())
-      few.margins(point.x, begin, count, point.intercept.data(), tile.z.data(), tile.step);
+  if constexpr (requires { active.matvec(point.x, begin, count, shift, tile.z.data(), tile.step); })
+    if (active.is_worthwhile())
+      active.matvec(point.x, begin, count, point.intercept.data(), tile.z.data(), tile.step);
     else
-      margins(point.x, begin, count, coef, t, shift, point.intercept.data(), tile.z.data(), 1, tile.step);
+      matvec_tile(point.x, begin, count, coef, t, shift, point.intercept.data(), tile.z.data(), 1, tile.step);
   else
-    margins(point.x, begin, count, coef, t, shift, point.intercept.data(), tile.z.data(), 1, tile.step);
+    matvec_tile(point.x, begin, count, coef, t, shift, point.intercept.data(), tile.z.data(), 1, tile.step);
   for (Index k = 0; k < t; ++k)
     loss(tile.y.data() + k * tile.step, tile.z.data() + k * tile.step, tile.weight.data(), point.parameter, count,
          sums + k, sums + layout.slope() + k, tile.u.data() + k * tile.step,
          order == 2 ? tile.curvature.data() : nullptr);
   if (order >= 1)
-    gradient(point.x, begin, count, tile.u.data(), t, 1, tile.step, shift, sums + layout.gradient());
+    matvec_t_tile(point.x, begin, count, tile.u.data(), t, 1, tile.step, shift, sums + layout.gradient());
 }
 
 template <class Tile, class Rows>
@@ -100,18 +100,18 @@ Derivatives derivatives_with(const Point<Rows> &point, int order, const GramShap
   const Index n = x.rows, p = x.columns, t = point.targets();
   const bool wide = order == 2 && is_wide(shape), fused = order == 2 && !wide;
   check_weights(point.weight);
-  const Turned turned = turned_coefficients(x, point.coef, t, threads);
+  const TransposedCoef turned = transpose_coef(x, point.coef, t, threads);
   const double *coef = turned.empty() ? point.coef.data() : turned.data();
-  const FewColumns few(point.coef, t, point.shift);
+  const ActiveColumns active(point.coef, t, point.shift);
 
   Design<Rows> design(x, nullptr, nullptr, shape);
   std::copy(point.shift.begin(), point.shift.end(), design.centre.data());
   const DerivativeSums layout{t, order >= 1 ? p : 0, fused ? shape.size() : 0};
   const Index tile_length = fused ? gram_rows : tile_rows(x);
   const double work = (2.0 * row_work(x) + 4.0) * static_cast<double>(t) + (fused ? gram_work(x, shape) : 0.0);
-  const Index most = fused ? n / least_slot_rows + 1 : (order == 0 ? most_slots : most_slots_for(x));
-  const Index slots = slot_count(n, work, std::min(most, most_slots));
-  const int workers = static_cast<int>(std::clamp<Index>(threads, 1, slots));
+  const Index most = fused ? n / min_partition_rows + 1 : (order == 0 ? max_partitions : max_partitions_for(x));
+  const Index partitions = partition_count(n, work, std::min(most, max_partitions));
+  const int workers = static_cast<int>(std::clamp<Index>(threads, 1, partitions));
   std::vector<LossTile> loss_tiles;
   std::vector<Tile> gram_tiles;
   for (int w = 0; w < workers; ++w) {
@@ -119,16 +119,16 @@ Derivatives derivatives_with(const Point<Rows> &point, int order, const GramShap
     if (fused)
       gram_tiles.emplace_back(shape);
   }
-  Buffer sums(slots * layout.size());
+  Buffer sums(partitions * layout.size());
   Buffer roots(wide ? n : 0);
 
-  parallel(slots, workers, [&](Index slot, int worker) {
+  parallel(partitions, workers, [&](Index partition, int worker) {
     LossTile &tile = loss_tiles[static_cast<std::size_t>(worker)];
-    double *own = sums.data() + slot * layout.size();
-    const Range range = slot_range(n, slots, slot);
+    double *local = sums.data() + partition * layout.size();
+    const Range range = partition_range(n, partitions, partition);
     for (Index i = range.begin; i < range.end; i += tile_length) {
       const Index count = std::min(tile_length, range.end - i);
-      add_losses(point, coef, few, order, i, count, tile, layout, own);
+      add_losses(point, coef, active, order, i, count, tile, layout, local);
       if (order < 2)
         continue;
       double *root = wide ? roots.data() + i : tile.curvature.data();
@@ -138,18 +138,18 @@ Derivatives derivatives_with(const Point<Rows> &point, int order, const GramShap
         Tile &gram = gram_tiles[static_cast<std::size_t>(worker)];
         gram.clear();
         gram.pack(design, i, count, root);
-        gram.multiply_all(design, i + count, range.end, own + layout.hessian());
+        gram.multiply_all(design, i + count, range.end, local + layout.hessian());
       }
     }
   });
-  merge_slots(sums.data(), slots, layout.size(), layout.size(), threads);
+  merge_partitions(sums.data(), partitions, layout.size(), layout.size(), threads);
 
   Derivatives out;
   out.weight = sums[layout.weight()];
   out.value.assign(sums.data(), sums.data() + t);
   out.slope.assign(sums.data() + layout.slope(), sums.data() + layout.slope() + t);
   if (order >= 1)
-    out.gradient = targets_major(x, sums.data() + layout.gradient(), t);
+    out.gradient = to_targets_major(x, sums.data() + layout.gradient(), t);
   if (order == 2) {
     Buffer blocks(wide ? shape.size() : 0);
     if (wide)

@@ -1,17 +1,16 @@
-// Centred second moments of rows, by groups: what least squares in all its forms needs to know about the data.
+// Centred second moments of the samples by group: the statistics of least squares.
 //
 // Given X (n x p), y (n x t), weights (or none) and group numbers (or none), returns for every group g with
 // W_g = sum of its weights, and for a shift and exponents e common to all groups,
 //   z = 2^-e (x - shift),   offset_g = sum w z / W_g,
 //   XX_g = sum w (z - offset_g)(z - offset_g)',   XY_g the same for X against y,   yy_g the diagonal for y.
-// Rows of weight zero are left out altogether. The mean is shift + 2^e offset, never added up here: at a mean of 1e8
-// that would cost eight digits.
+// Samples of weight zero are skipped. The mean is shift + 2^e offset, never formed here: at a mean of 1e8 that would
+// cost eight digits.
 //
-// Every group is folded around the mean of its own first tile, as sum w z z' - (sum w z)(sum w z)' / W: a shift that is
+// Every group is accumulated about the mean of its first tile, as sum w z z' - (sum w z)(sum w z)' / W: a shift that is
 // the mean of rows of the group keeps the cancellation below a factor of (rows of the group) / (rows of a tile).
-// Exponents are zero unless a column's sum of squares leaves [1e-280, 1e280]; then everything is folded again with
-// exponents that bring the largest |z| of such columns to at most one.
-// Flops: n (p + t + 1)^2; bytes: X once.
+// Exponents are zero unless a column's sum of squares leaves [1e-280, 1e280]; then the accumulation is repeated with
+// exponents that bring the largest |z| of such columns to at most one. Flops: n (p + t + 1)^2; bytes: X once.
 #pragma once
 
 #include "tenfold/column_scaling.hpp"
@@ -35,16 +34,16 @@ struct Moments {
   std::vector<double> yy; // (groups, t)
 };
 
-// From the raw sums of one group to its centred moments.
+// Centres the raw moments of one group.
 template <class Rows>
-void centre_group(const Table<Rows> &table, const Fold &fold, std::span<const double> shifts, Index group, int threads,
-                  Moments &out) {
+void centre_group(const WeightedRows<Rows> &table, const RawMoments &moments, std::span<const double> shifts,
+                  Index group, int threads, Moments &out) {
   const Index p = table.x.columns, t = table.targets, c = table.columns();
   const GramShape &shape = table.shape;
   const Range range = table.range(group);
   const auto g = static_cast<std::size_t>(group);
-  const double total = fold.weight[g];
-  const double *blocks = fold.blocks.data() + group * shape.size();
+  const double total = moments.weight[g];
+  const double *blocks = moments.blocks.data() + group * shape.size();
   out.count[g] = range.end - range.begin;
   out.weight[g] = total;
   if (range.begin == range.end)
@@ -77,8 +76,8 @@ void centre_group(const Table<Rows> &table, const Fold &fold, std::span<const do
 template <class Rows>
 Moments moments(const Rows &x, std::span<const double> y, Index targets, std::span<const double> weight,
                 std::span<const std::int32_t> group, Index groups, int threads) {
-  const Selection selection = select_rows(x.rows, weight, group, groups);
-  const Table<Rows> table{x, y, targets, weight, selection, groups, {x.columns, targets, kernels().panel}};
+  const RowGroups selection = group_rows(x.rows, weight, group, groups);
+  const WeightedRows<Rows> table{x, y, targets, weight, selection, groups, {x.columns, targets, kernels().panel}};
   const Index c = table.columns();
   const auto size = [](auto... factors) { return static_cast<std::size_t>((Index{1} * ... * factors)); };
   Moments out;
@@ -95,17 +94,17 @@ Moments moments(const Rows &x, std::span<const double> y, Index targets, std::sp
 
   std::vector<double> shifts(size(groups, c)); // of each group
   for (Index g = 0; g < groups; ++g)
-    first_mean(table, g, shifts.data() + g * c);
+    estimate_mean(table, g, shifts.data() + g * c);
   Index first = 0;
   while (table.range(first).end == 0)
     ++first;
   std::copy_n(shifts.data() + first * c, c, out.shift.data());
 
-  Fold fold = fold_rows(table, shifts, out.exponent, threads);
-  if (find_exponents(table, fold, shifts, out.exponent))
-    fold = fold_rows(table, shifts, out.exponent, threads);
+  RawMoments raw = accumulate_moments(table, shifts, out.exponent, threads);
+  if (choose_exponents(table, raw, shifts, out.exponent))
+    raw = accumulate_moments(table, shifts, out.exponent, threads);
   for (Index g = 0; g < groups; ++g)
-    centre_group(table, fold, shifts, g, threads, out);
+    centre_group(table, raw, shifts, g, threads, out);
   return out;
 }
 

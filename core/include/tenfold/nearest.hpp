@@ -25,7 +25,7 @@
 
 namespace tenfold {
 
-using Singles = std::vector<float, OnLines<float>>;
+using Singles = std::vector<float, CacheLineAllocator<float>>;
 
 constexpr double single_roundoff = 5.9604644775390625e-8;
 
@@ -253,9 +253,9 @@ template <class Rows> double contest_work(const Rows &x, Index k) {
 // The number of each row's nearest centre, and its squared distance.
 template <class Rows>
 void nearest(const Rows &x, const Centres &c, int threads, std::span<std::int32_t> number, std::span<double> square) {
-  const Index slots = slot_count(x.rows, contest_work(x, c.count), 64);
+  const Index slots = partition_count(x.rows, contest_work(x, c.count), 64);
   parallel(slots, threads, [&](Index slot, int) {
-    const Range range = slot_range(x.rows, slots, slot);
+    const Range range = partition_range(x.rows, slots, slot);
     Contest contest = contest_for(x);
     for (Index begin = range.begin; begin < range.end; begin += contest.most()) {
       const Index end = std::min(begin + contest.most(), range.end);

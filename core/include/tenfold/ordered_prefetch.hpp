@@ -1,12 +1,13 @@
-// Rows that a learner takes one after the other, in an order that jumps about, by several threads in turn.
+// Sequential updates over rows in random order, with the cache misses of several threads.
 //
-// A row that is not where the last one was costs a trip to memory, which takes much longer than its arithmetic, and one
-// core can wait for only so many at once. So the rows are cut into chunks, and threads take chunks in turn: while one
-// learns from its own, the others bring theirs into their own caches. The weights go from hand to hand in the order of
-// the chunks, and the bits are those of one thread.
+// A row in random order costs a trip to memory, which takes longer than its arithmetic, and one core has few
+// outstanding misses. So the rows are cut into chunks that threads take in turn: one processes its chunk while the
+// others prefetch theirs into their own caches. Chunks are processed in order, one at a time, so the bits are those of
+// one thread.
 //
-// On a busy machine a thread may sleep when its turn comes. Whoever has waited for long learns from its chunk too: a
-// chunk is learned from by one thread, but it need not be the one that brought it. Neither bring nor learn may throw.
+// On a busy machine the thread whose turn it is may be descheduled. A thread that has waited too long processes the
+// pending chunks itself: a chunk is processed by exactly one thread, not necessarily the one that prefetched it.
+// Neither callback may throw.
 #pragma once
 
 #include "tenfold/thread_pool.hpp"
@@ -17,78 +18,79 @@
 
 namespace tenfold {
 
-// Whether other threads would have something to do: dense rows in more memory than a cache holds.
-template <class T> bool turns_pay(const Dense<T> &x, int threads) {
-  constexpr double large = 8e6;
-  return threads > 1 && static_cast<double>(x.rows) * static_cast<double>(x.columns) * sizeof(T) > large;
+// Whether helper threads have misses to hide: dense rows that exceed the cache.
+template <class T> bool should_prefetch(const Dense<T> &x, int threads) {
+  constexpr double min_bytes = 8e6; // bytes
+  return threads > 1 && static_cast<double>(x.rows) * static_cast<double>(x.columns) * sizeof(T) > min_bytes;
 }
 
-// Who may learn, and from which chunk.
-class Turns {
+// Grants chunks in order, to one thread at a time.
+class ChunkSequencer {
 public:
-  static constexpr std::size_t line = 128; // two, for they come in pairs
+  static constexpr std::size_t line = 128; // bytes: two cache lines, which are prefetched in pairs
 
-  bool is_over(Index chunk) const { return next_.load(std::memory_order_acquire) > chunk; }
+  bool is_done(Index chunk) const { return next_.load(std::memory_order_acquire) > chunk; }
 
-  // Learns up to `chunk`, that is from it alone unless those before it were left by a thread that sleeps.
-  template <class Learn> void take(Index chunk, const Learn &learn) {
-    if (!wait_for(chunk))
+  // Processes everything up to `chunk`: it alone, unless earlier chunks belong to descheduled threads.
+  template <class Process> void process_through(Index chunk, const Process &process) {
+    if (!acquire(chunk))
       return;
     for (Index now = next_.load(std::memory_order_relaxed); now <= chunk; ++now) {
-      learn(now);
+      process(now);
       next_.store(now + 1, std::memory_order_release);
     }
     busy_.store(false, std::memory_order_release);
   }
 
 private:
-  // True when it is this thread's turn, and then it is busy; false when another one has learned from the chunk.
-  bool wait_for(Index chunk) {
-    constexpr auto patience = std::chrono::microseconds(100);
+  // True when this thread holds the lock and `chunk` is pending; false when another thread has processed it.
+  bool acquire(Index chunk) {
+    constexpr auto timeout = std::chrono::microseconds(100); // until the owner counts as descheduled
     const auto begin = std::chrono::steady_clock::now();
-    for (bool long_ago = false;; long_ago = std::chrono::steady_clock::now() - begin > patience) {
+    for (bool timed_out = false;; timed_out = std::chrono::steady_clock::now() - begin > timeout) {
       for (int i = 0; i < 16; ++i) {
         const Index next = next_.load(std::memory_order_acquire);
         if (next > chunk)
           return false;
-        if ((next == chunk || long_ago) && !busy_.exchange(true, std::memory_order_acq_rel)) {
-          if (!is_over(chunk))
+        if ((next == chunk || timed_out) && !busy_.exchange(true, std::memory_order_acq_rel)) {
+          if (!is_done(chunk))
             return true;
           busy_.store(false, std::memory_order_release);
           return false;
         }
         pause();
       }
-      if (long_ago)
+      if (timed_out)
         std::this_thread::yield();
     }
   }
 
-  // on a line of their own: those who wait look at them all the time
+  // on a cache line of their own: waiting threads spin on them
   alignas(line) std::atomic<Index> next_{0};
   std::atomic<bool> busy_{false};
 };
 
-// bring(begin, end) and learn(begin, end) for positions [begin, end) in chunks of so many rows as a cache holds. What
-// bring reads must not lie beside what learn writes, or the lines go back and forth: give it copies. It should end when
-// the last row is there: a thread that begins to wait for its turn with many rows on their way slows both down.
-template <class Bring, class Learn>
-void in_turns(Index begin, Index end, Index bytes_a_row, int threads, const Bring &bring, const Learn &learn) {
-  constexpr Index bytes = 1 << 18, most_threads = 4; // more would wait for the one that learns
-  struct alignas(Turns::line) Shared {
+// prefetch(begin, end) and process(begin, end) work on positions [begin, end), in chunks of 256 KiB of rows. What
+// prefetch reads must not share cache lines with what process writes (false sharing): give it copies. It should return
+// when the last row has arrived: a thread that waits for its turn with many misses in flight slows both threads down.
+template <class Prefetch, class Process>
+void process_prefetched(Index begin, Index end, Index bytes_per_row, int threads, const Prefetch &prefetch,
+                        const Process &process) {
+  constexpr Index chunk_bytes = 1 << 18, max_threads = 4; // of a chunk; more threads only wait for their turn
+  struct alignas(ChunkSequencer::line) State {
     Index first(Index chunk) const { return std::min(end, begin + chunk * rows); }
     Index begin, end, rows;
-    Bring bring;
-    Learn learn;
-    Turns turns;
+    Prefetch prefetch;
+    Process process;
+    ChunkSequencer sequencer;
   };
-  Shared shared{begin, end, std::max<Index>(16, bytes / std::max<Index>(1, bytes_a_row)), bring, learn, {}};
-  const Index chunks = (end - begin + shared.rows - 1) / shared.rows;
-  parallel(chunks, static_cast<int>(std::min<Index>(threads, most_threads)), [&shared](Index chunk, int) {
-    if (shared.turns.is_over(chunk))
+  State state{begin, end, std::max<Index>(16, chunk_bytes / std::max<Index>(1, bytes_per_row)), prefetch, process, {}};
+  const Index chunks = (end - begin + state.rows - 1) / state.rows;
+  parallel(chunks, static_cast<int>(std::min<Index>(threads, max_threads)), [&state](Index chunk, int) {
+    if (state.sequencer.is_done(chunk))
       return;
-    shared.bring(shared.first(chunk), shared.first(chunk + 1));
-    shared.turns.take(chunk, [&](Index now) { shared.learn(shared.first(now), shared.first(now + 1)); });
+    state.prefetch(state.first(chunk), state.first(chunk + 1));
+    state.sequencer.process_through(chunk, [&](Index now) { state.process(state.first(now), state.first(now + 1)); });
   });
 }
 

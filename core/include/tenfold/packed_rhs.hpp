@@ -1,8 +1,7 @@
-// A matrix b that many tiles of rows are multiplied by: out = a b.
+// A right-hand side b that many row tiles are multiplied by: out = a b.
 //
-// A factor of up to 8 MB whose rows of a fit the cache is packed once and multiplied by our own kernel
-// (core/src/isa/gemm_panel.hpp), up to twice as fast as dgemm on a tile; for a larger one BLAS, which cuts it for the
-// caches, is the better choice.
+// Up to 8 MB b is packed once and multiplied by the microkernel of core/src/isa/gemm_panel.hpp, up to twice as fast as
+// dgemm on a tile; a larger b goes to the dgemm of BLAS, which blocks it for the caches.
 #pragma once
 
 #include "tenfold/aligned_buffer.hpp"
@@ -13,11 +12,11 @@
 
 namespace tenfold {
 
-class RightFactor {
+class PackedRhs {
 public:
-  // b is inner x columns, or its transpose (columns x inner) is given; C order. It must outlive this. Of an upper
-  // triangle nothing is multiplied by the zeros below.
-  RightFactor(const double *b, bool transposed, Index inner, Index columns, bool upper = false)
+  // b is inner x columns in C order, or its transpose (columns x inner) is given; it must outlive this. Zero panels
+  // below an upper triangle are skipped.
+  PackedRhs(const double *b, bool transposed, Index inner, Index columns, bool upper = false)
       : b_(b), transposed_(transposed), upper_(upper), inner_(inner), columns_(columns), side_(kernels().panel),
         panels_((columns + side_ - 1) / side_), stride_((inner + 3) * side_) {
     if (!packed())
@@ -30,15 +29,16 @@ public:
     }
   }
 
+  // Whether b is packed: 1024 * 1024 doubles at most.
   static bool fits(Index inner, Index columns) { return inner <= 1024 && inner * columns <= 1024 * 1024; }
   bool packed() const { return fits(inner_, columns_); }
 
-  // Doubles from row to row of the product: whole panels.
+  // Leading dimension of the product: whole panels.
   Index step() const { return panels_ * side_; }
 
   void multiply(const Blas &blas, const double *a, Index a_step, Index count, double *out) const {
     if (packed())
-      kernels().product(a, a_step, count, inner_, packed_.data(), stride_, panels_, upper_, out, step());
+      kernels().gemm_panel(a, a_step, count, inner_, packed_.data(), stride_, panels_, upper_, out, step());
     else
       gemm(blas, {a, a_step, false}, {b_, transposed_ ? inner_ : columns_, transposed_}, count, columns_, inner_, out,
            step());

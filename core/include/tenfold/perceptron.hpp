@@ -1,19 +1,21 @@
-// The perceptron: rows one after the other, and the weights change where a row is a mistake.
+// The perceptron, one-vs-rest and multiclass: samples one after the other, updates at mistakes.
 //
-// Given rows x_i with classes c_i, and scores z_k = x.w_k + b_k.
-//   apart   every target k is a problem of its own, y = +1 for the rows of its class and -1 for the others (of two
-//           classes there is one target, +1 for class 1). A mistake is y z <= 0, or, where `positive`, a prediction
-//           other than y with +1 predicted at z = 0. Then  w_k += a y x, b_k += a y.
-//   joint   one problem: a mistake is z_c <= z_r for the best other class r (where `positive`, ties go to the later
-//           class). Then  w_c += a x, w_r -= a x, and the same for b.
-// a = eta times the weight of the row, over the length of (x, 1), or of x without an intercept, where `normalise`. In a
+// Given samples x_i with classes c_i, and scores z_k = x.w_k + b_k.
+//   one-vs-rest   every target k is a binary problem, y = +1 for its class and -1 for the others (two classes: one
+//   target, +1 for
+//                 class 1). A mistake is y z <= 0, or, where `positive`, a prediction other than y with +1 predicted at
+//                 z = 0. Then  w_k += a y x, b_k += a y.
+//   multiclass    (`joint`) a mistake is z_c <= z_r for the best other class r (where `positive`, ties go to the larger
+//   class).
+//                 Then  w_c += a x, w_r -= a x, and the same for b.
+// a = eta times the sample weight, divided by the norm of (x, 1), or of x without an intercept, where `normalise`. With
 // `batch` the scores are those of the weights at the start of the pass.
 //
-// With sums, s += t a y x beside w += a y x, t being how many rows came before: the mean of the weights over T rows,
-// each after its row, is w - s / T.
+// For averaged weights, s += t a y x beside w += a y x, t the number of samples seen before: the mean of the weights
+// over T samples, each after its sample, is w - s / T.
 //
-// One pass over the rows in the order given, of all targets, or (apart) of one that has an order of its own. Rosenblatt
-// 1958; Freund and Schapire 1999; Collins 2002.
+// One pass over the samples in the given order, for all targets, or (one-vs-rest) for one that has an order of its own.
+// Rosenblatt 1958; Freund and Schapire 1999; Collins 2002.
 #pragma once
 
 #include "tenfold/aligned_buffer.hpp"
@@ -37,13 +39,13 @@ struct PerceptronRule {
   bool batch = false;
 };
 
-// What passes change. Weights and sums are targets x columns; mistakes and loss, the sum of
-// max(0, -margin), are those of the pass.
+// The state of training. Weights and sums are targets x columns; mistakes and loss, the sum of max(0, -margin), are
+// those of the pass.
 struct PerceptronState {
   Index targets = 0, columns = 0;
   PerceptronRule rule;
   double eta = 1.0;
-  std::vector<std::int32_t> active; // targets that still learn (apart)
+  std::vector<std::int32_t> active; // targets that are still trained (one-vs-rest)
   Weights coef, sums, read;
   std::vector<double> intercept, sum_intercept, read_intercept;
   double seen = 0.0;
@@ -59,8 +61,8 @@ struct PerceptronState {
   }
 };
 
-// The updates of a scan where they are kept: the row, the other class (joint; else the target), the rows seen before
-// it, and its step. `counts` (one a row, or empty) says how often each row was a mistake.
+// Log of the updates of a scan: sample, the other class (multiclass; else the target), the number of samples seen
+// before, and the step. `counts` (one per sample, or empty) counts the mistakes of each sample.
 struct PerceptronUpdates {
   bool keep = false;
   std::vector<std::int64_t> rows;
@@ -73,7 +75,7 @@ struct PerceptronUpdates {
 
 template <class Rows> class PerceptronScan {
 public:
-  // label (rows), weight (rows, or empty: one for all).
+  // label (n), weight (n, or empty: ones).
   PerceptronScan(const Rows &x, std::span<const std::int32_t> label, std::span<const double> weight,
                  PerceptronState &state, PerceptronUpdates &updates, Index target = -1)
       : first_(target < 0 ? 0 : target), last_(target < 0 ? state.targets : target + 1), row_{x}, label_(label),
@@ -82,34 +84,34 @@ public:
         read_intercept_(rule_.batch ? state.read_intercept.data() : state.intercept.data()) {}
 
   void operator()(std::span<const std::int64_t> order) {
-    constexpr std::size_t ahead = 16;
+    constexpr std::size_t ahead = 16; // rows of prefetch distance
     for (std::size_t k = 0; k < order.size(); ++k) {
       if (k + ahead < order.size())
-        row_.fetch(static_cast<Index>(order[k + ahead]));
+        row_.prefetch(static_cast<Index>(order[k + ahead]));
       const Index i = static_cast<Index>(order[k]);
       if (rule_.joint)
-        together(i);
+        update_multiclass(i);
       else
-        apart(i);
+        update_one_vs_rest(i);
       state_.seen += 1.0;
     }
   }
 
-  // The same by several threads in turn, for dense rows.
-  void in_turns(std::span<const std::int64_t> order, int threads) {
+  // The same with prefetching helper threads, for dense rows.
+  void process_prefetched(std::span<const std::int64_t> order, int threads) {
     const auto part = [order](Index first, Index last) {
       return order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
     };
-    const auto bring = [part, row = row_, label = label_](Index first, Index last) {
+    const auto prefetch_chunk = [part, row = row_, label = label_](Index first, Index last) {
       for (const std::int64_t i : part(first, last)) {
-        row.bring(static_cast<Index>(i));
+        row.prefetch_l2(static_cast<Index>(i));
         __builtin_prefetch(label.data() + i);
       }
-      row.await(static_cast<Index>(part(first, last).back()));
+      row.wait_for_row(static_cast<Index>(part(first, last).back()));
     };
     const Index bytes = state_.columns * static_cast<Index>(sizeof(typename Rows::Value));
-    tenfold::in_turns(0, static_cast<Index>(order.size()), bytes, threads, bring,
-                      [&](Index first, Index last) { (*this)(part(first, last)); });
+    tenfold::process_prefetched(0, static_cast<Index>(order.size()), bytes, threads, prefetch_chunk,
+                                [&](Index first, Index last) { (*this)(part(first, last)); });
   }
 
 private:
@@ -119,57 +121,57 @@ private:
     return z;
   }
 
-  void apart(Index i) {
+  void update_one_vs_rest(Index i) {
     const std::int32_t c = label_[static_cast<std::size_t>(i)];
     for (Index k = first_; k < last_; ++k) {
       const std::size_t s = static_cast<std::size_t>(k);
       if (!state_.active[s])
         continue;
-      const bool own = state_.targets == 1 ? c == 1 : c == static_cast<std::int32_t>(k);
-      const double y = own ? 1.0 : -1.0, margin = y * score(i, k);
-      if (margin > 0.0 || (rule_.positive && own && margin == 0.0))
+      const bool is_positive = state_.targets == 1 ? c == 1 : c == static_cast<std::int32_t>(k);
+      const double y = is_positive ? 1.0 : -1.0, margin = y * score(i, k);
+      if (margin > 0.0 || (rule_.positive && is_positive && margin == 0.0))
         continue;
       state_.loss[s] -= margin;
       ++state_.mistakes[s];
       const double a = step_of(i);
       if (a == 0.0)
         continue;
-      note(i, static_cast<std::int32_t>(k), a * y);
+      log_update(i, static_cast<std::int32_t>(k), a * y);
       update(i, k, a * y);
     }
   }
 
-  void together(Index i) {
+  void update_multiclass(Index i) {
     const Index c = label_[static_cast<std::size_t>(i)];
-    Index rival = -1;
+    Index runner_up = -1;
     for (Index k = 0; k < state_.targets; ++k) {
       const std::size_t s = static_cast<std::size_t>(k);
       state_.z[s] = score(i, k);
-      if (k != c && (rival < 0 || state_.z[s] >= state_.z[static_cast<std::size_t>(rival)]))
-        rival = k; // of equal ones the later
+      if (k != c && (runner_up < 0 || state_.z[s] >= state_.z[static_cast<std::size_t>(runner_up)]))
+        runner_up = k; // ties go to the larger class
     }
-    const double margin = state_.z[static_cast<std::size_t>(c)] - state_.z[static_cast<std::size_t>(rival)];
-    if (margin > 0.0 || (rule_.positive && c > rival && margin == 0.0))
+    const double margin = state_.z[static_cast<std::size_t>(c)] - state_.z[static_cast<std::size_t>(runner_up)];
+    if (margin > 0.0 || (rule_.positive && c > runner_up && margin == 0.0))
       return;
     state_.loss[0] -= margin;
     ++state_.mistakes[0];
     const double a = step_of(i);
     if (a == 0.0)
       return;
-    note(i, static_cast<std::int32_t>(rival), a);
+    log_update(i, static_cast<std::int32_t>(runner_up), a);
     update(i, c, a);
-    update(i, rival, -a);
+    update(i, runner_up, -a);
   }
 
   double step_of(Index i) const {
     const double a = weight_.empty() ? state_.eta : state_.eta * weight_[static_cast<std::size_t>(i)];
     if (!rule_.normalise)
       return a;
-    const double square = row_.squares(i) + (rule_.intercept ? 1.0 : 0.0);
+    const double square = row_.squared_norm(i) + (rule_.intercept ? 1.0 : 0.0);
     return square > 0.0 ? a / std::sqrt(square) : a;
   }
 
-  void note(Index i, std::int32_t other, double a) const {
+  void log_update(Index i, std::int32_t other, double a) const {
     if (!updates_.counts.empty())
       ++updates_.counts[static_cast<std::size_t>(i)];
     if (!updates_.keep)
@@ -182,18 +184,18 @@ private:
 
   void update(Index i, Index k, double a) const {
     const std::size_t s = static_cast<std::size_t>(k);
-    row_.add(i, a, state_.coef.data() + k * state_.columns);
+    row_.axpy(i, a, state_.coef.data() + k * state_.columns);
     if (rule_.intercept)
       state_.intercept[s] += a;
     if (state_.sums.empty())
       return;
-    row_.add(i, a * state_.seen, state_.sums.data() + k * state_.columns);
+    row_.axpy(i, a * state_.seen, state_.sums.data() + k * state_.columns);
     if (rule_.intercept)
       state_.sum_intercept[s] += a * state_.seen;
   }
 
-  const Index first_, last_; // of the targets
-  RowOf<Rows> row_;
+  const Index first_, last_; // range of targets
+  RowAccess<Rows> row_;
   std::span<const std::int32_t> label_;
   std::span<const double> weight_;
   PerceptronState &state_;

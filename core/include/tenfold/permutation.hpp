@@ -1,4 +1,4 @@
-// The order in which rows are looked at: a random permutation from a seed, the same on every machine.
+// Random permutations of the samples from a seed, the same on every machine.
 #pragma once
 
 #include "tenfold/types.hpp"
@@ -9,7 +9,7 @@
 
 namespace tenfold {
 
-// Numbers that pass for random ones: splitmix64 (Steele, Lea and Flood 2014).
+// The generator splitmix64 (Steele, Lea and Flood 2014).
 class Random {
 public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -22,7 +22,7 @@ public:
     return z ^ (z >> 31);
   }
 
-  // A number in [0, bound), every one equally often up to 2^-64 * bound.
+  // Uniform on [0, bound), up to a bias of 2^-64 * bound.
   std::uint64_t below(std::uint64_t bound) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
   }
@@ -31,7 +31,7 @@ private:
   std::uint64_t state_;
 };
 
-// order becomes a permutation of 0, 1, ..., all of them equally likely (Fisher and Yates).
+// Fills order with a uniform random permutation of 0, 1, ... (Fisher and Yates).
 inline void permutation(std::uint64_t seed, std::span<std::int64_t> order) {
   Random random(seed);
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -41,8 +41,7 @@ inline void permutation(std::uint64_t seed, std::span<std::int64_t> order) {
   }
 }
 
-// Another order of the same rows, Fisher and Yates with the generator xorshift32: that of scikit-learn for the same
-// seed.
+// Fisher-Yates shuffle with the generator xorshift32, as scikit-learn shuffles with the same seed.
 template <class Row> void reshuffle(std::uint32_t seed, std::span<Row> order) {
   const std::size_t n = order.size();
   for (std::size_t i = 0; i + 1 < n; ++i) {

@@ -1,15 +1,15 @@
-// Long loops look now and then whether they are to end.
+// Cancellation: long loops poll a hook that may throw (signals, time limits).
 #pragma once
 
 namespace tenfold {
 
-// What a look is: it throws to end the loop. Set once, before any loop runs; the core alone has none.
-inline void (*look)() = nullptr;
+// The hook: it throws to cancel the loop. Set once, before any loop runs; null in the core alone.
+inline void (*poll_hook)() = nullptr;
 
-// For the thread that called the loop, never inside `parallel`; costs a reading of the clock.
+// Called by the thread that entered the loop, never inside `parallel`; costs one read of the clock.
 inline void poll() {
-  if (look != nullptr)
-    look();
+  if (poll_hook != nullptr)
+    poll_hook();
 }
 
 } // namespace tenfold

@@ -1,4 +1,4 @@
-// The raw second moments of weighted rows, group by group: what moments.hpp centres.
+// Raw second moments of weighted samples by group, about a shift; moments.hpp centres them.
 #pragma once
 
 #include "tenfold/gram_tile_choice.hpp"
@@ -11,13 +11,13 @@
 
 namespace tenfold {
 
-// Rows with targets, weights and groups. Columns are those of X, then those of y.
-template <class Rows> struct Table {
+// Samples with targets, weights and groups. Columns are those of X, then those of y.
+template <class Rows> struct WeightedRows {
   const Rows &x;
   std::span<const double> y;
   Index targets;
   std::span<const double> weight;
-  const Selection &selection;
+  const RowGroups &selection;
   Index groups;
   GramShape shape;
 
@@ -30,8 +30,8 @@ template <class Rows> struct Table {
   }
 };
 
-// Means of the first tile of a group as first row + mean difference, so that a constant column gets its very value.
-// Sparse columns of X keep the shift zero: shifted they would not be sparse.
+// Means of the first tile of a group as first row + mean difference, exact for constant columns. Sparse columns keep
+// the shift zero: shifting would destroy sparsity.
 template <class T> void add_differences(const Dense<T> &x, Index row, Index first, double w, double *sums) {
   const T *here = x.data + row * x.columns, *there = x.data + first * x.columns;
   for (Index j = 0; j < x.columns; ++j)
@@ -44,7 +44,7 @@ template <class T> double base_value(const Dense<T> &x, Index row, Index column)
 }
 template <class T, class I> double base_value(const Sparse<T, I> &, Index, Index) { return 0.0; }
 
-template <class Rows> void first_mean(const Table<Rows> &table, Index group, double *shift) {
+template <class Rows> void estimate_mean(const WeightedRows<Rows> &table, Index group, double *shift) {
   const Range range = table.range(group);
   if (range.begin == range.end)
     return;
@@ -67,15 +67,15 @@ template <class Rows> void first_mean(const Table<Rows> &table, Index group, dou
   }
 }
 
-struct Fold {
-  Buffer blocks; // group g from g * shape.size() on: sum w a a' around the group's shift
+struct RawMoments {
+  Buffer blocks; // group g at g * shape.size(): sum w a a' about the group's shift
   std::vector<double> weight;
 };
 
-// shifts: (groups, columns). z = 2^-exponent (value - shift).
+// shifts: (groups, columns). The design holds 2^-exponent (value - shift).
 template <class Rows>
-std::vector<Design<Rows>> designs_of(const Table<Rows> &table, std::span<const double> shifts,
-                                     std::span<const std::int32_t> exponent) {
+std::vector<Design<Rows>> make_designs(const WeightedRows<Rows> &table, std::span<const double> shifts,
+                                       std::span<const std::int32_t> exponent) {
   const Index p = table.x.columns;
   std::vector<Design<Rows>> designs;
   designs.reserve(static_cast<std::size_t>(table.groups));
@@ -92,8 +92,8 @@ std::vector<Design<Rows>> designs_of(const Table<Rows> &table, std::span<const d
   return designs;
 }
 
-// The roots of the weights of some positions; returns the sum of the weights.
-template <class Rows> double roots_of(const Table<Rows> &table, Index begin, Index count, double *root) {
+// Square roots of the weights; returns the sum of the weights.
+template <class Rows> double sqrt_weights(const WeightedRows<Rows> &table, Index begin, Index count, double *root) {
   if (table.weight.empty()) {
     std::fill_n(root, count, 1.0);
     return static_cast<double>(count);
@@ -107,91 +107,95 @@ template <class Rows> double roots_of(const Table<Rows> &table, Index begin, Ind
   return total;
 }
 
-// Narrow matrices: every slot of every group has blocks of its own.
+// Narrow matrices: partial sums for every partition of every group.
 template <class Tile, class Rows>
-void fold_slots(const Table<Rows> &table, const std::vector<Design<Rows>> &designs, int threads, Fold &fold) {
-  struct Slot {
+void accumulate_by_partition(const WeightedRows<Rows> &table, const std::vector<Design<Rows>> &designs, int threads,
+                             RawMoments &moments) {
+  struct Partition {
     Index group;
     Range range;
-    bool first; // of its group: it sums into the group's own blocks
+    bool first; // of its group: sums directly into the group's blocks
   };
-  std::vector<Slot> slots;
+  std::vector<Partition> partitions;
   const double work = gram_work(table.x, table.shape);
   const Index all = table.selection.starts.back();
   for (Index g = 0; g < table.groups; ++g) {
     const Range range = table.range(g);
     const Index rows = range.end - range.begin;
-    // A group has its share of the slots.
-    const Index share = std::min((most_slots * rows + all - 1) / all, rows / least_slot_rows + 1);
-    const Index count = rows == 0 ? 0 : slot_count(rows, work, share);
+    // Partitions are distributed in proportion to the size of the groups.
+    const Index max_count = std::min((max_partitions * rows + all - 1) / all, rows / min_partition_rows + 1);
+    const Index count = rows == 0 ? 0 : partition_count(rows, work, max_count);
     for (Index s = 0; s < count; ++s) {
-      const Range part = slot_range(rows, count, s);
-      slots.push_back({g, {range.begin + part.begin, range.begin + part.end}, s == 0});
+      const Range part = partition_range(rows, count, s);
+      partitions.push_back({g, {range.begin + part.begin, range.begin + part.end}, s == 0});
     }
   }
-  const Index size = table.shape.size(), count = static_cast<Index>(slots.size());
+  const Index size = table.shape.size(), count = static_cast<Index>(partitions.size());
   const int workers = static_cast<int>(std::clamp<Index>(threads, 1, std::max<Index>(1, count)));
   std::vector<Tile> tiles;
   for (int w = 0; w < workers; ++w)
     tiles.emplace_back(table.shape);
-  const Index more = std::count_if(slots.begin(), slots.end(), [](const Slot &slot) { return !slot.first; });
+  const Index more =
+      std::count_if(partitions.begin(), partitions.end(), [](const Partition &partition) { return !partition.first; });
   Buffer others(more * size);
   std::vector<double *> blocks;
-  for (double *free = others.data(); const Slot &slot : slots) {
-    blocks.push_back(slot.first ? fold.blocks.data() + slot.group * size : free);
-    free += slot.first ? 0 : size;
+  for (double *free = others.data(); const Partition &partition : partitions) {
+    blocks.push_back(partition.first ? moments.blocks.data() + partition.group * size : free);
+    free += partition.first ? 0 : size;
   }
-  std::vector<double> weight(slots.size());
+  std::vector<double> weight(partitions.size());
   parallel(count, workers, [&](Index item, int worker) {
     const auto s = static_cast<std::size_t>(item);
     Tile &tile = tiles[static_cast<std::size_t>(worker)];
-    const Range range = slots[s].range;
-    const Design<Rows> &design = designs[static_cast<std::size_t>(slots[s].group)];
+    const Range range = partitions[s].range;
+    const Design<Rows> &design = designs[static_cast<std::size_t>(partitions[s].group)];
     for (Index begin = range.begin; begin < range.end; begin += gram_rows) {
       const Index rows = std::min(gram_rows, range.end - begin);
       double root[gram_rows];
-      weight[s] += roots_of(table, begin, rows, root);
+      weight[s] += sqrt_weights(table, begin, rows, root);
       tile.clear();
       tile.pack(design, begin, rows, root);
       tile.multiply_all(design, begin + rows, range.end, blocks[s]);
     }
   });
-  for (std::size_t s = 0; s < slots.size(); ++s)
-    fold.weight[static_cast<std::size_t>(slots[s].group)] += weight[s];
+  for (std::size_t s = 0; s < partitions.size(); ++s)
+    moments.weight[static_cast<std::size_t>(partitions[s].group)] += weight[s];
   parallel(table.groups, count * size < 65536 ? 1 : threads, [&](Index g, int) {
-    double *to = fold.blocks.data() + g * size;
-    for (std::size_t s = 0; s < slots.size(); ++s)
-      if (slots[s].group == g && !slots[s].first)
+    double *to = moments.blocks.data() + g * size;
+    for (std::size_t s = 0; s < partitions.size(); ++s)
+      if (partitions[s].group == g && !partitions[s].first)
         for (Index i = 0; i < size; ++i)
           to[i] += blocks[s][i];
   });
 }
 
-// Wide matrices: one after the other, each on all threads.
+// Wide matrices: groups one after the other, each on all threads.
 template <class Tile, class Rows>
-void fold_wide(const Table<Rows> &table, const std::vector<Design<Rows>> &designs, int threads, Fold &fold) {
+void accumulate_wide(const WeightedRows<Rows> &table, const std::vector<Design<Rows>> &designs, int threads,
+                     RawMoments &moments) {
   for (Index g = 0; g < table.groups; ++g) {
     const Range range = table.range(g);
     for (Index position = range.begin; position < range.end; ++position)
-      fold.weight[static_cast<std::size_t>(g)] += table.weight_of(position);
-    const auto roots = [&](Index begin, Index count, double *root) { roots_of(table, begin, count, root); };
+      moments.weight[static_cast<std::size_t>(g)] += table.weight_of(position);
+    const auto roots = [&](Index begin, Index count, double *root) { sqrt_weights(table, begin, count, root); };
     gram_wide<Tile>(designs[static_cast<std::size_t>(g)], table.shape, range, roots, threads,
-                    fold.blocks.data() + g * table.shape.size());
+                    moments.blocks.data() + g * table.shape.size());
   }
 }
 
 template <class Rows>
-Fold fold_rows(const Table<Rows> &table, std::span<const double> shifts, std::span<const std::int32_t> exponent,
-               int threads) {
-  Fold fold{Buffer(table.groups * table.shape.size()), std::vector<double>(static_cast<std::size_t>(table.groups))};
-  const auto designs = designs_of(table, shifts, exponent);
+RawMoments accumulate_moments(const WeightedRows<Rows> &table, std::span<const double> shifts,
+                              std::span<const std::int32_t> exponent, int threads) {
+  RawMoments moments{Buffer(table.groups * table.shape.size()),
+                     std::vector<double>(static_cast<std::size_t>(table.groups))};
+  const auto designs = make_designs(table, shifts, exponent);
   with_tile(table.x, table.shape, [&]<class Tile>(std::type_identity<Tile>) {
     if (is_wide(table.shape))
-      fold_wide<Tile>(table, designs, threads, fold);
+      accumulate_wide<Tile>(table, designs, threads, moments);
     else
-      fold_slots<Tile>(table, designs, threads, fold);
+      accumulate_by_partition<Tile>(table, designs, threads, moments);
   });
-  return fold;
+  return moments;
 }
 
 } // namespace tenfold

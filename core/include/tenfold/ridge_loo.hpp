@@ -1,12 +1,12 @@
-// Leave-one-out errors of every ridge candidate from one rotation of the rows.
+// Leave-one-out errors of every ridge candidate from one eigendecomposition.
 //
 // Given X (n x p), y (n x t), weights (or none), centre (p), target_mean (t), V (p x r), D (A x r), C (t x A x r) and
-// base, for each row i with z = (x - centre) V and each candidate a
+// base, for each sample i with z = (x - centre) V and each candidate a
 //   leverage   h_a = w (base + sum_k z_k^2 D_ak)
 //   error      e_ta = (y_t - target_mean_t - sum_k z_k C_tak) / (1 - h_a)
-// returns sums (t x A) = sum_i w e^2, the largest leverage of each candidate, the errors (n x t x A) where asked for,
-// and whether all errors are finite. Rows of weight zero add nothing; their error is the plain residual.
-// Three products a tile, all in cache. Flops: 2 n r (p + A + t A); bytes: X once.
+// returns sums (t x A) = sum_i w e^2, the largest leverage of each candidate, the errors (n x t x A) where requested,
+// and whether all errors are finite. Samples of weight zero add nothing; their error is the plain residual. Three
+// products per tile, all in cache. Flops: 2 n r (p + A + t A); bytes: X once.
 #pragma once
 
 #include "tenfold/deterministic_partition.hpp"
@@ -42,10 +42,10 @@ template <class T> struct Rotation {
   Index targets() const { return static_cast<Index>(target_mean.size()); }
 };
 
-// The matrices that every tile meets, and the work space of one thread.
+// The right-hand sides that every tile is multiplied by, and the work space of one thread.
 struct RotationFactors {
-  RightFactor V, D;
-  std::vector<RightFactor> C; // of each target
+  PackedRhs V, D;
+  std::vector<PackedRhs> C; // of each target
 };
 struct RotationTile {
   RotationTile(Index rows, Index columns, const RotationFactors &factors)
@@ -63,21 +63,21 @@ bool add_errors(const Rotation<T> &in, const RotationFactors &factors, const Bla
   const Index z_step = factors.V.step(), a_step = factors.D.step();
   const Kernels &k = kernels();
   for (Index i = 0; i < count; ++i)
-    k.dense<T>().centred_row(in.x.data + (begin + i) * p, in.centre.data(), p, tile.x.data() + i * p);
+    k.dense<T>().centre_row(in.x.data + (begin + i) * p, in.centre.data(), p, tile.x.data() + i * p);
   factors.V.multiply(blas, tile.x.data(), p, count, tile.z.data());
-  k.squares(tile.z.data(), count * z_step, tile.squares.data());
+  k.square(tile.z.data(), count * z_step, tile.squares.data());
   factors.D.multiply(blas, tile.squares.data(), z_step, count, tile.spread.data());
   const auto weight = [&](Index i) { return in.weight.empty() ? 1.0 : in.weight.data()[begin + i]; };
   for (Index i = 0; i < count; ++i)
-    k.leverage(tile.spread.data() + i * a_step, A, weight(i), in.base, largest);
+    k.leverages(tile.spread.data() + i * a_step, A, weight(i), in.base, largest);
   bool finite = true;
   for (Index target = 0; target < t; ++target) {
     factors.C[static_cast<std::size_t>(target)].multiply(blas, tile.z.data(), z_step, count, tile.fit.data());
     const double mean = in.target_mean[static_cast<std::size_t>(target)];
     for (Index i = 0; i < count; ++i) {
       const Index row = (begin + i) * t + target;
-      finite &= k.loo(tile.fit.data() + i * a_step, tile.spread.data() + i * a_step, A, in.y.data()[row] - mean,
-                      weight(i), sums + target * A, errors != nullptr ? errors + row * A : nullptr);
+      finite &= k.loo_errors(tile.fit.data() + i * a_step, tile.spread.data() + i * a_step, A, in.y.data()[row] - mean,
+                             weight(i), sums + target * A, errors != nullptr ? errors + row * A : nullptr);
     }
   }
   return finite;
@@ -87,40 +87,40 @@ template <class T>
 LeaveOneOut leave_one_out(const Rotation<T> &in, const Blas &blas, int threads, std::span<double> errors) {
   const Index n = in.x.rows, p = in.x.columns, r = in.rank, A = in.candidates, t = in.targets();
   check_weights(in.weight);
-  RotationFactors factors{RightFactor(in.V.data(), false, p, r), RightFactor(in.D.data(), true, r, A), {}};
+  RotationFactors factors{PackedRhs(in.V.data(), false, p, r), PackedRhs(in.D.data(), true, r, A), {}};
   for (Index target = 0; target < t; ++target)
     factors.C.emplace_back(in.C.data() + target * A * r, true, r, A);
 
   const Index tile = factors.V.packed() ? 128 : 256;
   const double work = static_cast<double>(r) * static_cast<double>(p + A + t * A) / 8.0;
   const Index tiles = (n + tile - 1) / tile;
-  const Index slots = std::min(slot_count(n, work), std::max<Index>(1, tiles));
-  const int workers = static_cast<int>(std::clamp<Index>(threads, 1, slots));
+  const Index partitions = std::min(partition_count(n, work), std::max<Index>(1, tiles));
+  const int workers = static_cast<int>(std::clamp<Index>(threads, 1, partitions));
   std::vector<RotationTile> work_space;
   for (int w = 0; w < workers; ++w)
     work_space.emplace_back(tile, p, factors);
-  // Of each slot: sums (t x A), then the largest leverages (A).
+  // Of each partition: sums (t x A), then the largest leverages (A).
   const Index stride = (A * (t + 1) + lanes - 1) / lanes * lanes;
-  Buffer results(slots * stride);
-  const double lowest = n == 0 ? 0.0 : -std::numeric_limits<double>::infinity();
-  for (Index slot = 0; slot < slots; ++slot)
-    std::fill_n(results.data() + slot * stride + t * A, A, lowest);
+  Buffer results(partitions * stride);
+  const double min_value = n == 0 ? 0.0 : -std::numeric_limits<double>::infinity();
+  for (Index partition = 0; partition < partitions; ++partition)
+    std::fill_n(results.data() + partition * stride + t * A, A, min_value);
   std::atomic<bool> finite{true};
 
-  parallel(slots, workers, [&](Index slot, int worker) {
-    double *own = results.data() + slot * stride;
-    const Range range = slot_range(tiles, slots, slot);
+  parallel(partitions, workers, [&](Index partition, int worker) {
+    double *local = results.data() + partition * stride;
+    const Range range = partition_range(tiles, partitions, partition);
     for (Index i = range.begin * tile; i < std::min(n, range.end * tile); i += tile)
-      if (!add_errors(in, factors, blas, i, std::min(tile, n - i), work_space[static_cast<std::size_t>(worker)], own,
-                      own + t * A, errors.empty() ? nullptr : errors.data()))
+      if (!add_errors(in, factors, blas, i, std::min(tile, n - i), work_space[static_cast<std::size_t>(worker)], local,
+                      local + t * A, errors.empty() ? nullptr : errors.data()))
         finite.store(false, std::memory_order_relaxed);
   });
 
-  merge_slots(results.data(), slots, stride, t * A, 1);
+  merge_partitions(results.data(), partitions, stride, t * A, 1);
   double *largest = results.data() + t * A;
-  for (Index slot = 1; slot < slots; ++slot)
+  for (Index partition = 1; partition < partitions; ++partition)
     for (Index a = 0; a < A; ++a) {
-      const double h = results[slot * stride + t * A + a];
+      const double h = results[partition * stride + t * A + a];
       largest[a] = h <= largest[a] ? largest[a] : h;
     }
   LeaveOneOut out;

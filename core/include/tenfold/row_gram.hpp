@@ -1,5 +1,5 @@
-// Inner products of the rows, K = A A' with a_ij = root_i (x_ij - centre_j): what wide data need in place of the Gram
-// matrix of the columns. It is the Gram matrix of A', whose rows are the columns of X: a tile packs 128 of them.
+// Gram matrix of the rows, K = A A' with a_ij = root_i (x_ij - centre_j), for wide data (n < p). It is the Gram matrix
+// of A', whose rows are the columns of X: a tile packs 128 of them.
 #pragma once
 
 #include "tenfold/gram_dense_tile.hpp"
@@ -7,16 +7,16 @@
 namespace tenfold {
 
 // The columns of X as rows: row k holds x_0k, x_1k, ...
-template <class T> struct Columns {
+template <class T> struct TransposedRows {
   using Value = T;
   Dense<T> x;
   const double *centre; // of each column of X
 };
 
-// design.unit holds the roots of the rows of X.
+// design.unit holds the square roots of the sample weights.
 template <class T>
-void pack_features(const Design<Columns<T>> &design, const GramShape &shape, Index begin, Index count, const double *,
-                   double *panels, Index stride) {
+void pack_features(const Design<TransposedRows<T>> &design, const GramShape &shape, Index begin, Index count,
+                   const double *, double *panels, Index stride) {
   const Dense<T> &x = design.x.x;
   const double *centre = design.x.centre + begin;
   for (Index i = 0; i < shape.features; ++i) {
@@ -28,17 +28,16 @@ void pack_features(const Design<Columns<T>> &design, const GramShape &shape, Ind
   }
 }
 
-// Writes K (rows x rows), both triangles. Every entry is summed in the order of the columns, whatever the threads.
-// Flops: rows^2 * columns.
+// Writes K (n x n), both triangles. Every entry is summed in column order, whatever the threads. Flops: n^2 p.
 template <class T>
-void inner_products(const Dense<T> &x, std::span<const double> centre, std::span<const double> root, int threads,
-                    std::span<double> out) {
+void row_gram(const Dense<T> &x, std::span<const double> centre, std::span<const double> root, int threads,
+              std::span<double> out) {
   const GramShape shape{x.rows, 0, kernels().panel};
-  const Columns<T> columns{x, centre.data()};
-  Design<Columns<T>> design(columns, nullptr, nullptr, shape);
+  const TransposedRows<T> columns{x, centre.data()};
+  Design<TransposedRows<T>> design(columns, nullptr, nullptr, shape);
   std::copy(root.begin(), root.end(), design.unit.data());
   Buffer blocks(shape.size());
-  gram_wide<PanelTile>(
+  gram_wide<DenseTile>(
       design, shape, {0, x.columns}, [](Index, Index count, double *ones) { std::fill_n(ones, count, 1.0); }, threads,
       blocks.data());
   to_symmetric(shape, blocks.data(), x.rows, nullptr, 0.0, threads, out.data());

@@ -1,8 +1,7 @@
-// The rows that count, group by group.
+// Row indices of the samples of positive weight, by group.
 //
-// Given weights (empty: all one) and groups (empty: one group), lists the rows of positive weight, those of group 0
-// first, each group in the order of its rows. When nothing is left out and there is one group the list stays empty and
-// means all rows in their order.
+// Given weights (empty: ones) and group numbers (empty: one group), lists the rows of positive weight, those of group 0
+// first, each group in row order. With one group and no zero weights the list stays empty and stands for all rows.
 #pragma once
 
 #include "tenfold/types.hpp"
@@ -15,7 +14,7 @@
 
 namespace tenfold {
 
-struct Selection {
+struct RowGroups {
   std::vector<Index> rows;
   std::vector<Index> starts; // group g has positions starts[g] ... starts[g + 1]
   const Index *list() const { return rows.empty() ? nullptr : rows.data(); }
@@ -29,9 +28,9 @@ inline void check_weights(std::span<const double> weight) {
     throw std::invalid_argument("weights must not be negative or NaN");
 }
 
-inline Selection select_rows(Index rows, std::span<const double> weight, std::span<const std::int32_t> group,
-                             Index groups) {
-  Selection selection;
+inline RowGroups group_rows(Index rows, std::span<const double> weight, std::span<const std::int32_t> group,
+                            Index groups) {
+  RowGroups selection;
   selection.starts.assign(static_cast<std::size_t>(groups) + 1, 0);
   check_weights(weight);
   const auto counts = [&](std::size_t i) { return weight.empty() || weight[i] > 0.0; };
@@ -53,7 +52,7 @@ inline Selection select_rows(Index rows, std::span<const double> weight, std::sp
     selection.starts[g + 1] += selection.starts[g];
   if (taken == rows && groups == 1)
     return selection;
-  // An empty list would mean all rows: where none counts, one entry that no position reaches keeps it apart.
+  // An empty list stands for all rows: where every weight is zero, one unreachable entry tells the two apart.
   selection.rows.resize(static_cast<std::size_t>(std::max<Index>(taken, 1)));
   std::vector<Index> next(selection.starts.begin(), selection.starts.end() - 1);
   for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)

@@ -1,10 +1,10 @@
-// Value and gradient of the softmax loss of several classes, in one pass over the rows.
+// Value and gradient of the multinomial logistic (softmax) loss, in one pass over the samples.
 //
 // Given X (n x p), class numbers y (n), weights (or none), coef (K x p), intercept (K), a shift of X (or none), with
 // margins z_ik = (x_i - shift) . coef_k + intercept_k and p_ik = exp(z_ik) / sum_j exp(z_ij), returns
 //   value = sum w (log sum_k exp(z_k) - z_y)    slope_k = sum w (p_k - [k = y])
 //   gradient_k = sum w (p_k - [k = y]) (x - shift)                                                          (order 1)
-// A tile of rows goes from memory to cache once. Flops: 4 n p K and n K exponentials; bytes: X once.
+// A tile of rows is read from memory once. Flops: 4 n p K and n K exponentials; bytes: X once.
 #pragma once
 
 #include "tenfold/aligned_buffer.hpp"
@@ -23,7 +23,7 @@ struct SoftmaxSums {
   std::vector<double> gradient; // (K, p), empty for order 0
 };
 
-// Where the sums are taken. Empty weight: ones; empty shift: zeros.
+// The point of evaluation. Empty weight: ones; empty shift: zeros.
 template <class Rows> struct SoftmaxPoint {
   const Rows &x;
   std::span<const double> y;
@@ -35,8 +35,8 @@ template <class Rows> struct SoftmaxPoint {
   Index classes() const { return static_cast<Index>(intercept.size()); }
 };
 
-// The tile of one thread: classes one after the other, each padded to whole vectors; and the same with the classes of
-// a row side by side, which is how compressed rows want them.
+// Tile buffers of one thread: classes one after the other, each padded to whole SIMD vectors; and sample-major, the
+// layout of CSR products.
 struct SoftmaxTile {
   SoftmaxTile(Index rows, Index classes)
       : step((rows + lanes - 1) / lanes * lanes), y(step), weight(step), z(step * classes), u(step * classes),
@@ -49,14 +49,14 @@ struct SoftmaxTile {
 template <class T>
 void margins_of_tile(const Dense<T> &x, Index begin, Index count, const double *coef, const double *shift,
                      std::span<const double> intercept, SoftmaxTile &tile) {
-  margins(x, begin, count, coef, static_cast<Index>(intercept.size()), shift, intercept.data(), tile.z.data(), 1,
-          tile.step);
+  matvec_tile(x, begin, count, coef, static_cast<Index>(intercept.size()), shift, intercept.data(), tile.z.data(), 1,
+              tile.step);
 }
 template <class T, class I>
 void margins_of_tile(const Sparse<T, I> &x, Index begin, Index count, const double *coef, const double *shift,
                      std::span<const double> intercept, SoftmaxTile &tile) {
   const Index K = static_cast<Index>(intercept.size());
-  margins(x, begin, count, coef, K, shift, intercept.data(), tile.side_by_side.data(), K, 1);
+  matvec_tile(x, begin, count, coef, K, shift, intercept.data(), tile.side_by_side.data(), K, 1);
   for (Index k = 0; k < K; ++k)
     for (Index i = 0; i < count; ++i)
       tile.z[k * tile.step + i] = tile.side_by_side[i * K + k];
@@ -65,7 +65,7 @@ void margins_of_tile(const Sparse<T, I> &x, Index begin, Index count, const doub
 template <class T>
 void gradient_of_tile(const Dense<T> &x, Index begin, Index count, Index classes, const double *shift,
                       SoftmaxTile &tile, double *g) {
-  gradient(x, begin, count, tile.u.data(), classes, 1, tile.step, shift, g);
+  matvec_t_tile(x, begin, count, tile.u.data(), classes, 1, tile.step, shift, g);
 }
 template <class T, class I>
 void gradient_of_tile(const Sparse<T, I> &x, Index begin, Index count, Index classes, const double *shift,
@@ -73,10 +73,10 @@ void gradient_of_tile(const Sparse<T, I> &x, Index begin, Index count, Index cla
   for (Index k = 0; k < classes; ++k)
     for (Index i = 0; i < count; ++i)
       tile.side_by_side[i * classes + k] = tile.u[k * tile.step + i];
-  gradient(x, begin, count, tile.side_by_side.data(), classes, classes, 1, shift, g);
+  matvec_t_tile(x, begin, count, tile.side_by_side.data(), classes, classes, 1, shift, g);
 }
 
-// The sums of one slot, side by side: value, weight, slope (K), gradient (K p).
+// The sums of one partition, side by side: value, weight, slope (K), gradient (K p).
 template <class Rows>
 void add_softmax(const SoftmaxPoint<Rows> &point, const double *coef, int order, Index begin, Index count,
                  SoftmaxTile &tile, Index gradient_at, double *sums) {
@@ -100,31 +100,31 @@ template <class Rows> SoftmaxSums softmax(const SoftmaxPoint<Rows> &point, int o
   const Rows &x = point.x;
   const Index n = x.rows, p = x.columns, K = point.classes();
   check_weights(point.weight);
-  const Turned turned = turned_coefficients(x, point.coef, K, threads);
+  const TransposedCoef turned = transpose_coef(x, point.coef, K, threads);
   const double *coef = turned.empty() ? point.coef.data() : turned.data();
   const Index gradient_at = (K + 2 + lanes - 1) / lanes * lanes;
   const Index stride = gradient_at + (order >= 1 ? (K * p + lanes - 1) / lanes * lanes : 0);
   const Index tile_length = tile_rows(x);
   const double work = (2.0 * row_work(x) + 16.0) * static_cast<double>(K);
-  const Index slots = slot_count(n, work, order == 0 ? most_slots : most_slots_for(x));
-  const int workers = static_cast<int>(std::clamp<Index>(threads, 1, slots));
+  const Index partitions = partition_count(n, work, order == 0 ? max_partitions : max_partitions_for(x));
+  const int workers = static_cast<int>(std::clamp<Index>(threads, 1, partitions));
   std::vector<SoftmaxTile> tiles;
   for (int w = 0; w < workers; ++w)
     tiles.emplace_back(tile_length, K);
-  Buffer sums(slots * stride);
-  parallel(slots, workers, [&](Index slot, int worker) {
-    const Range range = slot_range(n, slots, slot);
+  Buffer sums(partitions * stride);
+  parallel(partitions, workers, [&](Index partition, int worker) {
+    const Range range = partition_range(n, partitions, partition);
     for (Index i = range.begin; i < range.end; i += tile_length)
       add_softmax(point, coef, order, i, std::min(tile_length, range.end - i), tiles[static_cast<std::size_t>(worker)],
-                  gradient_at, sums.data() + slot * stride);
+                  gradient_at, sums.data() + partition * stride);
   });
-  merge_slots(sums.data(), slots, stride, stride, threads);
+  merge_partitions(sums.data(), partitions, stride, stride, threads);
   SoftmaxSums out;
   out.value = sums[0];
   out.weight = sums[1];
   out.slope.assign(sums.data() + 2, sums.data() + 2 + K);
   if (order >= 1)
-    out.gradient = targets_major(x, sums.data() + gradient_at, K);
+    out.gradient = to_targets_major(x, sums.data() + gradient_at, K);
   return out;
 }
 

@@ -1,11 +1,11 @@
-// The softmax loss of several classes at given margins z (n x K), for whoever keeps them: sums over rows of class y and
-// weight w, with p_ik = exp(z_ik) / sum_j exp(z_ij).
+// The softmax loss at given margins z (n x K), for solvers that keep them: sums over samples of class y and weight w,
+// with p_ik = exp(z_ik) / sum_j exp(z_ij).
 //
-// softmax_at      value = sum w loss, slope_k = sum w (p_k - [k = y]), bend_k = sum w p_k (1 - p_k), and
-//                 u_ik = w (p_k - [k = y]) of each row
-// softmax_along   the first two derivatives of sum w loss(z + t dz) in t, at t = length:
-//                 sum w (p - e_y).dz  and  sum w (p.dz^2 - (p.dz)^2)
-// Rows of weight zero add nothing. Flops: n K exponentials; bytes: z, and dz, once.
+// softmax_at_margins   value = sum w loss, slope_k = sum w (p_k - [k = y]), curvature_k = sum w p_k (1 - p_k), and
+//                      u_ik = w (p_k - [k = y]) of each sample
+// softmax_along_line   the first two derivatives of sum w loss(z + t dz) in t, at t = length:
+//                      sum w (p - e_y).dz  and  sum w (p.dz^2 - (p.dz)^2)
+// Samples of weight zero add nothing. Flops: n K exponentials; bytes: z, and dz, once.
 #pragma once
 
 #include "tenfold/aligned_buffer.hpp"
@@ -26,11 +26,11 @@ struct Margins {
   Index rows() const { return static_cast<Index>(y.size()); }
 };
 
-constexpr Index margin_rows = 128; // of a tile
+constexpr Index margin_rows = 128; // rows of a tile
 
-// Rows begin ... begin + count of z + length dz (dz empty: of z) in lanes of rows, their losses, and u.
-inline void losses_of_tile(const Margins &m, std::span<const double> dz, double length, Index begin, Index count,
-                           SoftmaxTile &tile, double *value, double *slope) {
+// Margins z + length dz (dz empty: z) of rows begin ... begin + count, one lane per sample, their losses, and u.
+inline void softmax_of_tile(const Margins &m, std::span<const double> dz, double length, Index begin, Index count,
+                            SoftmaxTile &tile, double *value, double *slope) {
   const Index K = m.classes;
   for (Index i = 0; i < count; ++i) {
     const auto row = static_cast<std::size_t>(begin + i);
@@ -45,31 +45,31 @@ inline void losses_of_tile(const Margins &m, std::span<const double> dz, double 
   kernels().softmax(tile.y.data(), tile.z.data(), tile.step, K, tile.weight.data(), count, value, slope, tile.u.data());
 }
 
-// body(begin, count, tile, sums) adds to the `size` sums of a slot; returns those of all.
-template <class Body> Buffer over_margins(const Margins &m, Index size, int threads, Body &&body) {
+// Calls body(begin, count, tile, sums), which adds to `size` partial sums; returns the totals.
+template <class Body> Buffer reduce_softmax(const Margins &m, Index size, int threads, Body &&body) {
   check_weights(m.weight);
   const Index n = m.rows(), stride = (size + lanes - 1) / lanes * lanes;
-  const Index slots = slot_count(n, 8.0 * static_cast<double>(m.classes));
-  const int workers = static_cast<int>(std::clamp<Index>(threads, 1, slots));
+  const Index partitions = partition_count(n, 8.0 * static_cast<double>(m.classes));
+  const int workers = static_cast<int>(std::clamp<Index>(threads, 1, partitions));
   std::vector<SoftmaxTile> tiles;
   for (int w = 0; w < workers; ++w)
     tiles.emplace_back(margin_rows, m.classes);
-  Buffer sums(slots * stride);
-  parallel(slots, workers, [&](Index slot, int worker) {
-    const Range range = slot_range(n, slots, slot);
+  Buffer sums(partitions * stride);
+  parallel(partitions, workers, [&](Index partition, int worker) {
+    const Range range = partition_range(n, partitions, partition);
     for (Index i = range.begin; i < range.end; i += margin_rows)
       body(i, std::min(margin_rows, range.end - i), tiles[static_cast<std::size_t>(worker)],
-           sums.data() + slot * stride);
+           sums.data() + partition * stride);
   });
-  merge_slots(sums.data(), slots, stride, size, threads);
+  merge_partitions(sums.data(), partitions, stride, size, threads);
   return sums;
 }
 
-// Sums side by side: value, slope (K), bend (K).
-inline Buffer softmax_at(const Margins &m, int threads, std::span<double> u) {
+// Returns value, slope (K), curvature (K).
+inline Buffer softmax_at_margins(const Margins &m, int threads, std::span<double> u) {
   const Index K = m.classes;
-  return over_margins(m, 1 + 2 * K, threads, [&](Index begin, Index count, SoftmaxTile &tile, double *sums) {
-    losses_of_tile(m, {}, 0.0, begin, count, tile, sums, sums + 1);
+  return reduce_softmax(m, 1 + 2 * K, threads, [&](Index begin, Index count, SoftmaxTile &tile, double *sums) {
+    softmax_of_tile(m, {}, 0.0, begin, count, tile, sums, sums + 1);
     for (Index k = 0; k < K; ++k)
       for (Index i = 0; i < count; ++i) {
         const double w = tile.weight[i], part = tile.u[k * tile.step + i];
@@ -80,12 +80,12 @@ inline Buffer softmax_at(const Margins &m, int threads, std::span<double> u) {
   });
 }
 
-// Two sums: the first derivative and the second.
-inline Buffer softmax_along(const Margins &m, std::span<const double> dz, double length, int threads) {
+// Returns the first and the second derivative.
+inline Buffer softmax_along_line(const Margins &m, std::span<const double> dz, double length, int threads) {
   const Index K = m.classes;
-  return over_margins(m, 2, threads, [&](Index begin, Index count, SoftmaxTile &tile, double *sums) {
+  return reduce_softmax(m, 2, threads, [&](Index begin, Index count, SoftmaxTile &tile, double *sums) {
     double value = 0.0;
-    losses_of_tile(m, dz, length, begin, count, tile, &value, tile.side_by_side.data());
+    softmax_of_tile(m, dz, length, begin, count, tile, &value, tile.side_by_side.data());
     for (Index i = 0; i < count; ++i) {
       const double w = tile.weight[i], *d = dz.data() + (begin + i) * K;
       if (!(w > 0.0))
@@ -93,7 +93,7 @@ inline Buffer softmax_along(const Margins &m, std::span<const double> dz, double
       const double own = d[static_cast<Index>(tile.y[i])];
       double first = 0.0, mean = 0.0, square = 0.0;
       for (Index k = 0; k < K; ++k) {
-        const double part = tile.u[k * tile.step + i], away = d[k] - own; // u sums to zero: any origin will do
+        const double part = tile.u[k * tile.step + i], away = d[k] - own; // u sums to zero: the origin is free
         const double share = static_cast<double>(k) == tile.y[i] ? w + part : part;
         first += part * away;
         mean += share * away;

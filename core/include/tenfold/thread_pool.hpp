@@ -1,13 +1,13 @@
-// One small thread pool for all loops of the process.
+// One thread pool for all loops of the process.
 //
-// parallel(count, threads, body) calls body(item, worker) once for every item in [0, count), on at most `threads`
-// threads, the caller among them; worker is in [0, threads) and no two calls with the same worker overlap. Which thread
-// gets which item is not fixed, so whoever needs equal bits writes the result of an item to a place of its own and
-// merges in the order of the items.
+// parallel(count, threads, body) calls body(item, worker) once for every item in [0, count) on at most `threads`
+// threads, the caller among them; worker is in [0, threads), and no two concurrent calls share a worker. The assignment
+// of items to threads is dynamic, so reproducible callers write the result of an item to its own memory and reduce in
+// item order.
 //
-// The threads start at the first need and sleep between calls. Several callers may be inside at once: each works on its
-// own items and needs no helper to finish, so nothing can wait in a circle. After a fork the child starts afresh. The
-// first exception that a body throws is thrown again in the caller once all running bodies have returned.
+// Threads start on demand and sleep between calls. Concurrent and nested calls are allowed: each caller can finish its
+// own items without a helper, so there is no deadlock. After fork the child starts a new pool. The first exception
+// thrown by a body is rethrown in the caller after all running bodies have returned.
 #pragma once
 
 #include "tenfold/types.hpp"
@@ -34,7 +34,7 @@ template <class F> void parallel(Index count, int threads, F &&body) {
       &body);
 }
 
-// Tells the processor that this thread waits for another.
+// Spin-wait hint of the CPU.
 inline void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -43,7 +43,7 @@ inline void pause() {
 #endif
 }
 
-// Threads that the pool has started in this process so far.
+// Number of threads that the pool has started in this process.
 int pool_size();
 
 } // namespace tenfold

@@ -1,4 +1,4 @@
-// Where the rows are: two plain views, one for each storage. Nothing here owns memory.
+// Views of the samples, one for each storage: C-ordered matrix and CSR. They own no memory.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace tenfold {
 
 using Index = std::ptrdiff_t;
 
-// Rows of a C-ordered matrix: entry (i, j) is data[i * columns + j].
+// A C-ordered n x p matrix: entry (i, j) is data[i * columns + j].
 template <class T> struct Dense {
   using Value = T;
   const T *data = nullptr;
@@ -17,8 +17,8 @@ template <class T> struct Dense {
   Index columns = 0;
 };
 
-// Rows in compressed form: row i holds data[k] in column indices[k] for indptr[i] <= k < indptr[i + 1].
-// Columns of a row may come in any order and more than once (duplicates add up).
+// CSR: row i holds data[k] in column indices[k] for indptr[i] <= k < indptr[i + 1]. Indices of a row may be unsorted
+// and may repeat; duplicates are summed.
 template <class T, class I> struct Sparse {
   using Value = T;
   std::span<const T> data;

@@ -1,13 +1,13 @@
-// Sequences of tokens with a tag each: the best path of tags, and the structured perceptron that learns from it.
+// Linear-chain sequence labelling: Viterbi decoding and the averaged structured perceptron.
 //
 // The score of tags y_1 ... y_L for tokens x_1 ... x_L is
 //   start[y_1] + sum_t (x_t . emission[y_t]) + sum_t transition[y_t, y_t+1] + end[y_L].
-// Viterbi's recursion finds the best tags in L K^2 steps; of equal paths the one with the earliest tags, compared from
-// the end. The perceptron adds the features of the true tags and takes away those of the best ones, where they differ
-// (Collins 2002), times the weight of the sequence. For means of the weights, sums collect t times every change, t
-// being the sequences seen before: the mean after T sequences is w - sums / T.
+// Viterbi's recursion finds the best tags in L K^2 operations; ties go to the smaller tag, compared from the end. The
+// perceptron adds the features of the true tags and subtracts those of the predicted ones, where they differ (Collins
+// 2002), times the sequence weight. For averaged weights, sums accumulate t times every update, t being the number of
+// sequences seen before: the mean after T sequences is w - sums / T.
 //
-// Emissions are columns x tags, so that a feature meets all tags side by side.
+// Emissions are columns x tags, so that a feature meets contiguous tags.
 #pragma once
 
 #include "tenfold/isa_kernels.hpp"
@@ -32,13 +32,13 @@ struct TagWeights {
 
 using Tokens = Sparse<double, std::int32_t>;
 
-// The recursion over one sequence, with its memory: one for each thread.
+// The decoder with its work space: one per thread.
 class Viterbi {
 public:
   Viterbi(const TagWeights &weights, Index tags)
       : w_(weights), tags_(tags), scores_(static_cast<std::size_t>(tags)), next_(scores_.size()) {}
 
-  // The best tags of the tokens [begin, end) go to path, and their score is returned.
+  // Writes the best tags of the tokens [begin, finish) to path and returns their score.
   double operator()(const Tokens &x, Index begin, Index finish, std::span<std::int32_t> path) {
     const std::size_t length = static_cast<std::size_t>(finish - begin), k = scores_.size();
     if (length == 0)
@@ -48,7 +48,7 @@ public:
     std::copy(w_.start.begin(), w_.start.end(), scores_.begin());
     emit(x, begin, scores_.data());
     for (std::size_t t = 1; t < length; ++t) {
-      kernels_.best_moves(scores_.data(), w_.transition.data(), tags_, next_.data(), back_.data() + t * k);
+      kernels_.viterbi_step(scores_.data(), w_.transition.data(), tags_, next_.data(), back_.data() + t * k);
       emit(x, begin + static_cast<Index>(t), next_.data());
       std::swap(scores_, next_);
     }
@@ -68,7 +68,7 @@ private:
   void emit(const Tokens &x, Index token, double *z) const {
     const auto row = static_cast<std::size_t>(token);
     for (auto e = static_cast<std::size_t>(x.indptr[row]); e < static_cast<std::size_t>(x.indptr[row + 1]); ++e)
-      kernels_.f64.add_scaled(x.data[e], w_.emission.data() + static_cast<Index>(x.indices[e]) * tags_, tags_, z);
+      kernels_.f64.axpy(x.data[e], w_.emission.data() + static_cast<Index>(x.indices[e]) * tags_, tags_, z);
   }
 
   const TagWeights &w_;
@@ -89,7 +89,7 @@ public:
   double seen = 0.0;
   bool finite = true; // scores so far
 
-  // Learn from one sequence; how many of its tags were wrong.
+  // Perceptron update with one sequence; returns the number of wrong tags.
   Index learn(const Tokens &x, Index begin, Index finish, std::span<const std::int32_t> gold, double weight) {
     path_.resize(gold.size());
     finite &= std::isfinite(best_(x, begin, finish, path_));

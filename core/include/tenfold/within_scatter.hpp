@@ -1,12 +1,11 @@
-// Second moments within classes, all classes together: what a linear discriminant needs to know about the data.
+// Pooled within-class scatter: the statistics of linear discriminant analysis.
 //
-// Given X (n x p), weights (or none), the class of each row and places (classes x p) near the means of the classes,
-// returns, with m_c the mean of class c,
-//   weight_c = sum w,   sums_c = sum w (x - place_c),   scatter = sum_c sum_i w (x - m_c)(x - m_c)'   (p x p).
-// Rows of weight zero are left out. The scatter is summed about the places, from which the means are then taken off:
-// rows stay in their order, one matrix is summed whatever the number of classes, and no digits are lost where classes
-// are far apart.
-// Flops: n p (p + 1); bytes: X once.
+// Given X (n x p), weights (or none), the class of each sample and centres (classes x p) near the class means, returns,
+// with m_c the mean of class c,
+//   weight_c = sum w,   sums_c = sum w (x - centre_c),   scatter = sum_c sum_i w (x - m_c)(x - m_c)'   (p x p).
+// Samples of weight zero are skipped. The scatter is accumulated about the centres and corrected to the means: rows
+// stay in order, one matrix is accumulated whatever the number of classes, and no digits are lost where classes are far
+// apart. Flops: n p (p + 1); bytes: X once.
 #pragma once
 
 #include "tenfold/gram.hpp"
@@ -14,16 +13,16 @@
 
 namespace tenfold {
 
-struct WithinMoments {
-  std::int64_t count = 0;      // of rows of positive weight
+struct WithinScatter {
+  std::int64_t count = 0;      // samples of positive weight
   std::vector<double> weight;  // (classes)
   std::vector<double> sums;    // (classes, columns)
   std::vector<double> scatter; // (columns, columns), both triangles
 };
 
-// Takes sums_c sums_c' / weight_c of all classes off the blocks.
-inline void take_means_off(const GramShape &shape, Index classes, const double *weight, const double *sums, Index step,
-                           double *blocks) {
+// Subtracts sums_c sums_c' / weight_c of all classes from the blocks.
+inline void subtract_mean_products(const GramShape &shape, Index classes, const double *weight, const double *sums,
+                                   Index step, double *blocks) {
   Buffer between(shape.size());
   const Index side = shape.panel, stride = (gram_rows + 3) * side;
   Buffer tile(shape.panels() * stride);
@@ -41,21 +40,21 @@ inline void take_means_off(const GramShape &shape, Index classes, const double *
 }
 
 template <class T>
-WithinMoments within_moments(const Dense<T> &x, std::span<const double> weight, std::span<const std::int32_t> group,
-                             Index classes, std::span<const double> places, int threads) {
+WithinScatter within_scatter(const Dense<T> &x, std::span<const double> weight, std::span<const std::int32_t> group,
+                             Index classes, std::span<const double> centres, int threads) {
   const Index p = x.columns;
-  const WithinRows<T> rows(x, weight, group, classes, places);
+  const CentredRows<T> rows(x, weight, group, classes, centres);
   const GramShape shape{p, 0, kernels().panel};
   const Index size = shape.size(), of_classes = classes * rows.step();
   const Index stride = (size + of_classes + classes + lanes - 1) / lanes * lanes;
-  const Index most = std::clamp<Index>(x.rows / std::max(least_slot_rows, 4 * classes), 1, most_slots);
-  const Index slots = slot_count(x.rows, static_cast<double>(size) / 8.0 + row_work(x), most);
-  Buffer sums(slots * stride);
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(slots));
-  parallel(slots, threads, [&](Index slot, int) {
-    const Range range = slot_range(x.rows, slots, slot);
-    double *blocks = sums.data() + slot * stride, *of = blocks + size, *weights = of + of_classes;
-    WithinTile tile(shape.panels(), gram_rows);
+  const Index most = std::clamp<Index>(x.rows / std::max(min_partition_rows, 4 * classes), 1, max_partitions);
+  const Index partitions = partition_count(x.rows, static_cast<double>(size) / 8.0 + row_work(x), most);
+  Buffer sums(partitions * stride);
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(partitions));
+  parallel(partitions, threads, [&](Index partition, int) {
+    const Range range = partition_range(x.rows, partitions, partition);
+    double *blocks = sums.data() + partition * stride, *of = blocks + size, *weights = of + of_classes;
+    CentredTile tile(shape.panels(), gram_rows);
     std::array<const char *, gram_rows> next;
     for (Index begin = range.begin; begin < range.end;) {
       begin = tile.take(rows, begin, range.end);
@@ -64,16 +63,16 @@ WithinMoments within_moments(const Dense<T> &x, std::span<const double> weight, 
       for (Index i = 0; i < gram_rows; ++i)
         next[static_cast<std::size_t>(i)] =
             reinterpret_cast<const char *>(x.data + std::min(begin + i, x.rows - 1) * p);
-      const Index lines = begin < range.end ? p * static_cast<Index>(sizeof(T)) / 64 + 1 : 0;
+      const Index category_rows = begin < range.end ? p * static_cast<Index>(sizeof(T)) / 64 + 1 : 0;
       kernels().gram(tile.values(), tile.stride(), tile.count(), 0, shape.panels(), 0, shape.panels(), blocks,
-                     next.data(), lines);
-      counts[static_cast<std::size_t>(slot)] += tile.count();
+                     next.data(), category_rows);
+      counts[static_cast<std::size_t>(partition)] += tile.count();
     }
   });
-  merge_slots(sums.data(), slots, stride, stride, threads);
+  merge_partitions(sums.data(), partitions, stride, stride, threads);
   double *blocks = sums.data(), *of = blocks + size, *weights = of + of_classes;
-  take_means_off(shape, classes, weights, of, rows.step(), blocks);
-  WithinMoments out;
+  subtract_mean_products(shape, classes, weights, of, rows.step(), blocks);
+  WithinScatter out;
   for (const std::int64_t count : counts)
     out.count += count;
   out.weight.assign(weights, weights + classes);

@@ -1,4 +1,4 @@
-// A step along a vector: the whole of a move of coordinate descent on a Gram matrix.
+// axpy: the update of coordinate descent on a Gram matrix.
 #pragma once
 
 #include "simd.hpp"
@@ -7,7 +7,7 @@ namespace tenfold::TENFOLD_ISA {
 namespace {
 
 // y += a x
-template <class T> void add_scaled(double a, const T *x, Index count, double *y) {
+template <class T> void axpy(double a, const T *x, Index count, double *y) {
   Index i = 0;
   for (; i + 2 * width <= count; i += 2 * width) {
     store(y + i, load(y + i) + a * load(x + i));

@@ -1,4 +1,4 @@
-// What one row adds to the sums of its class, and how far it is from all classes.
+// Class sums of one row, and scaled squared distances of rows from all classes.
 #pragma once
 
 #include "pack.hpp"
@@ -6,28 +6,28 @@
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-// sums += w, where x exceeds the threshold. Returns zero, or NaN where some x is not finite.
-template <class T> double add_above(double w, const T *x, double threshold, Index columns, double *sums) {
+// sums += w [x > threshold]. Returns zero, or NaN where some x is not finite.
+template <class T> double count_above(double w, const T *x, double threshold, Index columns, double *sums) {
   const Vector limit = all(threshold), one = all(w);
-  Vector strange{};
+  Vector nonfinite{};
   Index j = 0;
   for (; j + width <= columns; j += width) {
     const Vector v = load(x + j);
-    strange += 0.0 * v;
+    nonfinite += 0.0 * v;
     store(sums + j, load(sums + j) + (v > limit ? one : Vector{}));
   }
   if (j < columns) {
     const Index left = columns - j;
     const Vector v = load_part(x + j, left);
-    strange += 0.0 * v;
+    nonfinite += 0.0 * v;
     store_part(sums + j, load_part(sums + j, left) + (v > limit ? one : Vector{}), left);
   }
-  return sum(strange);
+  return sum(nonfinite);
 }
 
 // sums += w (x - shift), squares += w (x - shift)^2
 template <class T>
-void add_squares(double w, const T *x, const double *shift, Index columns, double *sums, double *squares) {
+void add_centred_moments(double w, const T *x, const double *shift, Index columns, double *sums, double *squares) {
   Index j = 0;
   for (; j + width <= columns; j += width) {
     const Vector away = load(x + j) - load(shift + j), part = w * away;
@@ -42,11 +42,12 @@ void add_squares(double w, const T *x, const double *shift, Index columns, doubl
   }
 }
 
-// Of packed rows d (see pack.hpp), row i of class of[i]: sums_of += w_i d_i and, unless squares is null,
-// squares_of += w_i d_i^2; the sums of a class are whole panels, `step` apart.
+// For packed rows d (see pack.hpp), row i of class of[i]: sums_of += w_i d_i and, unless squares is null,
+// squares_of += w_i d_i^2; class sums have leading dimension `step`, whole panels.
 template <bool squared>
-inline void add_rows_to(const double *panels, Index stride, Index panel_count, Index count, const std::int32_t *of,
-                        const double *weight, double *sums, double *squares, Index step) {
+inline void add_class_rows_impl(const double *panels, Index stride, Index panel_count, Index count,
+                                const std::int32_t *of, const double *weight, double *sums, double *squares,
+                                Index step) {
   for (Index i = 0; i < count; ++i) {
     const Vector w = all(weight[i]);
     const double *row = panels + i * panel;
@@ -63,24 +64,24 @@ inline void add_rows_to(const double *panels, Index stride, Index panel_count, I
   }
 }
 
-void add_rows(const double *panels, Index stride, Index panel_count, Index count, const std::int32_t *of,
-              const double *weight, double *sums, double *squares, Index step) {
+void add_class_rows(const double *panels, Index stride, Index panel_count, Index count, const std::int32_t *of,
+                    const double *weight, double *sums, double *squares, Index step) {
   if (squares == nullptr)
-    add_rows_to<false>(panels, stride, panel_count, count, of, weight, sums, squares, step);
+    add_class_rows_impl<false>(panels, stride, panel_count, count, of, weight, sums, squares, step);
   else
-    add_rows_to<true>(panels, stride, panel_count, count, of, weight, sums, squares, step);
+    add_class_rows_impl<true>(panels, stride, panel_count, count, of, weight, sums, squares, step);
 }
 
-// The least of x and `low`; NaN is passed over.
-template <class T> double lowest(const T *x, Index count, double low) {
-  Vector least = all(low);
+// Minimum of x and `low`; NaN is skipped.
+template <class T> double min_value(const T *x, Index count, double low) {
+  Vector minimum = all(low);
   Index j = 0;
   for (; j + width <= count; j += width) {
     const Vector v = load(x + j);
-    least = v < least ? v : least;
+    minimum = v < minimum ? v : minimum;
   }
   for (Index i = 0; i < width; ++i)
-    low = least[i] < low ? least[i] : low;
+    low = minimum[i] < low ? minimum[i] : low;
   for (; j < count; ++j)
     low = static_cast<double>(x[j]) < low ? static_cast<double>(x[j]) : low;
   return low;

@@ -1,11 +1,8 @@
-// What decides between classes, for a tile of rows in single precision, lanes of rows.
+// Single-precision scores and their two largest values, for a tile with one lane per row.
 //
-// scaled_row     out_j = unit_j (x_j - place_j)
-// row_squares    squares(j, i) = rows(j, i)^2, and norms(i) += their sums over the columns j; without `squares` the
-// sums
-//                alone
-// leaders        of scores z(k, i) + b_k the largest, the second largest and the number of the largest; a score that is
-//                not a number is passed over
+// scale_row      out_j = unit_j (x_j - place_j)
+// row_sq_norms   squares(j, i) = rows(j, i)^2 unless null, and norms(i) += their sums over the columns j
+// top_two        of scores z(k, i) + b_k the largest, the second largest and the index of the largest; NaN is skipped
 #pragma once
 
 #include "sgemm_tile.hpp"
@@ -13,7 +10,7 @@
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-template <class T> void scaled_row(const T *x, Index columns, const double *place, const double *unit, float *out) {
+template <class T> void scale_row(const T *x, Index columns, const double *place, const double *unit, float *out) {
   Index j = 0;
   for (; j + width <= columns; j += width)
     store(out + j, load(unit + j) * (load(x + j) - load(place + j)));
@@ -24,7 +21,7 @@ template <class T> void scaled_row(const T *x, Index columns, const double *plac
   }
 }
 
-void row_squares(const float *rows, Index step, Index columns, Index count, float *squares, float *norms) {
+void row_sq_norms(const float *rows, Index step, Index columns, Index count, float *squares, float *norms) {
   for (Index i = 0; i < count; i += singles) {
     Singles total = load_singles(norms + i);
     for (Index j = 0; j < columns; ++j) {
@@ -37,7 +34,7 @@ void row_squares(const float *rows, Index step, Index columns, Index count, floa
   }
 }
 
-void leaders(const float *z, Index step, Index classes, const float *b, Index count, float *best, float *second,
+void top_two(const float *z, Index step, Index classes, const float *b, Index count, float *best, float *second,
              std::int32_t *number) {
   for (Index i = 0; i < count; i += singles) {
     Standing standing{all_singles(-__builtin_inff()), all_singles(-__builtin_inff()), Numbers{}};

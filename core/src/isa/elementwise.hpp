@@ -1,4 +1,4 @@
-// y = function(x), entry by entry; float32 is computed in float64 and rounded once.
+// y = function(x) elementwise; float32 is evaluated in float64 and rounded once.
 #pragma once
 
 #include "functions.hpp"

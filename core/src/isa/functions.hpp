@@ -1,4 +1,4 @@
-// exp, log1p, log, sigmoid and softplus of a vector, each within a few units in the last place for every argument.
+// exp, log1p, log, sigmoid and softplus of a SIMD vector, each within a few units in the last place for every argument.
 #pragma once
 
 #include "simd.hpp"
@@ -7,7 +7,7 @@ namespace tenfold::TENFOLD_ISA {
 namespace {
 
 // exp(x) = 2^k exp(r), k = round(x / log 2), |r| <= log(2) / 2. ln2_high has 32 bits, so k * ln2_high is exact; the
-// Taylor polynomial of degree 13 leaves 4e-18. 2^k is applied in two steps, so that results below 2^-1022 are rounded
+// Taylor polynomial of degree 13 has an error of 4e-18. 2^k is applied in two steps: results below 2^-1022 are rounded
 // once and results above 2^1024 become infinite.
 inline Vector exponential(Vector x) {
   constexpr double ln2_high = 0x1.62e42feep-1;
@@ -38,8 +38,8 @@ inline Vector exponential(Vector x) {
   return y * bits_to_vector((half - 2048 + 1023) << 52) * bits_to_vector((rest - 2048 + 1023) << 52);
 }
 
-// log(1 + x) = k log 2 + log(1 + f), 1 + f = 2^-k (1 + x) in [sqrt(1/2), sqrt(2)); what rounding 1 + x lost comes back
-// as the correction c. log(1 + f) = f - f^2/2 + s (f^2/2 + R), s = f / (2 + f), R = 2 (s^2/3 + s^4/5 + ...).
+// log(1 + x) = k log 2 + log(1 + f), 1 + f = 2^-k (1 + x) in [sqrt(1/2), sqrt(2)); the correction c restores the
+// rounding error of 1 + x. log(1 + f) = f - f^2/2 + s (f^2/2 + R), s = f / (2 + f), R = 2 (s^2/3 + s^4/5 + ...).
 inline Vector log_one_plus(Vector x) {
   constexpr double ln2_high = 0x1.62e42feep-1;
   constexpr double ln2_low = 0x1.a39ef35793c76p-33;
@@ -73,10 +73,10 @@ inline Vector log_one_plus(Vector x) {
   y = magnitude(x) < 0x1p-54 ? x : y;
   y = x == -1.0 ? all(-__builtin_inf()) : y;
   y = x < -1.0 ? all(__builtin_nan("")) : y;
-  return x <= 0x1.fffffffffffffp1023 ? y : x; // infinity and NaN stay what they are
+  return x <= 0x1.fffffffffffffp1023 ? y : x; // infinity and NaN are returned
 }
 
-// log x = k log 2 + log m, x = 2^k m, m in [sqrt(1/2), sqrt(2)), for finite x > 0; numbers below 2^-1000 are scaled
+// log x = k log 2 + log m, x = 2^k m, m in [sqrt(1/2), sqrt(2)), for finite x > 0; subnormal and tiny x are scaled
 // first.
 inline Vector logarithm(Vector x) {
   constexpr double ln2_high = 0x1.62e42feep-1;

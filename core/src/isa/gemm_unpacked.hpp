@@ -1,10 +1,9 @@
-// Products of rows as they lie with many vectors, a slab of some rows and columns at a time: nothing is packed, and
-// what is read again lies in the caches.
+// Products of unpacked rows with many vectors, for a block of rows and columns that stays in cache.
 //
-// slab_times     z_ik += sum_j (x_ij - shift_j) v_kj, z_ik at z[i * z_step + k]
-// slab_times_t   g_kj += sum_i u_ik (x_ij - shift_j), u_ik at u[i * u_step + k]
-// Rows of x, v and g are their steps apart. The shift is taken from x before the product: it keeps the digits.
-// Flops: 2 * count * columns * number of vectors; the registers hold four rows and six vectors, or four lines of
+// gemm_unpacked     z_ik += sum_j (x_ij - shift_j) v_kj, z_ik at z[i * z_step + k]
+// gemm_unpacked_t   g_kj += sum_i u_ik (x_ij - shift_j), u_ik at u[i * u_step + k]
+// x, v and g have leading dimensions. The shift is subtracted before the product, which keeps the digits.
+// Flops: 2 * count * columns * number of vectors; register block: four rows and six vectors, or four SIMD vectors of
 // columns and six.
 #pragma once
 
@@ -13,7 +12,7 @@
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-constexpr Index slab_group = registers == 32 ? 6 : 3, slab_lines = registers == 32 ? 4 : 2;
+constexpr Index unpacked_vectors = registers == 32 ? 6 : 3, unpacked_rows = registers == 32 ? 4 : 2;
 
 template <bool partial, Index r, Index t, class T>
 inline void add_dots(const T *x, Index x_step, const double *shift, const double *v, Index v_step, Index left,
@@ -33,8 +32,8 @@ inline void add_dots(const T *x, Index x_step, const double *shift, const double
 }
 
 template <Index r, Index t, class T>
-inline void slab_dots(const T *x, Index x_step, Index columns, const double *shift, const double *v, Index v_step,
-                      double *z, Index z_step) {
+inline void gemm_unpacked_block(const T *x, Index x_step, Index columns, const double *shift, const double *v,
+                                Index v_step, double *z, Index z_step) {
   Vector sums[r][t] = {};
   Index j = 0;
   for (; j + width <= columns; j += width)
@@ -48,32 +47,32 @@ inline void slab_dots(const T *x, Index x_step, Index columns, const double *shi
       z[i * z_step + k] += sum(sums[i][k]);
 }
 
-// The last vectors are fewer than the registers hold.
+// Recurses on the remainder of the vectors.
 template <Index t, class T>
-inline void slab_rows(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *v,
-                      Index v_step, Index number, double *z, Index z_step) {
+inline void gemm_unpacked_rows(const T *x, Index x_step, Index count, Index columns, const double *shift,
+                               const double *v, Index v_step, Index number, double *z, Index z_step) {
   for (; number >= t; number -= t, v += t * v_step, z += t) {
     Index i = 0;
-    for (; i + slab_lines <= count; i += slab_lines)
-      slab_dots<slab_lines, t>(x + i * x_step, x_step, columns, shift, v, v_step, z + i * z_step, z_step);
+    for (; i + unpacked_rows <= count; i += unpacked_rows)
+      gemm_unpacked_block<unpacked_rows, t>(x + i * x_step, x_step, columns, shift, v, v_step, z + i * z_step, z_step);
     for (; i < count; ++i)
-      slab_dots<1, t>(x + i * x_step, x_step, columns, shift, v, v_step, z + i * z_step, z_step);
+      gemm_unpacked_block<1, t>(x + i * x_step, x_step, columns, shift, v, v_step, z + i * z_step, z_step);
   }
   if constexpr (t > 1)
     if (number > 0)
-      slab_rows<t - 1>(x, x_step, count, columns, shift, v, v_step, number, z, z_step);
+      gemm_unpacked_rows<t - 1>(x, x_step, count, columns, shift, v, v_step, number, z, z_step);
 }
 
 template <class T>
-void slab_times(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *v,
-                Index v_step, Index number, double *z, Index z_step) {
-  slab_rows<slab_group>(x, x_step, count, columns, shift, v, v_step, number, z, z_step);
+void gemm_unpacked(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *v,
+                   Index v_step, Index number, double *z, Index z_step) {
+  gemm_unpacked_rows<unpacked_vectors>(x, x_step, count, columns, shift, v, v_step, number, z, z_step);
 }
 
-// c lines of columns, `left` columns when partial, and t vectors stay in registers over all rows.
+// c SIMD vectors of columns, `left` columns when partial, times t vectors stay in registers over all rows.
 template <bool partial, Index c, Index t, class T>
-inline void slab_sums(const T *x, Index x_step, Index count, const double *shift, const double *u, Index u_step,
-                      double *g, Index g_step, Index left) {
+inline void gemm_unpacked_t_block(const T *x, Index x_step, Index count, const double *shift, const double *u,
+                                  Index u_step, double *g, Index g_step, Index left) {
   Vector sums[t][c], minus[c];
 #pragma GCC unroll 8
   for (Index l = 0; l < c; ++l) {
@@ -102,26 +101,26 @@ inline void slab_sums(const T *x, Index x_step, Index count, const double *shift
 }
 
 template <bool partial, Index c, Index t, class T>
-inline void slab_columns(const T *x, Index x_step, Index count, const double *shift, const double *u, Index u_step,
-                         Index number, double *g, Index g_step, Index left) {
+inline void gemm_unpacked_t_columns(const T *x, Index x_step, Index count, const double *shift, const double *u,
+                                    Index u_step, Index number, double *g, Index g_step, Index left) {
   for (; number >= t; number -= t, u += t, g += t * g_step)
-    slab_sums<partial, c, t>(x, x_step, count, shift, u, u_step, g, g_step, left);
+    gemm_unpacked_t_block<partial, c, t>(x, x_step, count, shift, u, u_step, g, g_step, left);
   if constexpr (t > 1)
     if (number > 0)
-      slab_columns<partial, c, t - 1>(x, x_step, count, shift, u, u_step, number, g, g_step, left);
+      gemm_unpacked_t_columns<partial, c, t - 1>(x, x_step, count, shift, u, u_step, number, g, g_step, left);
 }
 
 template <class T>
-void slab_times_t(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *u,
-                  Index u_step, Index number, double *g, Index g_step) {
-  constexpr Index c = slab_lines, t = slab_group;
+void gemm_unpacked_t(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *u,
+                     Index u_step, Index number, double *g, Index g_step) {
+  constexpr Index c = unpacked_rows, t = unpacked_vectors;
   Index j = 0;
   for (; j + c * width <= columns; j += c * width)
-    slab_columns<false, c, t>(x + j, x_step, count, shift + j, u, u_step, number, g + j, g_step, 0);
+    gemm_unpacked_t_columns<false, c, t>(x + j, x_step, count, shift + j, u, u_step, number, g + j, g_step, 0);
   for (; j + width <= columns; j += width)
-    slab_columns<false, 1, t>(x + j, x_step, count, shift + j, u, u_step, number, g + j, g_step, 0);
+    gemm_unpacked_t_columns<false, 1, t>(x + j, x_step, count, shift + j, u, u_step, number, g + j, g_step, 0);
   if (j < columns)
-    slab_columns<true, 1, t>(x + j, x_step, count, shift + j, u, u_step, number, g + j, g_step, columns - j);
+    gemm_unpacked_t_columns<true, 1, t>(x + j, x_step, count, shift + j, u, u_step, number, g + j, g_step, columns - j);
 }
 
 } // namespace

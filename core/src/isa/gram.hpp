@@ -1,10 +1,10 @@
-// The Gram matrix of one packed tile, upper triangle, by blocks of panel x panel entries.
+// Microkernel of the Gram matrix of one packed tile, upper triangle, in blocks of panel x panel entries.
 //
 // Given `count` packed rows (see pack.hpp), adds   sum_r z_ri z_rj   to
 //   blocks[(J (J + 1) / 2 + I) * panel^2 + (j % panel) * panel + i % panel],   I = i / panel <= J = j / panel,
 // for all panels I in [i0, i1) and J in [j0, j1) with I <= J.
-// Flops: 2 * count * panel^2 for a block; the registers hold up to `tall` blocks of one J, so that a step in r costs
-// tall vector loads and `panel` broadcasts for tall * panel multiply-adds.
+// Flops: 2 * count * panel^2 for a block; a register block holds up to `tall` blocks of one J, so that a step in r
+// costs tall vector loads and `panel` broadcasts for tall * panel multiply-adds.
 #pragma once
 
 #include "pack.hpp"
@@ -14,8 +14,8 @@ namespace {
 
 constexpr Index tall = registers == 32 ? 3 : (vectors == 1 ? 3 : 1); // panels I in one register block
 
-// While it multiplies, a register block may ask memory for one cache line, with number `line`, of every row that comes
-// next; their addresses are in `next`.
+// With `ahead`, the register block also prefetches cache line number `line` of each of the next rows, whose addresses
+// are in `next`.
 template <Index n, bool ahead>
 inline void multiply(const double *a, const double *b, Index stride, Index count, double *block,
                      const char *const *next, Index line) {
@@ -52,7 +52,7 @@ inline void multiply(const double *a, const double *b, Index stride, Index count
 
 void gram(const double *panels, Index stride, Index count, Index i0, Index i1, Index j0, Index j1, double *blocks,
           const char *const *next, Index lines) {
-  // The lines are spread evenly over the register blocks: memory is slower than the request of a line every step.
+  // Prefetches are spread evenly over the register blocks: memory cannot serve one cache line per step.
   Index total = 0, credit = 0, line = 0;
   for (Index j = j0; j < j1; ++j)
     total += (smaller(i1, j + 1) - i0 + tall - 1) / tall;

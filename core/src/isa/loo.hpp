@@ -1,4 +1,4 @@
-// Leave-one-out errors of one row, for all candidates a at once.
+// Leave-one-out errors of one sample, for all candidates a at once.
 #pragma once
 
 #include "simd.hpp"
@@ -6,8 +6,8 @@
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-// x - centre in float64, and z * z.
-template <class T> void centred_row(const T *x, const double *centre, Index columns, double *out) {
+// x - centre in float64.
+template <class T> void centre_row(const T *x, const double *centre, Index columns, double *out) {
   Index j = 0;
   for (; j + width <= columns; j += width)
     store(out + j, load(x + j) - load(centre + j));
@@ -15,7 +15,7 @@ template <class T> void centred_row(const T *x, const double *centre, Index colu
     store_part(out + j, load_part(x + j, columns - j) - load_part(centre + j, columns - j), columns - j);
 }
 
-void squares(const double *z, Index count, double *out) {
+void square(const double *z, Index count, double *out) {
   Index j = 0;
   for (; j + width <= count; j += width)
     store(out + j, load(z + j) * load(z + j));
@@ -23,25 +23,26 @@ void squares(const double *z, Index count, double *out) {
     out[j] = z[j] * z[j];
 }
 
-// With h_a = weight (base + spread_a): largest_a = max(largest_a, h_a) and scale_a = 1 / (1 - h_a), in place of spread.
-inline void leverage_part(double *spread, double weight, double base, double *largest, Index left) {
+// With h_a = weight (base + spread_a): largest_a = max(largest_a, h_a), and spread_a is replaced by scale_a = 1 / (1 -
+// h_a).
+inline void leverages_part(double *spread, double weight, double base, double *largest, Index left) {
   const Vector h = weight * (base + load_part(spread, left));
   const Vector old = load_part(largest, left);
-  store_part(largest, h <= old ? old : h, left); // NaN wins
+  store_part(largest, h <= old ? old : h, left); // NaN is sticky
   store_part(spread, 1.0 / (1.0 - h), left);
 }
 
-void leverage(double *spread, Index candidates, double weight, double base, double *largest) {
+void leverages(double *spread, Index candidates, double weight, double base, double *largest) {
   Index a = 0;
   for (; a + width <= candidates; a += width)
-    leverage_part(spread + a, weight, base, largest + a, width);
+    leverages_part(spread + a, weight, base, largest + a, width);
   if (a < candidates)
-    leverage_part(spread + a, weight, base, largest + a, candidates - a);
+    leverages_part(spread + a, weight, base, largest + a, candidates - a);
 }
 
 // e_a = (centred - fit_a) scale_a; sums_a += weight e_a^2; errors (unless null) = e. Returns whether all are finite.
-bool loo(const double *fit, const double *scale, Index candidates, double centred, double weight, double *sums,
-         double *errors) {
+bool loo_errors(const double *fit, const double *scale, Index candidates, double centred, double weight, double *sums,
+                double *errors) {
   Vector bad{}; // stays zero while all errors are finite
   Index a = 0;
   for (; a + width <= candidates; a += width) {

@@ -2,9 +2,9 @@
 // with zeros), adds to
 //   value = sum weight * loss(y, z)      slope = sum weight * loss'(y, z)
 // and writes u = weight * loss' and, unless curvature is null, weight * loss''. Rows of weight zero give zero whatever
-// z. `parameter` is the one number that some losses have: a width, a quantile, a power. The formulas, the domains of
-// the targets and the conjugates stand in losses/. The curvature of a loss that is not convex is that of the
-// parabola above it that touches it at z, or Fisher's, so that it is never negative.
+// z. `parameter` is the hyperparameter of the loss: a width, a quantile, a power. The formulas, the domains of the
+// targets and the conjugates are in losses/. The curvature of a nonconvex loss is that of the majorising parabola
+// tangent at z, or Fisher's, so that it is never negative.
 #pragma once
 
 #include "functions.hpp"
@@ -26,7 +26,7 @@ struct Square {
   }
 };
 
-// log(1 + exp(-y z)), y in {-1, +1}, with e = exp(-|y z|): everything is computed without cancellation.
+// log(1 + exp(-y z)), y in {-1, +1}, with e = exp(-|y z|): no cancellation.
 struct Logistic {
   static Point at(Vector y, Vector z, double) {
     const Vector m = y * z;
@@ -82,7 +82,7 @@ struct SquaredEpsilonInsensitive {
   }
 };
 
-// (z - y)^2 / 2 up to |z - y| = width, from there on along the tangent
+// (z - y)^2 / 2 up to |z - y| = width, linear beyond
 struct Huber {
   static Point at(Vector y, Vector z, double bend) {
     const Vector residual = z - y, size = magnitude(residual);
@@ -102,7 +102,7 @@ struct Quantile {
   }
 };
 
-// half of the deviance of Poisson counts: exp(z) - y z + y log y - y
+// half the deviance of Poisson counts: exp(z) - y z + y log y - y
 struct Poisson {
   static Point at(Vector y, Vector z, double) {
     const Vector mean = exponential(z);
@@ -111,7 +111,7 @@ struct Poisson {
   }
 };
 
-// half of the deviance of the Gamma distribution: z + y exp(-z) - log y - 1
+// half the deviance of the Gamma distribution: z + y exp(-z) - log y - 1
 struct Gamma {
   static Point at(Vector y, Vector z, double) {
     const Vector ratio = y * exponential(-z);
@@ -119,7 +119,7 @@ struct Gamma {
   }
 };
 
-// half of the deviance of Tweedie's family with the logarithm as link, of a power between 1 and 2:
+// half the Tweedie deviance with log link and power between 1 and 2:
 // y^(2 - p) / ((1 - p) (2 - p)) - y exp((1 - p) z) / (1 - p) + exp((2 - p) z) / (2 - p)
 struct Tweedie {
   static Point at(Vector y, Vector z, double power) {
@@ -130,7 +130,7 @@ struct Tweedie {
   }
 };
 
-// The same for any power but 1 and 2; the curvature is Fisher's. At power 0, a square, targets may be negative.
+// The same for any power except 1 and 2, with Fisher's curvature. At power 0 targets may be negative.
 struct LogDeviance {
   static Point at(Vector y, Vector z, double power) {
     const double first = 1.0 - power, second = 2.0 - power;
@@ -141,7 +141,7 @@ struct LogDeviance {
   }
 };
 
-// half of the deviance of Tweedie's family of mean z > 0, infinite elsewhere; the curvature is Fisher's, z^-p
+// half the Tweedie deviance with identity link, mean z > 0, infinite for z <= 0; Fisher's curvature, z^-p
 struct IdentityDeviance {
   static Point at(Vector y, Vector z, double power) {
     const auto inside = z > 0.0;
@@ -171,7 +171,7 @@ struct Student {
   }
 };
 
-// 1 - tanh(y z); below the parabola with its slope at z and curvature 4 / (3 sqrt(3)), the largest there is
+// 1 - tanh(y z); majorised by the parabola tangent at z with curvature 4 / (3 sqrt(3)), the maximum
 struct Tanh {
   static Point at(Vector y, Vector z, double) {
     const Vector m = y * z, e = exponential(-2.0 * magnitude(m));

@@ -1,8 +1,8 @@
-// z_ik = sum_j (x_ij - shift_j) coef_kj + intercept_k for the rows i of a tile and the targets k.
+// matvec: z_ik = sum_j (x_ij - shift_j) coef_kj + intercept_k for the rows i of a tile and the targets k.
 //
-// z_ik goes to z[i * row_step + k * target_step]; coef is targets x columns, shift null means zero. The shift is taken
-// from x before the product: x.w - shift.w would lose the digits that the shift is there to keep.
-// Flops: 2 * count * columns * targets (3 with a shift); bytes: the tile once.
+// z_ik goes to z[i * row_step + k * target_step]; coef is targets x columns, shift null means zero. The shift is
+// subtracted before the product: x.w - shift.w would lose the digits that the shift is there to keep. Flops: 2 * count
+// * columns * targets (3 with a shift); bytes: the tile once.
 #pragma once
 
 #include "simd.hpp"
@@ -78,8 +78,8 @@ inline void all_targets(const T *x, Index count, Index columns, const double *co
 }
 
 template <class T>
-void margins(const T *x, Index count, Index columns, const double *coef, Index targets, const double *shift,
-             const double *intercept, double *z, Index row_step, Index target_step) {
+void matvec(const T *x, Index count, Index columns, const double *coef, Index targets, const double *shift,
+            const double *intercept, double *z, Index row_step, Index target_step) {
   if (shift != nullptr)
     all_targets<true>(x, count, columns, coef, targets, shift, intercept, z, row_step, target_step);
   else

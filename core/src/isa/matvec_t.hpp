@@ -1,8 +1,8 @@
-// g_kj += sum_i u_ik (x_ij - shift_j) over the rows i of a tile, for the targets k.
+// matvec_t: g_kj += sum_i u_ik (x_ij - shift_j) over the rows i of a tile, for the targets k.
 // column_sums: with d_ij = x_ij - shift_j, s_0j += sum_i u_i d_ij, s_1j += sum_i u_i d_ij^2, s_2j += sum_i v_i d_ij.
 //
 // u_ik is u[i * row_step + k * target_step]; g is targets x columns, shift null means zero.
-// Flops: 2 * count * columns * targets (3 with a shift); bytes: the tile once (from cache where margins came before).
+// Flops: 2 * count * columns * targets (3 with a shift); bytes: the tile once (from cache after matvec).
 #pragma once
 
 #include "simd.hpp"
@@ -77,12 +77,12 @@ inline void every_target(const T *x, Index count, Index columns, const double *u
 }
 
 template <class T>
-void gradient(const T *x, Index count, Index columns, const double *u, Index targets, Index row_step, Index target_step,
+void matvec_t(const T *x, Index count, Index columns, const double *u, Index targets, Index row_step, Index target_step,
               const double *shift, double *g) {
   if (shift != nullptr)
     every_target<true>(x, count, columns, u, targets, row_step, target_step, shift, g);
   else
-    every_target<false>(x, count, columns, u, targets, row_step, target_step, g, g); // g: any address, never read
+    every_target<false>(x, count, columns, u, targets, row_step, target_step, g, g); // the shift is not read
 }
 
 template <bool partial, Index c, class T>

@@ -1,5 +1,5 @@
-// What a mixture of Gaussians asks of a chunk of rows, which lie side by side: column j of row i is x[j * step + i],
-// and `count` rows are a multiple of `chunk_group`. Sums over rows stay in their lanes until the chunk is done.
+// Loops of the Gaussian-mixture E-step over a chunk of transposed rows: column j of row i is x[j * step + i], and
+// `count` rows are a multiple of `chunk_group`. Sums over rows stay in SIMD lanes until the end of the chunk.
 #pragma once
 
 #include "functions.hpp"
@@ -7,12 +7,12 @@
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-constexpr Index deep = registers == 32 ? 4 : 2; // vectors of rows that meet a few columns of a factor in registers
-constexpr Index few = 4;                        // those columns
+constexpr Index deep = registers == 32 ? 4 : 2; // register block: SIMD vectors of rows
+constexpr Index few = 4;                        // and columns of a factor
 constexpr Index right_few = registers == 32 ? 4 : 2;
 
 // out[j * step + i] = x[i * columns + j]
-template <class T> void to_columns(const T *x, Index rows, Index columns, Index step, double *out) {
+template <class T> void transpose_rows(const T *x, Index rows, Index columns, Index step, double *out) {
   Index i = 0;
   for (; i + width <= rows; i += width)
     for (Index j = 0; j < columns; ++j) {
@@ -28,8 +28,8 @@ template <class T> void to_columns(const T *x, Index rows, Index columns, Index 
       out[j * step + i] = static_cast<double>(x[i * columns + j]);
 }
 
-// y = (x - centre) B for the rows of one group, B an upper triangle: `few` of its columns after the other, of each the
-// rows down to the diagonal, entry (l, first + j) at factor[l * few + j]. take(j, v, y) gets column j of vector v.
+// y = (x - centre) B for the rows of one group, B an upper triangle in blocks of `few` columns, each with the rows down
+// to the diagonal, entry (l, first + j) at factor[l * few + j]. take(j, v, y) receives column j of vector v.
 template <class Take>
 inline void whiten_group(const double *x, Index step, Index columns, const double *centre, const double *factor,
                          double *scratch, Take &&take) {
@@ -65,8 +65,8 @@ inline void whiten_group(const double *x, Index step, Index columns, const doubl
 }
 
 // q_i = ||(x_i - centre) B||^2
-void whitened_lengths(const double *x, Index step, Index count, Index columns, const double *centre,
-                      const double *factor, double *scratch, double *q) {
+void whitened_sq_norms(const double *x, Index step, Index count, Index columns, const double *centre,
+                       const double *factor, double *scratch, double *q) {
   for (Index i = 0; i < count; i += deep * width) {
     Vector lengths[deep] = {};
     whiten_group(x + i, step, columns, centre, factor, scratch, [&](Index, Index v, Vector y) { lengths[v] += y * y; });
@@ -75,19 +75,19 @@ void whitened_lengths(const double *x, Index step, Index count, Index columns, c
   }
 }
 
-// y_ij = ((x_i - centre) B)_j, columns of y like those of x
-void whitened(const double *x, Index step, Index count, Index columns, const double *centre, const double *factor,
-              double *scratch, double *y) {
+// y_ij = ((x_i - centre) B)_j, laid out like x.
+void whiten(const double *x, Index step, Index count, Index columns, const double *centre, const double *factor,
+            double *scratch, double *y) {
   for (Index i = 0; i < count; i += deep * width)
-    whiten_group(x + i, step, columns, centre, factor, scratch, [&](Index j, Index v, Vector found) {
+    whiten_group(x + i, step, columns, centre, factor, scratch, [&](Index j, Index v, Vector result) {
       if (j < columns)
-        store(y + j * step + i + v * width, found);
+        store(y + j * step + i + v * width, result);
     });
 }
 
 // q_i = sum_j (scale_j (x_ij - centre_j))^2
-void scaled_lengths(const double *x, Index step, Index count, Index columns, const double *centre, const double *scale,
-                    double *q) {
+void scaled_sq_norms(const double *x, Index step, Index count, Index columns, const double *centre, const double *scale,
+                     double *q) {
   for (Index i = 0; i < count; i += deep * width) {
     Vector lengths[deep] = {};
     for (Index j = 0; j < columns; ++j) {
@@ -104,8 +104,9 @@ void scaled_lengths(const double *x, Index step, Index count, Index columns, con
   }
 }
 
-// Of lengths q_ik = q[k * step + i] and log p_i = log sum_k exp(offset_k - q_ik / 2): r_ik = weight_i exp(offset_k -
-// q_ik / 2) / p_i in place of q_ik. Returns sum weight log p; a row of weight zero adds zero whatever q.
+// From squared distances q_ik = q[k * step + i] and log p_i = log sum_k exp(offset_k - q_ik / 2): replaces q_ik by the
+// responsibility weight_i exp(offset_k - q_ik / 2) / p_i. Returns sum weight log p; a row of weight zero adds zero
+// whatever q.
 double responsibilities(double *q, Index step, Index count, Index components, const double *offset,
                         const double *weight, double *log_density) {
   Vector total{};
@@ -166,12 +167,11 @@ double column_moments(const double *x, Index step, Index count, Index columns, c
   return sum_of(r, count);
 }
 
-// outer_ab += sum_i r_i (x_ia - centre_a)(x_ib - centre_b) for a <= b, (columns, columns), and sums_a += sum_i r_i
-// (x_ia
-// - centre_a); returns sum_i r_i. Scratch: (padded columns)^2 vectors that are zero and are left so, and 2 * 128 *
-// padded columns for a tile.
-double outer_sums(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
-                  double *in_lanes, double *tile, double *sums, double *outer) {
+// outer_ab += sum_i r_i (x_ia - centre_a)(x_ib - centre_b) for a <= b, (columns, columns), and
+// sums_a += sum_i r_i (x_ia - centre_a); returns sum_i r_i. Scratch: (padded columns)^2 SIMD vectors, zero before and
+// after, and 2 * 128 * padded columns for a tile.
+double outer_products(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
+                      double *in_lanes, double *tile, double *sums, double *outer) {
   constexpr Index rows = 128;
   const Index padded = (columns + few - 1) / few * few;
   double *d = tile, *u = tile + padded * rows;

@@ -1,12 +1,12 @@
-// Rows to panels: the left half of a Gram product.
+// Packing of rows into panels, the left operand of Gram and gemm microkernels.
 //
-// Given `count` rows of x (row i of the tile is row rows[i], or row i when rows is null, each `width_of_row` apart),
-// writes   (x_ij * unit_j - centre_j) * root_i   in float64 to
+// Given `count` rows of x (row i of the tile is row rows[i], or row i when rows is null, leading dimension
+// `width_of_row`), writes   (x_ij * unit_j - centre_j) * root_i   in float64 to
 //   panels[(j / panel) * stride + i * panel + j % panel],
-// so that one panel holds `panel` columns of all rows of the tile side by side. Lanes behind the last column become
-// zero. root null means ones. unit and centre are padded to whole panels. Bytes: reads the tile once, writes it once to
-// cache. pack_about writes (x_ij - c_ij) * root_i alike, with c_i the row number `of[i]` of centres that are `step`
-// apart, a multiple of panel.
+// so that a panel holds `panel` columns of all rows of the tile contiguously. Lanes beyond the last column are zero.
+// root null means ones. unit and centre are padded to whole panels. Bytes: reads the tile once, writes it once to
+// cache. pack_centred writes (x_ij - c_ij) * root_i, with c_i row `of[i]` of centres with leading dimension `step`, a
+// multiple of panel.
 #pragma once
 
 #include "simd.hpp"
@@ -15,9 +15,10 @@ namespace tenfold::TENFOLD_ISA {
 namespace {
 
 constexpr Index panel = width < 4 ? 4 : width;
-constexpr Index vectors = panel / width; // vectors of one row of a panel
+constexpr Index vectors = panel / width; // SIMD vectors of one row of a panel
 
-// Rows are taken in groups, so that shift and unit are loaded once a group and the stores to a panel are neighbours.
+// Rows are packed in groups of r, so that unit and centre are loaded once per group and stores to a panel are
+// contiguous.
 template <Index r, class T>
 inline void pack_group(const T *const *row, Index columns, const double *unit, const double *centre, const double *root,
                        double *panels, Index stride) {
@@ -63,8 +64,8 @@ void pack(const T *x, Index width_of_row, const Index *rows, Index count, Index 
 }
 
 template <Index r, class T>
-inline void pack_group_about(const T *const *row, Index columns, const double *const *centre, const double *root,
-                             double *panels, Index stride) {
+inline void pack_group_centred(const T *const *row, Index columns, const double *const *centre, const double *root,
+                               double *panels, Index stride) {
   Vector scale[r];
 #pragma GCC unroll 8
   for (Index i = 0; i < r; ++i)
@@ -87,8 +88,8 @@ inline void pack_group_about(const T *const *row, Index columns, const double *c
 }
 
 template <class T>
-void pack_about(const T *x, Index width_of_row, const Index *rows, Index count, Index columns, const double *centres,
-                Index step, const std::int32_t *of, const double *root, double *panels, Index stride) {
+void pack_centred(const T *x, Index width_of_row, const Index *rows, Index count, Index columns, const double *centres,
+                  Index step, const std::int32_t *of, const double *root, double *panels, Index stride) {
   constexpr Index r = 4;
   const T *row[r];
   const double *centre[r];
@@ -100,11 +101,11 @@ void pack_about(const T *x, Index width_of_row, const Index *rows, Index count, 
   for (; i + r <= count; i += r) {
     for (Index k = 0; k < r; ++k)
       find(i, k);
-    pack_group_about<r>(row, columns, centre, root != nullptr ? root + i : nullptr, panels + i * panel, stride);
+    pack_group_centred<r>(row, columns, centre, root != nullptr ? root + i : nullptr, panels + i * panel, stride);
   }
   for (; i < count; ++i) {
     find(i, 0);
-    pack_group_about<1>(row, columns, centre, root != nullptr ? root + i : nullptr, panels + i * panel, stride);
+    pack_group_centred<1>(row, columns, centre, root != nullptr ? root + i : nullptr, panels + i * panel, stride);
   }
 }
 

@@ -1,11 +1,11 @@
-// Sums over rows of the products of packed rows with packed vectors.
+// Cross products U' X of packed rows with packed vectors, summed over rows.
 //
-// The rows of a tile are in panels, as pack.hpp writes them: entry (i, c) at x[(c / panel) * stride + i * panel +
-// c % panel], zeros behind the last column; u (count x vectors) is in panels like x.
+// The rows of a tile are in panels, as pack.hpp writes them: entry (i, c) at x[(c / panel) * stride + i * panel + c %
+// panel], zeros beyond the last column; u (count x vectors) is in panels like x.
 //
 // blocks(J, I)(j, c) += sum_i u(i, j) x(i, c): block (J, I) begins at blocks[(J * x_panels + I) * panel^2], entry (j,
-// c) in it at j * panel + c. Flops: 2 * count * columns * vectors; the registers hold `panel` lanes of u and up to
-// `tall` panels.
+// c) in it at j * panel + c. Flops: 2 * count * columns * vectors; register block: `panel` lanes of u and up to `tall`
+// panels.
 #pragma once
 
 #include "gram.hpp"

@@ -1,10 +1,13 @@
-// Products in single precision of a tile that lies in cache, whole vectors of `singles` lanes.
+// Single-precision products of a tile that is in cache, in whole SIMD vectors of `singles` lanes.
 //
-// single_sums   out(o, v) += sum_i a(o, i) b(i, v), entry (o, i) of a at a[o * a_outer + i * a_inner], row i of b at
-//               b + i * b_step, row o of out at out + o * out_step, `groups` vectors of each; out on whole lines.
-//               Flops: 2 * outer * inner * groups * singles; the registers hold a few o and up to four vectors.
-// single_softmax   what softmax.hpp computes, of z and to u in single precision; b (classes) is added to z first.
-// turn          writes entry (i, j) of `rows` x `columns`, both whole vectors, to out[j * out_step + i].
+// sgemm_tile             out(o, v) += sum_i a(o, i) b(i, v), entry (o, i) of a at a[o * a_outer + i * a_inner], row i
+// of b at
+//                        b + i * b_step, row o of out at out + o * out_step, `groups` SIMD vectors each; out is aligned
+//                        to cache lines. Flops: 2 * outer * inner * groups * singles; register block: a few o and up to
+//                        four vectors
+// softmax_float32_tile   the softmax loss of softmax.hpp, of z and to u in single precision; b (classes) is added to z
+// first transpose_float32      writes entry (i, j) of `rows` x `columns`, both whole SIMD vectors, to out[j * out_step
+// + i]
 #pragma once
 
 #include "functions.hpp"
@@ -13,19 +16,19 @@
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-constexpr Index most_vectors = registers == 32 ? 4 : 2;
+constexpr Index max_vectors = registers == 32 ? 4 : 2;
 
-// So many o fill the registers beside c vectors; a sum waits for itself, so that there must be eight at least.
+// Number of o that fills the registers beside c vectors; at least eight independent sums hide the latency of additions.
 template <Index c>
-constexpr Index most_outer = registers == 32 ? (c == 1   ? 12
-                                                : c == 2 ? 8
-                                                : c == 3 ? 6
-                                                         : 5)
-                                             : (c == 1 ? 8 : 3);
+constexpr Index max_outer = registers == 32 ? (c == 1   ? 12
+                                               : c == 2 ? 8
+                                               : c == 3 ? 6
+                                                        : 5)
+                                            : (c == 1 ? 8 : 3);
 
 template <Index outer, Index c>
-inline void outer_products(const float *a, Index a_outer, Index a_inner, Index inner, const float *b, Index b_step,
-                           float *out, Index out_step) {
+inline void sgemm_block(const float *a, Index a_outer, Index a_inner, Index inner, const float *b, Index b_step,
+                        float *out, Index out_step) {
   Singles sums[outer][c];
 #pragma GCC unroll 16
   for (Index o = 0; o < outer; ++o)
@@ -52,30 +55,30 @@ inline void outer_products(const float *a, Index a_outer, Index a_inner, Index i
       *reinterpret_cast<Singles *>(out + o * out_step + v * singles) = sums[o][v];
 }
 
-// The last o are fewer than a register block has.
+// Recurses on the remainder of o.
 template <Index outer, Index c>
-inline void all_outer(const float *a, Index a_outer, Index a_inner, Index count, Index inner, const float *b,
-                      Index b_step, float *out, Index out_step) {
+inline void sgemm_rows(const float *a, Index a_outer, Index a_inner, Index count, Index inner, const float *b,
+                       Index b_step, float *out, Index out_step) {
   for (; count >= outer; count -= outer, a += outer * a_outer, out += outer * out_step)
-    outer_products<outer, c>(a, a_outer, a_inner, inner, b, b_step, out, out_step);
+    sgemm_block<outer, c>(a, a_outer, a_inner, inner, b, b_step, out, out_step);
   if constexpr (outer > 1)
     if (count > 0)
-      all_outer<outer - 1, c>(a, a_outer, a_inner, count, inner, b, b_step, out, out_step);
+      sgemm_rows<outer - 1, c>(a, a_outer, a_inner, count, inner, b, b_step, out, out_step);
 }
 
 template <Index c>
-inline void all_vectors(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b,
-                        Index b_step, Index groups, float *out, Index out_step) {
+inline void sgemm_columns(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b,
+                          Index b_step, Index groups, float *out, Index out_step) {
   for (; groups >= c; groups -= c, b += c * singles, out += c * singles)
-    all_outer<most_outer<c>, c>(a, a_outer, a_inner, outer, inner, b, b_step, out, out_step);
+    sgemm_rows<max_outer<c>, c>(a, a_outer, a_inner, outer, inner, b, b_step, out, out_step);
   if constexpr (c > 1)
     if (groups > 0)
-      all_vectors<c - 1>(a, a_outer, a_inner, outer, inner, b, b_step, groups, out, out_step);
+      sgemm_columns<c - 1>(a, a_outer, a_inner, outer, inner, b, b_step, groups, out, out_step);
 }
 
-void single_sums(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b, Index b_step,
-                 Index groups, float *out, Index out_step) {
-  all_vectors<most_vectors>(a, a_outer, a_inner, outer, inner, b, b_step, groups, out, out_step);
+void sgemm_tile(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b, Index b_step,
+                Index groups, float *out, Index out_step) {
+  sgemm_columns<max_vectors>(a, a_outer, a_inner, outer, inner, b, b_step, groups, out, out_step);
 }
 
 // Swaps the off-diagonal blocks of `size` lanes of every square of twice that side.
@@ -96,7 +99,7 @@ template <Index size> inline void swap_blocks(Singles *square) {
     swap_blocks<size / 2>(square);
 }
 
-void turn(const float *from, Index step, Index rows, Index columns, float *out, Index out_step) {
+void transpose_float32(const float *from, Index step, Index rows, Index columns, float *out, Index out_step) {
   for (Index j = 0; j < columns; j += singles)
     for (Index i = 0; i < rows; i += singles) {
       Singles square[singles];
@@ -110,8 +113,9 @@ void turn(const float *from, Index step, Index rows, Index columns, float *out, 
     }
 }
 
-// exp(x) for x <= 0, as in functions.hpp: the polynomial of degree 7 leaves 5e-9. Below -87 it stays at exp(-87).
-inline Singles single_exponential(Singles x) {
+// exp(x) for x <= 0, as in functions.hpp: the polynomial of degree 7 has an error of 5e-9. Below -87 it stays at
+// exp(-87).
+inline Singles exp_float32(Singles x) {
   constexpr float ln2_high = 0x1.62e4p-1F, ln2_low = 0x1.7f7d1cp-20F, log2_e = 0x1.715476p+0F, round = 0x1.8p23F;
   const Singles clipped = x < -87.0F ? all_singles(-87.0F) : x;
   const Singles shifted = clipped * log2_e + round;
@@ -139,8 +143,8 @@ inline Vector weighted_losses(const float *weight, Singles others, Singles above
   return values;
 }
 
-void single_softmax(const float *y, float *z, Index step, Index classes, const float *b, const float *weight,
-                    Index count, double *value, double *slope, float *u) {
+void softmax_float32_tile(const float *y, float *z, Index step, Index classes, const float *b, const float *weight,
+                          Index count, double *value, double *slope, float *u) {
   Vector values{};
   for (Index i = 0; i < count; i += singles) {
     const Singles w = load_singles(weight + i), own = load_singles(y + i);
@@ -155,7 +159,7 @@ void single_softmax(const float *y, float *z, Index step, Index classes, const f
     }
     Singles others{};
     for (Index k = 0; k < classes; ++k) {
-      const Singles e = single_exponential(load_singles(z + k * step + i) - largest);
+      const Singles e = exp_float32(load_singles(z + k * step + i) - largest);
       others += best == all_singles(static_cast<float>(k)) ? Singles{} : e;
       *reinterpret_cast<Singles *>(u + k * step + i) = e;
     }

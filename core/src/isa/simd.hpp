@@ -1,7 +1,7 @@
-// Vectors of `width` doubles for the instruction set that this translation unit is compiled for.
+// SIMD vectors of `width` doubles for the instruction set that this translation unit is compiled for.
 //
 // Everything in core/src/isa is in an anonymous namespace and uses no inline function of the standard library: the
-// linker keeps one copy of a function with external linkage, and that copy might need a newer CPU than it runs on.
+// linker keeps one copy of a function with external linkage, and that copy might need a newer CPU.
 #pragma once
 
 #include "tenfold/isa_kernels.hpp"
@@ -44,7 +44,7 @@ inline Vector load(const float *p) {
 inline void store(double *p, Vector v) { *reinterpret_cast<Unaligned *>(p) = v; }
 inline void store(float *p, Vector v) { *reinterpret_cast<UnalignedFloats *>(p) = __builtin_convertvector(v, Floats); }
 
-// The first `count` lanes, zero in the others; memory behind them is not touched.
+// The first `count` lanes, zero in the others; memory beyond them is not accessed.
 #if defined(__AVX512F__)
 inline __mmask8 first(Index count) { return static_cast<__mmask8>((1u << count) - 1u); }
 inline Vector load_part(const double *p, Index count) { return _mm512_maskz_loadu_pd(first(count), p); }

@@ -2,9 +2,9 @@
 //
 // z_ik is z[k * step + i]; `count` rows, padded to a multiple of `lanes`, weight with zeros. Adds to
 //   value = sum weight * loss      slope_k = sum weight * (p_k - [k = y]),   p_k = exp(z_k) / sum_j exp(z_j)
-// and writes u_ik = weight * (p_k - [k = y]) like z. The largest z_k is taken out, and the others are summed apart from
-// it: a small loss, and the slope of a class that is nearly sure, keep their digits. Rows of weight zero give zero
-// whatever z.
+// and writes u_ik = weight * (p_k - [k = y]) like z. The largest z_k is subtracted, and its term is kept out of the sum
+// of the others: a small loss, and the derivative of a nearly certain class, keep their digits. Rows of weight zero
+// give zero whatever z.
 #pragma once
 
 #include "functions.hpp"

@@ -1,14 +1,15 @@
-// The products of a tile of compressed rows. coef and g are columns x targets, so that a nonzero meets its targets side
-// by side.
-//   margins    z_ik = sum_j x_ij coef_jk + intercept_k
-//   gradient   g_jk += sum_i u_ik x_ij
-//   both_ways  g_jk += sum_i u_ik x_ij and totals_k += sum_i level_i u_ik, with u_ik = weight_i (sum_j x_ij coef_jk -
-//              level_i along_k); coef and g have lines of `step` numbers, whole vectors on boundaries of 64 bytes
-//   column_sums  sums (3 x columns) += sum_i weight_i x_ij, sum_i weight_i x_ij^2, sum_i other_i x_ij (null: none), one
-//              after the other, for one of them fits the second-level cache; and extremes, the smallest |x_ij| that is
-//              not zero and the largest
-// All return whether all indices are columns, and touch nothing outside coef and g where they are not.
-// Bytes: data and indices once; one gathered (margins) or gathered and scattered (gradient) entry a nonzero and target.
+// Products of a tile of CSR rows. coef and g are columns x targets, so that a nonzero meets contiguous targets.
+//   matvec           z_ik = sum_j x_ij coef_jk + intercept_k
+//   matvec_t         g_jk += sum_i u_ik x_ij
+//   normal_product   g_jk += sum_i u_ik x_ij and totals_k += sum_i level_i u_ik, with u_ik = weight_i (sum_j x_ij
+//   coef_jk -
+//                    level_i along_k); coef and g have lines of `step` entries, whole SIMD vectors aligned to 64 bytes
+//   column_sums      sums (3 x columns) += sum_i weight_i x_ij, sum_i weight_i x_ij^2, sum_i other_i x_ij (null: none),
+//   one after
+//                    the other, as one of them fits L2; and extremes, the smallest nonzero |x_ij| and the largest
+// All return whether all column indices are in range, and access nothing outside coef and g where they are not.
+// Bytes: data and indices once; one gathered (matvec) or gathered and scattered (matvec_t) entry per nonzero and
+// target.
 #pragma once
 
 #include "simd.hpp"
@@ -20,7 +21,7 @@ template <class I> inline bool is_column(I index, Index columns) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(index)) < static_cast<std::uint64_t>(columns);
 }
 
-// One load after the other: the gather instruction of the CPUs at hand is slower than the loads it stands for.
+// Scalar loads: gather instructions are slower on current CPUs.
 template <class T, class I>
 inline double gathered_dot(const T *data, const I *indices, Index count, const double *w, Index columns, bool &good) {
   double sums[4] = {};
@@ -48,7 +49,7 @@ inline double gathered_dot(const T *data, const I *indices, Index count, const d
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// The targets of one nonzero are taken in up to `most_targets` vectors at a time, the last of `left` lanes.
+// The targets of one nonzero, up to `most_targets` SIMD vectors at a time, the last of `left` lanes.
 constexpr Index most_targets = 4;
 
 template <Index c> inline Vector target_part(const double *p, Index v, Index left) {
@@ -56,8 +57,8 @@ template <Index c> inline Vector target_part(const double *p, Index v, Index lef
 }
 
 template <Index c, class T, class I>
-inline bool margins_of_targets(const T *data, const I *indices, Index count, Index columns, const double *coef,
-                               Index targets, Index left, const double *intercept, double *z, Index target_step) {
+inline bool matvec_targets(const T *data, const I *indices, Index count, Index columns, const double *coef,
+                           Index targets, Index left, const double *intercept, double *z, Index target_step) {
   Vector sums[c];
 #pragma GCC unroll 8
   for (Index v = 0; v < c; ++v)
@@ -78,8 +79,8 @@ inline bool margins_of_targets(const T *data, const I *indices, Index count, Ind
 }
 
 template <Index c, class T, class I>
-inline bool gradient_of_targets(const T *data, const I *indices, Index count, Index columns, const double *u,
-                                Index target_step, Index targets, Index left, double *g) {
+inline bool matvec_t_targets(const T *data, const I *indices, Index count, Index columns, const double *u,
+                             Index target_step, Index targets, Index left, double *g) {
   Vector slopes[c] = {};
   for (Index v = 0; v < c; ++v)
     for (Index k = 0; k < (v + 1 < c ? width : left); ++k)
@@ -101,7 +102,7 @@ inline bool gradient_of_targets(const T *data, const I *indices, Index count, In
   return true;
 }
 
-// work.operator()<c>(first target, lanes of the last vector) for all targets; whether all of it was good.
+// Calls work.operator()<c>(first target, lanes of the last vector) for all targets; whether all returned true.
 template <class Work> inline bool by_targets(Index targets, Work work) {
   bool good = true;
   for (Index k = 0; k < targets && good; k += most_targets * width) {
@@ -116,9 +117,9 @@ template <class Work> inline bool by_targets(Index targets, Work work) {
 }
 
 template <class T, class I>
-bool sparse_margins(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
-                    const double *coef, Index targets, const double *intercept, double *z, Index row_step,
-                    Index target_step) {
+bool sparse_matvec(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                   const double *coef, Index targets, const double *intercept, double *z, Index row_step,
+                   Index target_step) {
   bool good = true;
   for (Index i = 0; i < count; ++i) {
     const Index begin = indptr[i], end = indptr[i + 1];
@@ -128,8 +129,8 @@ bool sparse_margins(const T *data, const I *indices, const std::int64_t *indptr,
       continue;
     }
     const auto work = [&]<Index c>(Index k, Index left) {
-      return margins_of_targets<c>(data + begin, indices + begin, end - begin, columns, coef + k, targets, left,
-                                   intercept + k, out + k * target_step, target_step);
+      return matvec_targets<c>(data + begin, indices + begin, end - begin, columns, coef + k, targets, left,
+                               intercept + k, out + k * target_step, target_step);
     };
     if (!by_targets(targets, work))
       return false;
@@ -138,7 +139,7 @@ bool sparse_margins(const T *data, const I *indices, const std::int64_t *indptr,
 }
 
 template <class T, class I>
-bool sparse_gradient(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+bool sparse_matvec_t(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
                      const double *u, Index targets, Index row_step, Index target_step, double *g) {
   for (Index i = 0; i < count; ++i) {
     const double *scale = u + i * row_step;
@@ -156,8 +157,8 @@ bool sparse_gradient(const T *data, const I *indices, const std::int64_t *indptr
     }
     const Index begin = indptr[i];
     const auto work = [&]<Index c>(Index k, Index left) {
-      return gradient_of_targets<c>(data + begin, indices + begin, end - begin, columns, scale + k * target_step,
-                                    target_step, targets, left, g + k);
+      return matvec_t_targets<c>(data + begin, indices + begin, end - begin, columns, scale + k * target_step,
+                                 target_step, targets, left, g + k);
     };
     if (!by_targets(targets, work))
       return false;
@@ -171,10 +172,11 @@ template <Index c> inline void read_line(const double *p, Vector *out) {
     out[v] = *reinterpret_cast<const Vector *>(p + v * width);
 }
 
-// One row with c vectors of targets; the row is in the first-level cache for the next ones.
+// One row with c SIMD vectors of targets; the row stays in L1 for the next ones.
 template <Index c, class T, class I>
-inline bool both_of_targets(const T *data, const I *indices, Index count, Index columns, Index step, const double *coef,
-                            double weight, double level, const double *along, double *g, double *totals) {
+inline bool normal_product_targets(const T *data, const I *indices, Index count, Index columns, Index step,
+                                   const double *coef, double weight, double level, const double *along, double *g,
+                                   double *totals) {
   Vector sums[c], line[c];
   read_line<c>(along, sums);
 #pragma GCC unroll 4
@@ -208,15 +210,15 @@ inline bool both_of_targets(const T *data, const I *indices, Index count, Index 
 
 // weight, level: null for ones and zeros.
 template <class T, class I>
-bool sparse_both_ways(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
-                      Index step, const double *coef, const double *weight, const double *level, const double *along,
-                      double *g, double *totals) {
+bool sparse_normal_product(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                           Index step, const double *coef, const double *weight, const double *level,
+                           const double *along, double *g, double *totals) {
   for (Index i = 0; i < count; ++i) {
     const Index begin = indptr[i], entries = indptr[i + 1] - begin;
     const double w = weight != nullptr ? weight[i] : 1.0, l = level != nullptr ? level[i] : 0.0;
     const auto work = [&]<Index c>(Index k, Index) {
-      return both_of_targets<c>(data + begin, indices + begin, entries, columns, step, coef + k, w, l, along + k, g + k,
-                                totals + k);
+      return normal_product_targets<c>(data + begin, indices + begin, entries, columns, step, coef + k, w, l, along + k,
+                                       g + k, totals + k);
     };
     if (!by_targets(step, work))
       return false;
@@ -227,7 +229,7 @@ bool sparse_both_ways(const T *data, const I *indices, const std::int64_t *indpt
 template <class T, class I>
 bool sparse_column_sums(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
                         const double *weight, const double *other, double *sums, double *extremes) {
-  // sizes of floating-point numbers are ordered like their bits, and those of integers are found fast
+  // absolute values are ordered like their bits, and integer minima are fast
   std::uint64_t least = __builtin_bit_cast(std::uint64_t, extremes[0]) - 1, largest = 0;
   for (Index e = indptr[0]; e < indptr[count]; ++e) {
     const auto bits = __builtin_bit_cast(std::uint64_t, static_cast<double>(data[e])) & ~(std::uint64_t{1} << 63);

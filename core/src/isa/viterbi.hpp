@@ -1,6 +1,6 @@
-// One step of Viterbi's recursion: of every tag b the best tag before it.
-//   best_b = max_a score_a + move[a * tags + b]      back_b = the first a that has it
-// A few vectors of tags b stay in registers while a runs. Flops: 2 tags^2; move stays in a cache up to 70 tags or so.
+// One step of Viterbi's recursion: for every tag b the best previous tag.
+//   best_b = max_a score_a + move[a * tags + b]      back_b = the first a that attains it
+// A few SIMD vectors of tags b stay in registers over all a. Flops: 2 tags^2; move stays in cache up to about 70 tags.
 #pragma once
 
 #include "simd.hpp"
@@ -9,8 +9,8 @@ namespace tenfold::TENFOLD_ISA {
 namespace {
 
 template <Index vectors, class Load, class Store>
-inline void best_moves_of(const double *score, const double *move, Index tags, double *best, double *back,
-                          const Load &get, const Store &put) {
+inline void viterbi_step_block(const double *score, const double *move, Index tags, double *best, double *back,
+                               const Load &get, const Store &put) {
   Vector most[vectors], from[vectors];
   for (Index k = 0; k < vectors; ++k) {
     most[k] = get(move + k * width) + score[0];
@@ -32,17 +32,17 @@ inline void best_moves_of(const double *score, const double *move, Index tags, d
   }
 }
 
-inline void best_moves(const double *score, const double *move, Index tags, double *best, double *back) {
+inline void viterbi_step(const double *score, const double *move, Index tags, double *best, double *back) {
   constexpr Index several = 4;
   const auto whole = [](const double *p) { return load(p); };
   const auto keep = [](double *p, Vector v) { store(p, v); };
   Index b = 0;
   for (; b + several * width <= tags; b += several * width)
-    best_moves_of<several>(score, move + b, tags, best + b, back + b, whole, keep);
+    viterbi_step_block<several>(score, move + b, tags, best + b, back + b, whole, keep);
   for (; b + width <= tags; b += width)
-    best_moves_of<1>(score, move + b, tags, best + b, back + b, whole, keep);
+    viterbi_step_block<1>(score, move + b, tags, best + b, back + b, whole, keep);
   if (const Index left = tags - b; left > 0)
-    best_moves_of<1>(
+    viterbi_step_block<1>(
         score, move + b, tags, best + b, back + b, [left](const double *p) { return load_part(p, left); },
         [left](double *p, Vector v) { store_part(p, v, left); });
 }

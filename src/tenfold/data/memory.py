@@ -13,11 +13,11 @@ from tenfold.arrays import (
     Head,
     contiguous,
     entries,
-    gathered,
     heads_of,
     is_numpy,
     is_sparse,
     like,
+    make_contiguous,
     numpy_dtype,
     some_rows,
 )
@@ -96,7 +96,11 @@ class MemoryRows(InOrder):
         if step == 1:
             return self
         X, y, weight, group = (every(part, step) for part in (self.X, self.y, self.weight, self.group))
-        return MemoryRows(gathered(X), y, weight, group, self) if self.on_device else MemoryRows(X, y, weight, group)
+        return (
+            MemoryRows(make_contiguous(X), y, weight, group, self)
+            if self.on_device
+            else MemoryRows(X, y, weight, group)
+        )
 
     def whole(self) -> Block:
         return Block(self.X, self.y, self.weight, self.group)

@@ -126,5 +126,5 @@ class Ascent:
             if violation <= least and moved <= least and self.loop.complete:
                 return
             if not self.loop.complete:
-                self.loop.take_all()
+                self.loop.unshrink()
             wanted = min(ahead, wanted) * max(CLOSER, min(0.25, self.allowed / gap))

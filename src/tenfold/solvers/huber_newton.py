@@ -19,7 +19,7 @@ from tenfold.machine import one_blas_thread
 from tenfold.problems import ScaledHuber
 from tenfold.solvers.loop import Step
 from tenfold.stats.derivatives import Params
-from tenfold.stats.huber_scale import Scaled, scaled
+from tenfold.stats.huber_scale import HuberSums, huber_sums
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
     params: Params
     value: float
-    sums: Scaled
+    sums: HuberSums
 
 
 def steps(problem: ScaledHuber, rows: Rows, start: Params, shift: Floats, allowed: float) -> Iterator[Step]:
@@ -89,7 +89,7 @@ def _left(problem: ScaledHuber, here: Place, g: Floats) -> float:
 def _read(problem: ScaledHuber, rows: Rows, params: Params, shift: Floats, beyond: float) -> Place:
     sigma = float(params.intercept[1])
     at = Params(params.coef, params.intercept[:1].copy())
-    sums = rows.fold(scaled(at, sigma, problem.epsilon, 2, shift, beyond))
+    sums = rows.fold(huber_sums(at, sigma, problem.epsilon, 2, shift, beyond))
     w = params.coef[0]
     return Place(params, sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w)), sums)
 
@@ -98,7 +98,7 @@ def _derivatives(problem: ScaledHuber, place: Place) -> tuple[Floats, Floats]:
     sums, w, sigma = place.sums, place.params.coef[0], float(place.params.intercept[1])
     p = len(w)
     u, squares, _, _ = sums.means
-    g = np.concatenate([problem.strength * w - sums.pull / sums.weight, [-u, 1.0 - squares / 4.0]])
+    g = np.concatenate([problem.strength * w - sums.gradient / sums.weight, [-u, 1.0 - squares / 4.0]])
     assert sums.outer is not None
     assert sums.cross is not None
     H = np.empty((p + 2, p + 2))

@@ -54,7 +54,7 @@ def walk(gram: Gram, target: int, *, lasso: bool, positive: bool, end: float, mo
     )
     while (column := state.advance()) >= 0:
         row = gram.row(column, np.abs(state.correlations()))
-        state.give(column, np.ascontiguousarray(row * (unit * unit[column])))
+        state.set_gram_row(column, np.ascontiguousarray(row * (unit * unit[column])))
     sizes, weights, active = state.path()
     with np.errstate(over="ignore"):
         return Knots(np.ldexp(sizes, largest + r), np.ldexp(weights, r - largest), active)

@@ -175,7 +175,7 @@ class Learner:
             self._scan(start, block, self._order(start, block), -1)
             return
         for k in np.flatnonzero(self._open):
-            self._orders[k] = _core.reshuffled(self._orders[k], self.course.seeds[k])
+            self._orders[k] = _core.reshuffle(self._orders[k], self.course.seeds[k])
             order = self._orders[k]
             self._scan(start, block, order if block.group is None else order[block.group[order] == 0], int(k))
 
@@ -220,7 +220,7 @@ class Learner:
         for k in np.flatnonzero(closing):
             self._open[k] = False
             if self._groups > 1:
-                self._state.rest(int(k))
+                self._state.deactivate(int(k))
             if self._cycling[k]:
                 self.ending = Status.CYCLING
             elif not clean[k] and self.ending is Status.CONVERGED:

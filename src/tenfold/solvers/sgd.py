@@ -182,7 +182,7 @@ class Epochs:
             return
         order = np.arange(n, dtype=np.int32) if weight is None else np.flatnonzero(weight).astype(np.int32)
         for one in self.learners:
-            one.learner.follow(order)
+            one.learner.set_order(order)
 
     def _epoch(self, active: list[_Watched]) -> None:
         """An epoch over rows in memory, in the order of each learner."""
@@ -206,7 +206,7 @@ class Epochs:
         for one in active:
             source = self.seeds[one.number]
             if source is not None:
-                one.learner.follow(np.arange(count, dtype=np.int32))
+                one.learner.set_order(np.arange(count, dtype=np.int32))
                 one.learner.shuffle(int(source.randint(MOST_ROWS - 1)))
         self._learn(active, block, 0, count)
         return active
@@ -216,9 +216,9 @@ class Epochs:
         X, y = block.X, contiguous(np.ravel(block.y))
         arguments = (y, block.weight, self.skip, learners, begin, end, threads(self.rows.entries))
         if is_sparse(X):
-            _core.learn_csr(X.data, X.indices, X.indptr, X.shape[1], *arguments)
+            _core.sgd_scan_csr(X.data, X.indices, X.indptr, X.shape[1], *arguments)
         else:
-            _core.learn(contiguous(X), *arguments)
+            _core.sgd_scan(contiguous(X), *arguments)
 
     def _now(self, active: list[_Watched]) -> State:
         """The state after an epoch of the active learners; of the others it is what it was."""
@@ -233,7 +233,7 @@ class Epochs:
 
 def _learner(rule: Rule, target: Target, start: State, k: int, sparse: bool) -> Any:
     """The compiled learner of one target, at its start."""
-    learner = _core.Learner(
+    learner = _core.SgdLearner(
         rule.loss,
         rule.epsilon,
         rule.penalised,

@@ -1,6 +1,6 @@
-"""Sums of the columns, class by class: what naive Bayes needs to know about the data.
+"""Sums and moments of the features by class: the statistics of naive Bayes and of discriminant analysis.
 
-The number of a row's class is its group.
+The class of a sample is the group of its row.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ from tenfold.stats.moments import is_noise
 
 @dataclass(frozen=True, slots=True)
 class ClassSums:
-    """Weight (k,) of each class and weighted sums (k, p) of its columns; the least value of X.
+    """Weight (k,) of each class and weighted sums (k, p) of its features; the smallest value of X.
 
-    Of marks of values above a threshold `low` is infinite, or not a number where a value is not finite.
+    With indicators of values above a threshold, `low` is infinite, or NaN where a value is not finite.
     """
 
     weight: Floats
@@ -50,15 +50,15 @@ def _class_sums(classes: int, threshold: float | None, block: Block) -> Lifted[C
 
 def class_sums_in_arrays(classes: int, threshold: float | None, block: Block) -> Deferred[ClassSums]:
     """The lift in the Array API: for other namespaces, and the reference for the compiled loop."""
-    xp, own = namespace(block.X), memberships(block, classes)
+    xp, membership = namespace(block.X), memberships(block, classes)
     X = xp.astype(block.X, xp.float64, copy=False)
     low = xp.min(X) if threshold is None else np.inf + xp.sum(0.0 * X)
-    low, X = xp.reshape(low, (1,)), X if threshold is None else marks(X, threshold)
-    return Deferred.of([xp.sum(own, axis=0), xp.matmul(own.T, X), low], _from_sums)
+    low, X = xp.reshape(low, (1,)), X if threshold is None else indicators(X, threshold)
+    return Deferred.of([xp.sum(membership, axis=0), xp.matmul(membership.T, X), low], _from_sums)
 
 
-def marks(X: Array, threshold: float) -> Array:
-    """One where X exceeds the threshold, else zero, in float64; of a sparse X what is stored."""
+def indicators(X: Array, threshold: float) -> Array:
+    """Indicators of X > threshold, in float64; of a sparse X, of the stored entries."""
     if is_sparse(X):
         return type(X)(((X.data > threshold).astype(np.float64), X.indices, X.indptr), X.shape)
     xp = namespace(X)
@@ -70,49 +70,47 @@ def _from_sums(_: tuple[None, ...], weight: Floats, sums: Floats, low: Floats) -
 
 
 def groups_of(block: Block) -> Any:
-    """The number of each row's class."""
+    """The class number of each sample."""
     assert block.group is not None
     return block.group
 
 
 def as_one_class(rows: Rows) -> Rows:
-    """All rows in one class."""
+    """All samples in one class."""
     return rows.grouped(np.zeros(rows.shape[0], dtype=np.int32))
 
 
 def memberships(block: Block, classes: int) -> Array:
-    """The weight of each row in the column of its class, (m, k)."""
+    """One-hot class membership times the sample weight, (m, k)."""
     xp = namespace(block.y)
-    own = groups_of(block)[:, None] == like(np.arange(classes), block.y)[None, :]
-    return xp.where(own, weights_of(block)[:, None], 0.0)
+    membership = groups_of(block)[:, None] == like(np.arange(classes), block.y)[None, :]
+    return xp.where(membership, weights_of(block)[:, None], 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class ClassColumns:
-    """Weight (k,) of each class, or (k, p) of what is known of each of its columns; means and sums of squares about
-    them (k, p).
-    """
+    """Weight (k,) of each class, or (k, p) of its non-missing values; means and centred sums of squares (k, p)."""
 
     weight: Floats
     mean: Floats
     squares: Floats
 
     def _by_column(self) -> Floats:
-        """The weights, with an axis of columns."""
+        """The weights, broadcastable over features."""
         return self.weight if self.weight.ndim == 2 else self.weight[:, None]
 
     def merge(self, other: "ClassColumns") -> "ClassColumns":
         """Chan, Golub and LeVeque (1979)."""
         before, new = self._by_column(), other._by_column()
         weight = before + new
-        share = new / np.where(weight > 0.0, weight, 1.0)
-        with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite are refused by whoever folds them
+        ratio = new / np.where(weight > 0.0, weight, 1.0)
+        with np.errstate(invalid="ignore", over="ignore"):  # the caller of the fold rejects values that are not finite
             step = np.where(before > 0.0, other.mean - self.mean, other.mean)
-            squares = self.squares + other.squares + before * share * step**2
-            return ClassColumns(self.weight + other.weight, self.mean + share * step, squares)
+            squares = self.squares + other.squares + before * ratio * step**2
+            return ClassColumns(self.weight + other.weight, self.mean + ratio * step, squares)
 
     def together(self) -> "ClassColumns":
-        """Of all rows, as one class."""
+        """The moments of all samples together."""
         parts = zip(self.weight, self.mean, self.squares, strict=True)
         return reduce(ClassColumns.merge, (ClassColumns(*(part[None] for part in each)) for each in parts))
 
@@ -128,32 +126,32 @@ def _class_columns(classes: int, block: Block) -> Lifted[ClassColumns]:
     if not is_numpy(block.X):
         return class_columns_in_arrays(classes, block)
     X, weight, group = block.X, block.weight, groups_of(block)
-    shift = _core.first_means(X, weight, group, classes)
-    return _about(shift, *_core.class_squares(X, weight, group, shift, threads(entries(X))))
+    shift = _core.estimate_class_means(X, weight, group, classes)
+    return _about(shift, *_core.class_moments(X, weight, group, shift, threads(entries(X))))
 
 
 def _sparse_columns(classes: int, block: Block) -> ClassColumns:
-    """Squares about zero, moved to the means; where nothing but rounding is left of them, nothing is."""
+    """Raw squares, centred; zero where only rounding is left."""
     lift = class_sums(classes)
-    values, squares = _settled(lift(block)), _settled(lift(replace(block, X=_squared(block.X))))
+    values, squares = _resolve(lift(block)), _resolve(lift(replace(block, X=_square(block.X))))
     weight = np.where(values.weight > 0.0, values.weight, 1.0)[:, None]
     mean = values.sums / weight
     raw = weight * mean**2
     with np.errstate(invalid="ignore"):  # as in merge
-        left = squares.sums - raw
-    return ClassColumns(values.weight, mean, np.where(is_noise(left, raw, block.y.shape[0]), 0.0, left))
+        squares_left = squares.sums - raw
+    return ClassColumns(values.weight, mean, np.where(is_noise(squares_left, raw, block.y.shape[0]), 0.0, squares_left))
 
 
-def _settled(found: Lifted[ClassSums]) -> ClassSums:
-    return resolve(found)
+def _resolve(result: Lifted[ClassSums]) -> ClassSums:
+    return resolve(result)
 
 
-def _squared(X: Array) -> Array:
+def _square(X: Array) -> Array:
     return type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
 
 
 def _about(shift: Floats, weight: Floats, sums: Floats, squares: Floats) -> ClassColumns:
-    """From sums about places that are near the means."""
+    """From sums about a shift near the means."""
     with np.errstate(invalid="ignore", over="ignore"):  # as in merge
         step = sums / np.where(weight > 0.0, weight, 1.0)[:, None]
         return ClassColumns(weight, shift + step, np.maximum(squares - weight[:, None] * step**2, 0.0))
@@ -161,15 +159,15 @@ def _about(shift: Floats, weight: Floats, sums: Floats, squares: Floats) -> Clas
 
 def class_columns_in_arrays(classes: int, block: Block) -> Deferred[ClassColumns]:
     """The lift in the Array API: means first, then squares about them."""
-    xp, own = namespace(block.X), memberships(block, classes)
+    xp, membership = namespace(block.X), memberships(block, classes)
     X = xp.astype(block.X, xp.float64, copy=False)
-    weight = xp.sum(own, axis=0)
-    mean = xp.matmul(own.T, X) / xp.where(weight > 0.0, weight, xp.ones_like(weight))[:, None]
-    away = X - xp.take(mean, groups_of(block), axis=0)
-    return Deferred.of([weight, mean, xp.matmul(own.T, away * away)], _as_they_are)
+    weight = xp.sum(membership, axis=0)
+    mean = xp.matmul(membership.T, X) / xp.where(weight > 0.0, weight, xp.ones_like(weight))[:, None]
+    deviations = X - xp.take(mean, groups_of(block), axis=0)
+    return Deferred.of([weight, mean, xp.matmul(membership.T, deviations * deviations)], _to_columns)
 
 
-def _as_they_are(_: tuple[None, ...], weight: Floats, mean: Floats, squares: Floats) -> ClassColumns:
+def _to_columns(_: tuple[None, ...], weight: Floats, mean: Floats, squares: Floats) -> ClassColumns:
     return ClassColumns(weight, mean, squares)
 
 
@@ -177,9 +175,9 @@ NO_PRODUCTS = np.zeros((0, 0, 0))
 
 
 @dataclass(frozen=True, slots=True)
-class ClassErrors:
-    """Weight (k,) of each class, and sums (k, p) of its columns and of their squares about places that are given; where
-    a compiled loop has them for nothing, also products (k, q, p) as in `ClassProducts`.
+class ClassSumsAbout:
+    """Weight (k,) of each class, and sums (k, p) of its features and of their squares about given centres; from the
+    compiled loop also products (k, q, p) as in `ClassScatterProducts`.
     """
 
     weight: Floats
@@ -187,8 +185,8 @@ class ClassErrors:
     squares: Floats
     products: Floats = field(default_factory=lambda: NO_PRODUCTS)
 
-    def merge(self, other: "ClassErrors") -> "ClassErrors":
-        return ClassErrors(
+    def merge(self, other: "ClassSumsAbout") -> "ClassSumsAbout":
+        return ClassSumsAbout(
             self.weight + other.weight,
             self.sums + other.sums,
             self.squares + other.squares,
@@ -196,35 +194,39 @@ class ClassErrors:
         )
 
 
-def class_errors(places: Floats, vectors: Floats | None = None) -> Callable[[Block], Lifted[ClassErrors]]:
-    """The lift of `ClassErrors` about the rows of `places` (k, p); with `vectors` (k, q, p), or (1, q, p) for all
-    classes, the products of dense rows come with it.
+def class_sums_about(centres: Floats, vectors: Floats | None = None) -> Callable[[Block], Lifted[ClassSumsAbout]]:
+    """The lift of `ClassSumsAbout` the rows of `centres` (k, p); with `vectors` (k, q, p), or (1, q, p) for all
+    classes, the scatter products of dense rows are included.
     """
-    return partial(_class_errors, places, vectors)
+    return partial(_class_sums_about, centres, vectors)
 
 
-def _class_errors(places: Floats, vectors: Floats | None, block: Block) -> Lifted[ClassErrors]:
+def _class_sums_about(centres: Floats, vectors: Floats | None, block: Block) -> Lifted[ClassSumsAbout]:
     X = block.X
     if is_sparse(X):
-        lift = class_sums(len(places))
-        values, squares = _settled(lift(block)), _settled(lift(replace(block, X=_squared(X)))).sums
-        moved = squares - 2.0 * places * values.sums + values.weight[:, None] * places**2
-        return ClassErrors(values.weight, values.sums - values.weight[:, None] * places, moved)
+        lift = class_sums(len(centres))
+        values, squares = _resolve(lift(block)), _resolve(lift(replace(block, X=_square(X)))).sums
+        moved = squares - 2.0 * centres * values.sums + values.weight[:, None] * centres**2
+        return ClassSumsAbout(values.weight, values.sums - values.weight[:, None] * centres, moved)
     if is_numpy(X):
         if vectors is not None:
-            return ClassErrors(*_compiled_products(places, vectors, block))
-        return ClassErrors(*_core.class_squares(X, block.weight, groups_of(block), places, threads(entries(X))))
-    xp, own = namespace(X), memberships(block, len(places))
-    away = xp.astype(X, xp.float64, copy=False) - xp.take(like(places, X), groups_of(block), axis=0)
-    sums = [xp.sum(own, axis=0), xp.matmul(own.T, away), xp.matmul(own.T, away * away)]
+            return ClassSumsAbout(*_compute_products(centres, vectors, block))
+        return ClassSumsAbout(*_core.class_moments(X, block.weight, groups_of(block), centres, threads(entries(X))))
+    xp, membership = namespace(X), memberships(block, len(centres))
+    deviations = xp.astype(X, xp.float64, copy=False) - xp.take(like(centres, X), groups_of(block), axis=0)
+    sums = [
+        xp.sum(membership, axis=0),
+        xp.matmul(membership.T, deviations),
+        xp.matmul(membership.T, deviations * deviations),
+    ]
     return Deferred.of(sums, _errors, key="errors")
 
 
-def _errors(_: tuple[None, ...], weight: Floats, sums: Floats, squares: Floats) -> ClassErrors:
-    return ClassErrors(weight, sums, squares)
+def _errors(_: tuple[None, ...], weight: Floats, sums: Floats, squares: Floats) -> ClassSumsAbout:
+    return ClassSumsAbout(weight, sums, squares)
 
 
-def scaled_distances(X: Array, centre: Floats, scale: Floats) -> Array:
+def diagonal_distances(X: Array, centre: Floats, scale: Floats) -> Array:
     """sum_j (scale_kj (x_ij - centre_kj))^2 for rows i and classes k, (n, k) in float64, where X is."""
     if is_numpy(X):
         return _core.scaled_distances(X, centre, scale, threads(entries(X) * len(centre)))
@@ -233,18 +235,18 @@ def scaled_distances(X: Array, centre: Floats, scale: Floats) -> Array:
     return xp.stack([xp.sum(((X - c[k, :]) * s[k, :]) ** 2, axis=1) for k in range(len(centre))], axis=1)
 
 
-def quadratics(X: Array, centres: Floats, factors: Floats) -> Array:
+def mahalanobis_distances(X: Array, centres: Floats, factors: Floats) -> Array:
     """||(x_i - c_k) B_k||^2 for rows i and centres k with upper triangles B_k, (n, k) in float64, where X is."""
     if is_numpy(X):
-        return _core.quadratics(X, centres, factors, threads(entries(X) * factors.shape[1]))
+        return _core.mahalanobis_distances(X, centres, factors, threads(entries(X) * factors.shape[1]))
     xp = namespace(X)
     X, c, B = xp.astype(X, xp.float64, copy=False), like(centres, X), like(factors, X)
     return xp.stack([xp.sum(xp.matmul(X - c[k, :], B[k, :, :]) ** 2, axis=1) for k in range(len(centres))], axis=1)
 
 
 @dataclass(frozen=True, slots=True)
-class ClassProducts:
-    """Weight (k,) of each class, its sums (k, p) about given places, and the products (k, q, p) of its second moments
+class ClassScatterProducts:
+    """Weight (k,) of each class, its sums (k, p) about given centres, and the products (k, q, p) of its second moments
     about them with q vectors.
     """
 
@@ -252,77 +254,77 @@ class ClassProducts:
     sums: Floats
     products: Floats
 
-    def merge(self, other: "ClassProducts") -> "ClassProducts":
-        return ClassProducts(self.weight + other.weight, self.sums + other.sums, self.products + other.products)
+    def merge(self, other: "ClassScatterProducts") -> "ClassScatterProducts":
+        return ClassScatterProducts(self.weight + other.weight, self.sums + other.sums, self.products + other.products)
 
 
-def class_products(places: Floats, vectors: Floats) -> Callable[[Block], Lifted[ClassProducts]]:
-    """The lift of `ClassProducts` about the rows of `places` (k, p), with `vectors` (k, q, p) of each class: two
-    products of the rows, and no matrix of products of columns.
+def class_scatter_products(centres: Floats, vectors: Floats) -> Callable[[Block], Lifted[ClassScatterProducts]]:
+    """The lift of `ClassScatterProducts` about the rows of `centres` (k, p), with `vectors` (k, q, p) of each class:
+    two products with the rows, without forming covariances.
     """
-    return partial(_class_products, places, vectors)
+    return partial(_class_scatter_products, centres, vectors)
 
 
-def _class_products(places: Floats, vectors: Floats, block: Block) -> Lifted[ClassProducts]:
+def _class_scatter_products(centres: Floats, vectors: Floats, block: Block) -> Lifted[ClassScatterProducts]:
     if is_numpy(block.X):
-        weight, sums, _, products = _compiled_products(places, vectors, block)
-        return ClassProducts(weight, sums, products)
-    return class_products_in_arrays(places, vectors, block)
+        weight, sums, _, products = _compute_products(centres, vectors, block)
+        return ClassScatterProducts(weight, sums, products)
+    return class_scatter_products_in_arrays(centres, vectors, block)
 
 
-def _compiled_products(places: Floats, vectors: Floats, block: Block) -> tuple[Floats, Floats, Floats, Floats]:
+def _compute_products(centres: Floats, vectors: Floats, block: Block) -> tuple[Floats, Floats, Floats, Floats]:
     count = threads(entries(block.X) * max(1, vectors.shape[1]))
-    return _core.class_products(block.X, block.weight, groups_of(block), places, vectors, count)
+    return _core.class_scatter_products(block.X, block.weight, groups_of(block), centres, vectors, count)
 
 
-def class_products_in_arrays(places: Floats, vectors: Floats, block: Block) -> Lifted[ClassProducts]:
+def class_scatter_products_in_arrays(centres: Floats, vectors: Floats, block: Block) -> Lifted[ClassScatterProducts]:
     """The lift in the Array API, and of sparse rows; the reference for the compiled loop."""
-    (k, q, p), own = vectors.shape, memberships(block, len(places))
-    X, xp, shift = block.X, namespace(own), places.mean(axis=0)  # a place near the rows keeps their digits
-    along = np.einsum("kqp,kp->kq", vectors, places - shift).ravel()
+    (k, q, p), membership = vectors.shape, memberships(block, len(centres))
+    X, xp, shift = block.X, namespace(membership), centres.mean(axis=0)  # a shift near the rows keeps their digits
+    along = np.einsum("kqp,kp->kq", vectors, centres - shift).ravel()
     z = xp.reshape(forward(X, Params(vectors.reshape(k * q, p), -along), shift), (-1, k, q))
-    U = xp.concat([xp.reshape(own[:, :, None] * z, (-1, k * q)), own], axis=1)
-    finish = partial(_about_places, places - shift, (k, q, p))
+    U = xp.concat([xp.reshape(membership[:, :, None] * z, (-1, k * q)), membership], axis=1)
+    finish = partial(_recentre, centres - shift, (k, q, p))
     if is_numpy(U):
         return finish((), adjoint(X, contiguous(U), shift), U.sum(axis=0))
-    found = xp.matmul(U.T, xp.astype(X, xp.float64, copy=False) - like(shift, X))
-    return Deferred.of([found, xp.sum(U, axis=0)], finish)
+    result = xp.matmul(U.T, xp.astype(X, xp.float64, copy=False) - like(shift, X))
+    return Deferred.of([result, xp.sum(U, axis=0)], finish)
 
 
-def _about_places(
-    places: Floats, shape: tuple[int, int, int], _: tuple[None, ...], found: Floats, total: Floats
-) -> ClassProducts:
-    """Sums (k q + k, p) about the origin, moved to the places."""
+def _recentre(
+    centres: Floats, shape: tuple[int, int, int], _: tuple[None, ...], result: Floats, total: Floats
+) -> ClassScatterProducts:
+    """Sums (k q + k, p) about the shift, moved to the centres."""
     k, q, p = shape
-    weight, products = total[k * q :], found[: k * q].reshape(k, q, p)
-    products = products - total[: k * q].reshape(k, q)[:, :, None] * places[:, None, :]
-    return ClassProducts(weight, found[k * q :] - weight[:, None] * places, products)
+    weight, products = total[k * q :], result[: k * q].reshape(k, q, p)
+    products = products - total[: k * q].reshape(k, q)[:, :, None] * centres[:, None, :]
+    return ClassScatterProducts(weight, result[k * q :] - weight[:, None] * centres, products)
 
 
-def pooled_products(places: Floats, factors: Floats, vectors: Floats) -> Callable[[Block], Lifted[Total]]:
-    """The lift of sum_c factor_c sum_i w (x_i - place_c)((x_i - place_c)'v) over the rows i of the classes c, (q, p),
+def sum_scatter_products(centres: Floats, factors: Floats, vectors: Floats) -> Callable[[Block], Lifted[Total]]:
+    """The lift of sum_c factor_c sum_i w (x_i - centre_c)((x_i - centre_c)'v) over the rows i of the classes c, (q, p),
     for vectors v (q, p).
     """
-    return partial(_pooled_products, places, factors, vectors)
+    return partial(_sum_scatter_products, centres, factors, vectors)
 
 
-def _pooled_products(places: Floats, factors: Floats, vectors: Floats, block: Block) -> Lifted[Total]:
+def _sum_scatter_products(centres: Floats, factors: Floats, vectors: Floats, block: Block) -> Lifted[Total]:
     if is_numpy(block.X):
-        found = _class_products(places, vectors[None], block)
-        assert isinstance(found, ClassProducts)
-        return Total(np.einsum("k,kqp->qp", factors, found.products))
-    X, group, shift = block.X, groups_of(block), places.mean(axis=0)  # as in `class_products`
-    away = places - shift
+        result = _class_scatter_products(centres, vectors[None], block)
+        assert isinstance(result, ClassScatterProducts)
+        return Total(np.einsum("k,kqp->qp", factors, result.products))
+    X, group, shift = block.X, groups_of(block), centres.mean(axis=0)  # as in `class_scatter_products`
+    deviations = centres - shift
     z = forward(X, Params(vectors, np.zeros(len(vectors))), shift)
     xp = namespace(z)
-    z = z - xp.take(like(away @ vectors.T, z), group, axis=0)
+    z = z - xp.take(like(deviations @ vectors.T, z), group, axis=0)
     z = z * (weights_of(block) * xp.take(like(factors, z), group, axis=0))[:, None]
-    own = xp.astype(group[:, None] == like(np.arange(len(places)), z)[None, :], xp.float64)
+    membership = xp.astype(group[:, None] == like(np.arange(len(centres)), z)[None, :], xp.float64)
     if is_numpy(z):
-        sums = _core.times_t(contiguous(z), contiguous(own), None, threads(entries(z) * len(places)))  # (k, q)
-        return Total(adjoint(X, contiguous(z), shift) - sums.T @ away)
-    found = xp.matmul(z.T, xp.astype(X, xp.float64, copy=False) - like(shift, X))
-    return Deferred.of([found - xp.matmul(xp.matmul(own.T, z).T, like(away, z))], as_total)
+        sums = _core.matvec_t(contiguous(z), contiguous(membership), None, threads(entries(z) * len(centres)))  # (k, q)
+        return Total(adjoint(X, contiguous(z), shift) - sums.T @ deviations)
+    result = xp.matmul(z.T, xp.astype(X, xp.float64, copy=False) - like(shift, X))
+    return Deferred.of([result - xp.matmul(xp.matmul(membership.T, z).T, like(deviations, z))], as_total)
 
 
 def fourth_powers(centre: Floats, scale: Floats) -> Callable[[Block], Lifted[Total]]:
@@ -331,7 +333,7 @@ def fourth_powers(centre: Floats, scale: Floats) -> Callable[[Block], Lifted[Tot
 
 
 def _fourth_powers(centre: Floats, scale: Floats, block: Block) -> Lifted[Total]:
-    own, squares = memberships(block, len(centre)), scaled_distances(block.X, centre, scale)
+    membership, squares = memberships(block, len(centre)), diagonal_distances(block.X, centre, scale)
     xp = namespace(squares)
-    powers = xp.sum(own * squares**2, axis=0)
+    powers = xp.sum(membership * squares**2, axis=0)
     return Total(powers) if is_numpy(powers) else Deferred.of([powers], as_total)

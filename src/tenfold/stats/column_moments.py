@@ -1,6 +1,4 @@
-"""Means and lengths of the columns, without their products: what the judge needs where a p x p matrix would be too
-much.
-"""
+"""Means and norms of the columns, without the p x p Gram matrix."""
 
 from dataclasses import dataclass
 
@@ -12,14 +10,14 @@ from tenfold.data import Block, Deferred, Lifted, weights_of
 from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import Total, adjoint
 from tenfold.stats.min_max import Extremes
-from tenfold.stats.moments import FAR, Moments, dense_columns
+from tenfold.stats.moments import MIN_CENTRED_SHARE, Moments, dense_columns
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Weight, means and weighted lengths about the means of the columns of [X y]; the first `features` belong to X.
+    """Weight, means and weighted norms about the means of the columns of [X y]; the first `features` belong to X.
 
-    Lengths and not squares, so that columns at 1e200 do not overflow.
+    Norms instead of squares, so that columns at 1e200 do not overflow.
     """
 
     features: int
@@ -32,7 +30,7 @@ class Columns:
         """The statistic of one block."""
         if not (is_sparse(block.X) or is_numpy(block.X)):
             return columns_in_arrays(block)
-        return _lifted(block, weights_of(block), None)[0]
+        return _lift(block, weights_of(block), None)[0]
 
     @classmethod
     def of(cls, moments: Moments) -> "Columns":
@@ -45,36 +43,36 @@ class Columns:
         if self.weight == 0.0 or other.weight == 0.0:
             return other if self.weight == 0.0 else self
         weight = self.weight + other.weight
-        share = other.weight / weight
-        with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite are refused by whoever folds them
+        ratio = other.weight / weight
+        with np.errstate(invalid="ignore", over="ignore"):  # the caller of the fold rejects values that are not finite
             step = other.mean - self.mean
-            between = np.sqrt(self.weight * share) * np.abs(step)
+            between = np.sqrt(self.weight * ratio) * np.abs(step)
             spread = np.hypot(np.hypot(self.spread, other.spread), between)
-            return Columns(self.features, weight, self.mean + share * step, spread)
+            return Columns(self.features, weight, self.mean + ratio * step, spread)
 
     def middle(self, extremes: Extremes) -> Floats:
-        """The means of the columns of X, and the very value of those that are constant."""
+        """The means of the columns of X; exactly the value for constant columns."""
         low = extremes.low[: self.features]
         return np.where(low == extremes.high[: self.features], low, self.mean[: self.features])
 
     def centre(self, intercept: bool) -> Floats:
-        """From where samples are measured: the means of the features, or the origin without an intercept."""
+        """The centre of the design: the means of the features, or zero without an intercept."""
         return self.mean[: self.features] if intercept else np.zeros(self.features)
 
     def squares_about(self, centre: Floats) -> Floats:
         """Weighted mean squares of the columns of X about `centre`."""
-        away = self.mean[: self.features] - centre
-        return self.spread[: self.features] ** 2 / (self.weight or 1.0) + away**2
+        deviations = self.mean[: self.features] - centre
+        return self.spread[: self.features] ** 2 / (self.weight or 1.0) + deviations**2
 
     def lengths(self, origin: bool) -> tuple[Floats, Floats]:
-        """Weighted Euclidean lengths of the columns of X and of y, about their means or about the origin."""
-        return self._lengths(slice(self.features), origin), self.target_lengths(origin)
+        """Weighted Euclidean norms of the columns of X and of y, about their means or about the origin."""
+        return self._norms(slice(self.features), origin), self.target_lengths(origin)
 
     def target_lengths(self, origin: bool) -> Floats:
         """Those of y alone."""
-        return self._lengths(slice(self.features, None), origin)
+        return self._norms(slice(self.features, None), origin)
 
-    def _lengths(self, part: slice, origin: bool) -> Floats:
+    def _norms(self, part: slice, origin: bool) -> Floats:
         spread = self.spread[part]
         return np.hypot(spread, np.sqrt(self.weight) * np.abs(self.mean[part])) if origin else spread
 
@@ -86,8 +84,8 @@ def columns_in_arrays(block: Block) -> Deferred[Columns]:
     total = xp.sum(weight)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         mean = xp.matmul(weight, rows) / xp.where(total > 0, total, xp.ones_like(total))
-        away = rows - mean
-        squares = xp.matmul(weight, away * away)
+        deviations = rows - mean
+        squares = xp.matmul(weight, deviations * deviations)
     return Deferred.of((total, mean, squares), _from_sums, source=block)
 
 
@@ -97,95 +95,94 @@ def _from_sums(blocks: tuple[Block, ...], total: Floats, mean: Floats, squares: 
     if weight == 0.0:
         return Columns(p, weight, np.zeros(len(mean)), np.zeros(len(mean)))
     spreads = [
-        _lengths(part, weights_of(block), mean[cut], squares[cut])
+        _norms(part, weights_of(block), mean[cut], squares[cut])
         for part, cut in ((block.X, slice(p)), (block.y, slice(p, None)))
     ]
     return Columns(p, weight, mean, np.concatenate(spreads))
 
 
 @dataclass(frozen=True, slots=True)
-class Aligned:
-    """`Columns`, and the weighted sums of products of the targets with the columns of X, about the means, (t, p)."""
+class ColumnsWithTargets:
+    """`Columns`, and the centred cross products of the targets with the columns of X, (t, p)."""
 
     columns: Columns
     products: Floats
 
     @classmethod
-    def lift(cls, block: Block) -> "Aligned":
-        """The statistic of a block of NumPy arrays or compressed rows: with one target these are read once."""
+    def lift(cls, block: Block) -> "ColumnsWithTargets":
+        """The statistic of a block of NumPy or CSR rows; with one target they are read once."""
         weight = weights_of(block)
         y = block.y - (weight @ block.y) / (float(np.sum(weight)) or 1.0)
-        pulling = weight[:, None] * y
-        columns, products = _lifted(block, weight, pulling[:, 0] if pulling.shape[1] == 1 else None)
+        response = weight[:, None] * y
+        columns, products = _lift(block, weight, response[:, 0] if response.shape[1] == 1 else None)
         if products is None:
-            products = adjoint(block.X, pulling, columns.mean[: columns.features])
+            products = adjoint(block.X, response, columns.mean[: columns.features])
         return cls(columns, products)
 
-    def merge(self, other: "Aligned") -> "Aligned":
+    def merge(self, other: "ColumnsWithTargets") -> "ColumnsWithTargets":
         a, b = self.columns, other.columns
         if a.weight == 0.0 or b.weight == 0.0:
             return other if a.weight == 0.0 else self
         with np.errstate(invalid="ignore", over="ignore"):
             step = np.sqrt(a.weight / (a.weight + b.weight) * b.weight) * (b.mean - a.mean)
             across = np.outer(step[a.features :], step[: a.features])
-            return Aligned(a.merge(b), self.products + other.products + across)
+            return ColumnsWithTargets(a.merge(b), self.products + other.products + across)
 
 
-def _lifted(block: Block, weight: Floats, pulling: Floats | None) -> tuple[Columns, Floats | None]:
-    """The columns and the products (1, p) of `pulling` (m,) with them: one pass."""
+def _lift(block: Block, weight: Floats, response: Floats | None) -> tuple[Columns, Floats | None]:
+    """The columns and the products (1, p) of `response` (m,) with them, in one pass."""
     read = _sparse if is_sparse(block.X) else _dense
-    mx, sx, products = read(block.X, weight, pulling)
+    mx, sx, products = read(block.X, weight, response)
     my, sy, _ = _dense(block.y, weight, None)
     columns = Columns(block.X.shape[1], float(np.sum(weight)), np.concatenate([mx, my]), np.concatenate([sx, sy]))
     return columns, products
 
 
-def squares_of_columns(block: Block) -> Total:
-    """The lift of the weight and the weighted sums of squares (p,) of the columns of compressed rows."""
+def column_squares(block: Block) -> Total:
+    """The lift of the weight and the weighted sums of squares (p,) of the columns of CSR rows."""
     X, weight = block.X, weights_of(block)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return Total(np.append(_sums(X, weight, None)[0][1], np.sum(weight)))
 
 
-SHIFTED = 64.0
-"""Squares about a shift that are so many times those about the mean have lost digits, and are taken again."""
+CANCELLATION = 64.0  # ratio of shifted to centred squares beyond which they are recomputed: 6 bits are lost
 
 
-def _dense(X: Floats, weight: Floats, pulling: Floats | None) -> tuple[Floats, Floats, Floats | None]:
-    """Means, lengths about them and products (1, p) with `pulling`: one pass about the first row, unless that is far
-    from the mean.
+def _dense(X: Floats, weight: Floats, response: Floats | None) -> tuple[Floats, Floats, Floats | None]:
+    """Means, norms about them and products (1, p) with `response`: one pass shifted by the first row, a second one
+    where that is far from the mean.
     """
     total, p = float(np.sum(weight)), X.shape[1]
     if total == 0.0 or p == 0:
-        return np.zeros(p), np.zeros(p), None if pulling is None else np.zeros((1, p))
-    alone, pulling = pulling is None, weight if pulling is None else pulling
+        return np.zeros(p), np.zeros(p), None if response is None else np.zeros((1, p))
+    alone, response = response is None, weight if response is None else response
     shift = np.ascontiguousarray(X[0], dtype=np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        step, raw, products = _about(X, weight, pulling, shift, total)
+        step, raw, products = _about(X, weight, response, shift, total)
         squares = raw - total * step * step
-        if np.any(raw > SHIFTED * squares):
+        if np.any(raw > CANCELLATION * squares):
             shift = np.where(np.isfinite(shift + step), shift + step, shift)
-            step, raw, products = _about(X, weight, pulling, shift, total)
+            step, raw, products = _about(X, weight, response, shift, total)
             squares = raw - total * step * step
         mean = shift + step
-        products -= float(np.sum(pulling)) * step
-    return mean, _lengths(X, weight, mean, np.maximum(squares, 0.0)), None if alone else products[None, :]
+        products -= float(np.sum(response)) * step
+    return mean, _norms(X, weight, mean, np.maximum(squares, 0.0)), None if alone else products[None, :]
 
 
-def _about(X: Floats, weight: Floats, pulling: Floats, shift: Floats, total: float) -> tuple[Floats, Floats, Floats]:
-    """What the means have more than `shift`, weighted squares about it, and products with `pulling`."""
-    sums, squares, products = _core.column_sums(X, weight, pulling, shift, threads(entries(X)))
+def _about(X: Floats, weight: Floats, response: Floats, shift: Floats, total: float) -> tuple[Floats, Floats, Floats]:
+    """Mean minus shift, weighted squares about the shift, and products with `response`."""
+    sums, squares, products = _core.column_sums(X, weight, response, shift, threads(entries(X)))
     return sums / total, squares, products
 
 
-def _lengths(X: Array, weight: Array, mean: Floats, squares: Floats) -> Floats:
-    """Roots of sums of squares about the means; columns whose squares overflow or vanish are read again."""
+def _norms(X: Array, weight: Array, mean: Floats, squares: Floats) -> Floats:
+    """Square roots of centred sums of squares; columns whose squares overflow or underflow are read again."""
     spread = np.sqrt(squares)
-    return spread if np.all((spread > 1e-140) & (spread < 1e140)) else _extreme(X, weight, mean, spread)
+    return spread if np.all((spread > 1e-140) & (spread < 1e140)) else _rescale_norms(X, weight, mean, spread)
 
 
-def _extreme(X: Array, weight: Array, mean: Floats, spread: Floats) -> Floats:
-    """Lengths of columns whose squares overflow or vanish: in units of their largest value."""
+def _rescale_norms(X: Array, weight: Array, mean: Floats, spread: Floats) -> Floats:
+    """Norms of columns whose squares overflow or underflow, scaled by their largest value."""
     xp = namespace(X)
     for j in np.flatnonzero(~((spread > 1e-140) & (spread < 1e140))):
         with np.errstate(invalid="ignore", over="ignore"):
@@ -195,24 +192,24 @@ def _extreme(X: Array, weight: Array, mean: Floats, spread: Floats) -> Floats:
     return spread
 
 
-def _sums(X: Array, weight: Floats, pulling: Floats | None) -> tuple[Floats, bool]:
-    """Sums (3, p) of compressed rows, their squares and their products with `pulling`, and whether no square of an
-    entry overflows or vanishes.
+def _sums(X: Array, weight: Floats, response: Floats | None) -> tuple[Floats, bool]:
+    """Column sums, sums of squares and products with `response` of CSR rows, (3, p), and whether no square of an entry
+    overflows or underflows.
     """
-    spend(float(entries(X)) * (2 if pulling is None else 3))
-    found, least, largest = _core.column_sums_csr(
-        X.data, X.indices, X.indptr, X.shape[1], weight, pulling, threads(entries(X))
+    spend(float(entries(X)) * (2 if response is None else 3))
+    sums, smallest, largest = _core.column_sums_csr(
+        X.data, X.indices, X.indptr, X.shape[1], weight, response, threads(entries(X))
     )
-    return found, largest < 1e140 and least > 1e-140
+    return sums, largest < 1e140 and smallest > 1e-140
 
 
-def _sparse(X: Array, weight: Floats, pulling: Floats | None) -> tuple[Floats, Floats, Floats | None]:
-    """As `_dense`, about the origin: sparse rows are never centred."""
+def _sparse(X: Array, weight: Floats, response: Floats | None) -> tuple[Floats, Floats, Floats | None]:
+    """Like `_dense`, about the origin: sparse rows are never centred."""
     total, p = float(np.sum(weight)), X.shape[1]
     if total == 0.0:
-        return np.zeros(p), np.zeros(p), None if pulling is None else np.zeros((1, p))
+        return np.zeros(p), np.zeros(p), None if response is None else np.zeros((1, p))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        (sums, squares, products), moderate = _sums(X, weight, pulling)
+        (sums, squares, products), moderate = _sums(X, weight, response)
         unit = np.zeros(p, dtype=np.int32)
         if not moderate:  # a power of two a column
             largest = abs(X).max(axis=0)
@@ -223,11 +220,11 @@ def _sparse(X: Array, weight: Floats, pulling: Floats | None) -> tuple[Floats, F
         mean = sums / total
         raw = total * mean**2
         spread = squares - raw
-        far = np.flatnonzero((spread <= FAR * raw) & (raw > 0.0))
+        cancelled = np.flatnonzero((spread <= MIN_CENTRED_SHARE * raw) & (raw > 0.0))
         mean, spread = np.ldexp(mean, unit), np.ldexp(np.sqrt(np.maximum(spread, 0.0)), unit)
-        products = None if pulling is None else (products - float(np.sum(pulling)) * mean)[None, :]
-    for some, column in dense_columns(X, far):
-        mean[some], spread[some], product = _dense(column, weight, pulling)
+        products = None if response is None else (products - float(np.sum(response)) * mean)[None, :]
+    for some, column in dense_columns(X, cancelled):
+        mean[some], spread[some], product = _dense(column, weight, response)
         if products is not None and product is not None:
             products[:, some] = product
     return mean, spread, products

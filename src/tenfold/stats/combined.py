@@ -10,7 +10,7 @@ from tenfold.data import Block, resolve
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """Statistics of the same rows."""
+    """A tuple of statistics of the same rows, merged part by part."""
 
     parts: tuple[Any, ...]
 
@@ -18,14 +18,14 @@ class Several:
         return Several(tuple(a.merge(b) for a, b in zip(self.parts, other.parts, strict=True)))
 
     def result(self) -> "Several":
-        """Without pending parts."""
+        """With deferred parts resolved."""
         return Several(tuple(map(resolve, self.parts)))
 
 
-def together(lifts: Sequence[Callable[[Block], Any]]) -> Callable[[Block], Several]:
-    """The lift of all that `lifts` lift."""
-    return partial(_together, tuple(lifts))
+def combine(lifts: Sequence[Callable[[Block], Any]]) -> Callable[[Block], Several]:
+    """The lift of all statistics of `lifts` in one pass."""
+    return partial(_combine, tuple(lifts))
 
 
-def _together(lifts: tuple[Callable[[Block], Any], ...], block: Block) -> Several:
+def _combine(lifts: tuple[Callable[[Block], Any], ...], block: Block) -> Several:
     return Several(tuple(lift(block) for lift in lifts))

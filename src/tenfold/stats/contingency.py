@@ -1,6 +1,6 @@
-"""Class by class: how often each category of a column came, and columns of which values are missing.
+"""Category counts by class, and moments by class of features with missing values.
 
-The number of a row's class is its group; what is not a number is missing.
+The class of a sample is the group of its row; NaN is missing.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,7 @@ from tenfold.machine import threads
 from tenfold.stats.class_totals import ClassColumns, class_columns, groups_of, memberships
 from tenfold.stats.derivatives import adjoint
 
-MOST_CATEGORIES = 1 << 20
-"""More are taken for a number that is no category."""
+MAX_CATEGORIES = 1 << 20  # larger codes are taken for numbers that are not categories
 
 
 class NotACategory(ValueError):
@@ -37,12 +36,12 @@ class ClassTables:
     tables: tuple[Floats, ...]
 
     def merge(self, other: "ClassTables") -> "ClassTables":
-        tables = tuple(_added(a, b) for a, b in zip(self.tables, other.tables, strict=True))
+        tables = tuple(_add_tables(a, b) for a, b in zip(self.tables, other.tables, strict=True))
         return ClassTables(self.weight + other.weight, tables)
 
 
-def _added(one: Floats, other: Floats) -> Floats:
-    """The sum of two tables, of which one may know more categories."""
+def _add_tables(one: Floats, other: Floats) -> Floats:
+    """The sum of two tables, one of which may have more categories."""
     if one.shape[1] < other.shape[1]:
         one, other = other, one
     total = one.copy()
@@ -50,48 +49,48 @@ def _added(one: Floats, other: Floats) -> Floats:
     return total
 
 
-def class_tables(classes: int) -> Callable[[Block], ClassTables]:
+def category_counts(classes: int) -> Callable[[Block], ClassTables]:
     """The lift of `ClassTables`."""
-    return partial(_class_tables, classes)
+    return partial(_category_counts, classes)
 
 
-def _class_tables(classes: int, block: Block) -> ClassTables:
+def _category_counts(classes: int, block: Block) -> ClassTables:
     X, count = contiguous(block.X), threads(entries(block.X))
     low, high, finite = _core.category_ranges(X, block.weight, count)
     if not finite:
         raise NotFinite
     if np.any(low <= -1.0):
         raise NegativeCategory(f"a category is {low[low <= -1.0][0]:g}; categories are whole numbers from zero on.")
-    if np.any(high >= MOST_CATEGORIES):
-        largest = high[high >= MOST_CATEGORIES][0]
-        raise NotACategory(f"a category is {largest:g}, more than there can be; number them from zero on.")
+    if np.any(high >= MAX_CATEGORIES):
+        code = high[high >= MAX_CATEGORIES][0]
+        raise NotACategory(f"a category is {code:g}, more than there can be; number them from zero on.")
     sizes = np.where(high >= low, high + 1.0, 0.0).astype(np.int64)
     starts = np.append(0, np.cumsum(sizes))
-    weight, sums = _core.class_tables(X, block.weight, groups_of(block), classes, starts, count)
+    weight, sums = _core.category_counts(X, block.weight, groups_of(block), classes, starts, count)
     return ClassTables(weight, tuple(sums[i:j].T.copy() for i, j in pairwise(starts)))
 
 
-def some_missing(X: Array) -> bool:
-    """Whether a value of X is not a number."""
-    with np.errstate(invalid="ignore", over="ignore"):  # a sum is quicker than a look at each, and may fail without one
+def has_missing(X: Array) -> bool:
+    """Whether X holds a NaN."""
+    with np.errstate(invalid="ignore", over="ignore"):  # the sum is fast, but may overflow to NaN
         return bool(np.isnan(np.sum(X))) and bool(np.isnan(X).any())
 
 
-def observed_columns(classes: int) -> Callable[[Block], ClassColumns]:
-    """The lift of `ClassColumns` of what is known: weights are those of each column."""
-    return partial(_observed_columns, classes)
+def nonmissing_columns(classes: int) -> Callable[[Block], ClassColumns]:
+    """The lift of `ClassColumns` of the non-missing values, with weights per feature."""
+    return partial(_nonmissing_columns, classes)
 
 
-def _observed_columns(classes: int, block: Block) -> ClassColumns:
-    if not some_missing(block.X):
-        found = resolve(class_columns(classes)(replace(block, X=contiguous(block.X))))
-        return replace(found, weight=np.tile(found.weight[:, None], block.X.shape[1]))
-    own, X = memberships(block, classes), np.array(block.X, dtype=np.float64, order="C")
+def _nonmissing_columns(classes: int, block: Block) -> ClassColumns:
+    if not has_missing(block.X):
+        result = resolve(class_columns(classes)(replace(block, X=contiguous(block.X))))
+        return replace(result, weight=np.tile(result.weight[:, None], block.X.shape[1]))
+    membership, X = memberships(block, classes), np.array(block.X, dtype=np.float64, order="C")
     missing = np.isnan(X)
     X[missing] = 0.0
-    weight = adjoint(1.0 - missing, own)
-    with np.errstate(invalid="ignore", over="ignore"):  # infinities are refused by whoever folds the rows
-        mean = adjoint(X, own) / np.where(weight > 0.0, weight, 1.0)
-        away = X - mean[groups_of(block)]
-        away[missing] = 0.0
-        return ClassColumns(weight, mean, adjoint(away * away, own))
+    weight = adjoint(1.0 - missing, membership)
+    with np.errstate(invalid="ignore", over="ignore"):  # the caller of the fold rejects infinities
+        mean = adjoint(X, membership) / np.where(weight > 0.0, weight, 1.0)
+        deviations = X - mean[groups_of(block)]
+        deviations[missing] = 0.0
+        return ClassColumns(weight, mean, adjoint(deviations * deviations, membership))

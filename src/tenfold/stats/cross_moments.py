@@ -1,4 +1,4 @@
-"""Rows and targets as two sides of one matrix [X y]: second moments of both, and products with vectors."""
+"""Second moments of the joint matrix [X y], for CCA and PLS, and its products with vectors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from tenfold.stats.moments import Moments
 
 
 def both_moments(block: Block) -> Several:
-    """The lift of the `Moments` of X with y, and of y alone: products of targets are in the second."""
+    """The lift of the `Moments` of X with y, and of y alone, which has the products between targets."""
     return Several((Moments.lift(block), Moments.lift(Block(block.y, block.y[:, :0], block.weight))))
 
 
 @dataclass(frozen=True, slots=True)
 class JointScatter:
-    """Of [x y]: weight, means and lengths about them of all columns, in the units of the data, and correlations; zero
-    with a column that is constant.
+    """Of [x y]: weight, means, norms about the means in the units of the data, and the correlation matrix, zero in rows
+    of constant columns.
     """
 
     weight: float
@@ -30,9 +30,9 @@ class JointScatter:
     correlations: Floats
 
     @classmethod
-    def of(cls, found: Several) -> "JointScatter":
-        """From what `both_moments` lifts; refuses rows that are not finite."""
-        x, y = found.parts
+    def of(cls, statistics: Several) -> "JointScatter":
+        """From the result of `both_moments`; raises `NotFinite`."""
+        x, y = statistics.parts
         if not all(np.isfinite(part).all() for part in (x.XX, x.XY, y.XX)):
             raise NotFinite
         p, t = x.features, y.features
@@ -46,7 +46,7 @@ class JointScatter:
 
 
 def degrees_of_freedom(weight: float) -> float:
-    """The divisor of a variance: the weight less one, as if weights counted rows; the weight where it is too small."""
+    """The divisor of a variance: weight - 1, treating weights as counts; the weight itself up to 1."""
     return weight - 1.0 if weight > 1.0 else weight
 
 

@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians as values: their parameters, their factors, and the mixture of some columns alone.
+"""Gaussian mixtures as frozen values: parameters, precision factors and marginals.
 
     p(x) = sum_k pi_k N(x; m_k, C_k),        C_k^-1 = B_k B_k' with an upper triangle B_k
 
@@ -38,9 +38,7 @@ class Singular(ValueError):
 
 @dataclass(frozen=True)
 class Factors:
-    """What densities are computed from: upper triangles (k, p, p) or (1, p, p), or scales (k, p) where they are
-    diagonal; log |B_k| (k,).
-    """
+    """Precision factors: upper triangles B (k, p, p) or (1, p, p), or diagonals `scales` (k, p); log |B_k| (k,)."""
 
     triangles: Floats | None
     scales: Floats | None
@@ -49,7 +47,7 @@ class Factors:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Weights (k,), means (k, p) and covariances of a kind."""
+    """Weights (k,), means (k, p) and covariances of the given kind."""
 
     kind: str
     weights: Floats
@@ -66,12 +64,12 @@ class Mixture:
 
     @cached_property
     def variances(self) -> Floats:
-        """Of the columns in each component, (k, p)."""
+        """Variances of the features in each component, (k, p)."""
         if self.kind == "full":
             return np.einsum("kjj->kj", self.covariances).copy()
-        found = np.diag(self.covariances) if self.kind == "tied" else self.covariances
-        found = found[:, None] if found.ndim == 1 and self.diagonal else found
-        return np.ascontiguousarray(np.broadcast_to(found, self.shape))
+        result = np.diag(self.covariances) if self.kind == "tied" else self.covariances
+        result = result[:, None] if result.ndim == 1 and self.diagonal else result
+        return np.ascontiguousarray(np.broadcast_to(result, self.shape))
 
     def matrix(self, k: int) -> Floats:
         """The covariance (p, p) of a component."""
@@ -81,11 +79,11 @@ class Mixture:
 
     @cached_property
     def factors(self) -> Factors:
-        """Refuses covariances that are not positive definite."""
+        """Precision factors; raises `Singular` for covariances that are not positive definite."""
         if self.diagonal:
-            bad = ~np.all(self.variances > 0.0, axis=1)
-            if bad.any():
-                raise Singular(tuple(np.flatnonzero(bad).tolist()))
+            failed = ~np.all(self.variances > 0.0, axis=1)
+            if failed.any():
+                raise Singular(tuple(np.flatnonzero(failed).tolist()))
             scales = 1.0 / np.sqrt(self.variances)
             return Factors(None, scales, np.sum(np.log(scales), axis=1))
         triangles = inverse_triangles(self.covariances if self.kind == "full" else self.covariances[None])
@@ -100,7 +98,7 @@ class Mixture:
 
     @cached_property
     def centre(self) -> Floats | None:
-        """Where the rows of a tied mixture are measured from."""
+        """The centre about which samples of a tied mixture are accumulated."""
         return self.weights @ self.means / np.sum(self.weights) if self.kind == "tied" else None
 
     @property
@@ -110,8 +108,8 @@ class Mixture:
             return 1.0 / self.covariances
         triangles = self.factors.triangles
         assert triangles is not None
-        found = np.einsum("kij,klj->kil", triangles, triangles)
-        return found if self.kind == "full" else found[0]
+        result = np.einsum("kij,klj->kil", triangles, triangles)
+        return result if self.kind == "full" else result[0]
 
     @property
     def triangles(self) -> Floats:
@@ -131,41 +129,41 @@ class Mixture:
         assert factors.triangles is not None
         return np.array(np.broadcast_to(np.einsum("kij,kij->k", factors.triangles, factors.triangles), self.shape[0]))
 
-    def lengths(self, away: Floats) -> Floats:
-        """away_k' C_k^-1 away_k, (k,), of a row (k, p) for each component."""
+    def lengths(self, deviations: Floats) -> Floats:
+        """Squared Mahalanobis norms d_k' C_k^-1 d_k, (k,), of one deviation d (k, p) per component."""
         factors = self.factors
         if factors.scales is not None:
-            return np.sum((away * factors.scales) ** 2, axis=1)
+            return np.sum((deviations * factors.scales) ** 2, axis=1)
         assert factors.triangles is not None
-        triangles = np.broadcast_to(factors.triangles, (len(away), *factors.triangles.shape[1:]))
-        return np.sum(np.einsum("ki,kij->kj", away, triangles) ** 2, axis=1)
+        triangles = np.broadcast_to(factors.triangles, (len(deviations), *factors.triangles.shape[1:]))
+        return np.sum(np.einsum("ki,kij->kj", deviations, triangles) ** 2, axis=1)
 
     def marginal(self, columns: NDArray[np.intp]) -> "Mixture":
-        """The mixture of these columns alone."""
+        """The marginal mixture of these columns."""
         means = np.ascontiguousarray(self.means[:, columns])
         if self.kind == "full":
             return Mixture(self.kind, self.weights, means, self.covariances[:, columns[:, None], columns])
         if self.kind == "tied":
             return Mixture(self.kind, self.weights, means, self.covariances[columns[:, None], columns])
-        kept = self.covariances[:, columns] if self.kind == "diag" else self.covariances
-        return Mixture(self.kind, self.weights, means, kept)
+        covariances = self.covariances[:, columns] if self.kind == "diag" else self.covariances
+        return Mixture(self.kind, self.weights, means, covariances)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Workers compute factors again: they are as large as the parameters."""
+        """Without cached factors, which are as large as the parameters: workers recompute them."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def inverse_triangles(covariances: Floats) -> Floats:
     """Upper triangles B (k, p, p) with B B' = C^-1: B' is the inverse of the lower triangle L of C = L L'."""
-    found, bad = np.zeros(covariances.shape), []
+    result, failed = np.zeros(covariances.shape), []
     with one_blas_thread:
         for k, C in enumerate(covariances):
-            L, wrong = lapack.dpotrf(C, lower=1, clean=1)
-            inverse, singular = lapack.dtrtri(L, lower=1) if wrong == 0 else (L, 1)
-            if wrong or singular or not np.isfinite(inverse).all():
-                bad.append(k)
+            L, info = lapack.dpotrf(C, lower=1, clean=1)
+            inverse, singular = lapack.dtrtri(L, lower=1) if info == 0 else (L, 1)
+            if info or singular or not np.isfinite(inverse).all():
+                failed.append(k)
             else:
-                found[k] = inverse.T
-    if bad:
-        raise Singular(tuple(bad))
-    return found
+                result[k] = inverse.T
+    if failed:
+        raise Singular(tuple(failed))
+    return result

@@ -1,7 +1,7 @@
-"""Inner products of columns, whole or a few at a time: what greedy methods and paths ask for.
+"""Gram matrices for greedy methods and paths: whole, or row by row on demand.
 
-Columns are measured from their means (or from the origin) and divided by powers of two, so that their sums of squares
-are about one: z = 2^-scale (x - centre). Units change nothing then, and no product overflows.
+Columns are centred (or not, without an intercept) and scaled by powers of two to norms of about one:
+z = 2^-scale (x - centre). Results do not depend on units then, and no product overflows.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,7 @@ from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Total, adjoint
 from tenfold.stats.moments import Moments
 
-BATCH = 32
-"""So many columns come with one pass over the rows: the products of one cost a third of those of thirty."""
+BATCH_COLUMNS = 32  # Gram rows computed in one pass: one alone costs a third of thirty
 
 
 class Gram(Protocol):
@@ -40,17 +39,17 @@ class Gram(Protocol):
     def with_targets(self) -> Floats: ...
     @property
     def columns(self) -> Columns:
-        """Means and lengths in the units of the data."""
+        """Means and norms in the units of the data."""
         ...
 
     def row(self, j: int, promise: Floats) -> Floats:
-        """The products (p,) of column j with all columns; `promise` (p,) ranks those that may be asked for next."""
+        """Row j of the Gram matrix (p,); `promise` (p,) ranks the columns that are likely to be requested next."""
         ...
 
 
 @dataclass(frozen=True)
 class WholeGram:
-    """All products, from `Moments`."""
+    """The whole Gram matrix, from `Moments`."""
 
     scales: Integers
     target_scales: Integers
@@ -77,11 +76,11 @@ class WholeGram:
         )
 
     @classmethod
-    def given(
+    def from_products(
         cls, products: Floats, with_targets: Floats, target_squares: Floats | None = None, weight: float = 1.0
     ) -> "WholeGram":
-        """From products in the units of the data: X'X (p, p), X'y (p, t) and y'y (t,), about whatever centre; where y'y
-        is not known, that of the shortest target that has the products with each column alone.
+        """From products in the units of the data: X'X (p, p), X'y (p, t) and y'y (t,), about any centre. Without y'y,
+        the smallest value consistent with each single product is used.
         """
         lengths = np.sqrt(np.maximum(np.diag(products), 0.0))
         if target_squares is None:
@@ -100,7 +99,7 @@ class WholeGram:
 
 @dataclass(frozen=True)
 class GramByColumns:
-    """Products that are read from the rows when they are asked for, `BATCH` columns a pass, and kept."""
+    """Gram rows computed from the data on demand, `BATCH_COLUMNS` a pass, and cached."""
 
     rows: Rows
     intercept: bool
@@ -121,34 +120,34 @@ class GramByColumns:
         lengths, target_lengths = _lengths(columns, intercept), columns.lengths(origin=not intercept)[1]
         q, r = _exponents(lengths), _exponents(target_lengths)
         centre = columns.mean if intercept else np.zeros_like(columns.mean)
-        found = rows.fold(partial(_with_targets, centre[:p], centre[p:], q, r)).sum
+        products = rows.fold(partial(_with_targets, centre[:p], centre[p:], q, r)).sum
         squares = np.ldexp(lengths, -q) ** 2
-        # about its mean a constant column is nothing: what is read there is rounding
-        products = np.where(squares[:, None] > 0.0, found.T, 0.0)
+        # a constant column is zero about its mean: its products are rounding
+        products = np.where(squares[:, None] > 0.0, products.T, 0.0)
         if not np.isfinite(products).all():
             raise NotFinite
         return cls(rows, intercept, q, r, squares, np.ldexp(target_lengths, -r) ** 2, products, columns)
 
     def row(self, j: int, promise: Floats) -> Floats:
         if j not in self.known:
-            unknown = np.array([k for k in np.argsort(-promise, kind="stable")[: 4 * BATCH] if k not in self.known])
-            wanted = np.append(j, unknown[unknown != j][: BATCH - 1]).astype(np.int64)
-            found = self.rows.fold(cross_products(wanted, self.columns, self.scales, self.intercept)).sum
-            self.known.update(zip(wanted.tolist(), found, strict=True))
+            unknown = np.array(
+                [k for k in np.argsort(-promise, kind="stable")[: 4 * BATCH_COLUMNS] if k not in self.known]
+            )
+            wanted = np.append(j, unknown[unknown != j][: BATCH_COLUMNS - 1]).astype(np.int64)
+            products = self.rows.fold(cross_products(wanted, self.columns, self.scales, self.intercept)).sum
+            self.known.update(zip(wanted.tolist(), products, strict=True))
         return self.known[j]
 
 
 def cross_products(wanted: Integers, columns: Columns, scales: Integers, intercept: bool) -> Callable[[Block], Total]:
-    """The lift of the products (k, p) of some columns with all, both measured from their means and divided by
-    2^scales.
-    """
+    """The lift of the Gram rows (k, p) of some columns, centred and divided by 2^scales."""
     p = columns.features
     centre = columns.mean[:p] if intercept else None
     return partial(_cross, wanted, centre, scales, _lengths(columns, intercept) > 0.0)
 
 
 def moments_of(wanted: Integers) -> Callable[[Block], Lifted[Moments]]:
-    """The lift of the moments of some columns."""
+    """The lift of the `Moments` of selected columns."""
     return partial(_of_some, wanted)
 
 
@@ -158,7 +157,7 @@ def _of_some(wanted: Integers, block: Block) -> Lifted[Moments]:
 
 
 def _lengths(columns: Columns, intercept: bool) -> Floats:
-    """Lengths of the columns; 0 where all that differs from the mean is its rounding: the column is constant."""
+    """Norms of the columns; 0 for constant columns, whose deviations are rounding of the mean."""
     lengths = columns.lengths(origin=not intercept)[0]
     if not intercept:
         return lengths
@@ -167,23 +166,23 @@ def _lengths(columns: Columns, intercept: bool) -> Floats:
 
 
 def _exponents(lengths: Floats) -> Integers:
-    """The exponents of lengths; 0 for nothing."""
+    """Binary exponents of norms; 0 for zero."""
     with np.errstate(divide="ignore"):
         exponents = np.round(np.log2(lengths))
     return np.where(np.isfinite(exponents), exponents, 0.0).astype(np.int32)
 
 
 def _cross(wanted: Integers, centre: Floats | None, scales: Integers, varies: Array, block: Block) -> Total:
-    u = _picked(block.X, wanted)
+    u = _take_columns(block.X, wanted)
     if centre is not None:
         u = u - like(centre[wanted], u)
     u = u * like(np.ldexp(1.0, -scales[wanted]), u) * weights_of(block)[:, None]
-    found = adjoint(block.X, _ordered(u), centre)
-    return Total(np.where(varies, np.ldexp(found, -scales), 0.0))
+    products = adjoint(block.X, _c_ordered(u), centre)
+    return Total(np.where(varies, np.ldexp(products, -scales), 0.0))
 
 
-def _picked(X: Array, wanted: Integers) -> Array:
-    """Some columns, dense and in float64."""
+def _take_columns(X: Array, wanted: Integers) -> Array:
+    """Selected columns, dense in float64."""
     if is_sparse(X):
         return np.asarray(X[:, wanted].toarray(), dtype=np.float64)
     xp = namespace(X)
@@ -192,9 +191,9 @@ def _picked(X: Array, wanted: Integers) -> Array:
 
 def _with_targets(centre: Floats, target_centre: Floats, q: Integers, r: Integers, block: Block) -> Total:
     v = (block.y - like(target_centre, block.y)) * like(np.ldexp(1.0, -r), block.y) * weights_of(block)[:, None]
-    return Total(np.ldexp(adjoint(block.X, _ordered(v), centre if centre.any() else None), -q))
+    return Total(np.ldexp(adjoint(block.X, _c_ordered(v), centre if centre.any() else None), -q))
 
 
-def _ordered(u: Array) -> Array:
-    """In C order, which compiled loops ask for."""
+def _c_ordered(u: Array) -> Array:
+    """In C order, as compiled loops require."""
     return np.ascontiguousarray(u) if isinstance(u, np.ndarray) else u

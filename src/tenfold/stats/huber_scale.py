@@ -1,4 +1,4 @@
-"""Huber's loss with its scale: what a pass leaves behind for its value, its slopes and its curvature."""
+"""Concomitant Huber loss: the sums of one pass for its value, gradient and Hessian in weights and scale."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,25 +13,25 @@ from tenfold.stats.derivatives import Params, adjoint, derivatives, forward
 
 
 @dataclass(frozen=True, slots=True)
-class Scaled:
+class HuberSums:
     """Sums over rows, with r = y - z, a = r / sigma and u = 2 a between -2 epsilon and 2 epsilon.
 
-    `sums` of the weight, u, u^2, u r and r; `pull` (p,) of u x and `rows` (p,) of x. At order 2: `cross` (p + 1,) of
-    a [x, 1] and `inner` of a^2 over rows with |a| < epsilon, and `outer` of [x, 1] with itself over these and, at a
-    share `beyond` of the curvature epsilon / |a| of a parabola above their loss, over the others.
+    `sums` of the weight, u, u^2, u r and r; `gradient` (p,) of u x and `rows` (p,) of x. At order 2: `cross` (p + 1,)
+    of a [x, 1] and `inner` of a^2 over inliers |a| < epsilon, and `outer` of [x, 1] with itself over these and, with
+    weight `beyond` times the curvature epsilon / |a| of a majorising parabola, over the outliers.
     """
 
     sums: Floats
-    pull: Floats
+    gradient: Floats
     rows: Floats
     outer: Floats | None = None
     cross: Floats | None = None
     inner: float = 0.0
 
-    def merge(self, other: "Scaled") -> "Scaled":
-        return Scaled(
+    def merge(self, other: "HuberSums") -> "HuberSums":
+        return HuberSums(
             self.sums + other.sums,
-            self.pull + other.pull,
+            self.gradient + other.gradient,
             self.rows + other.rows,
             None if self.outer is None or other.outer is None else self.outer + other.outer,
             None if self.cross is None or other.cross is None else self.cross + other.cross,
@@ -53,35 +53,35 @@ class Scaled:
         return float(products + sigma * (1.0 - squares / 4.0))
 
 
-def scaled(
+def huber_sums(
     params: Params, sigma: float, epsilon: float, order: int, shift: Floats, beyond: float = 0.0
-) -> Callable[[Block], Scaled]:
-    """The lift of `Scaled` at z = (x - shift).w + b; the sums over rows are of x - shift, too."""
+) -> Callable[[Block], HuberSums]:
+    """The lift of `HuberSums` at z = (x - shift).w + b; the sums over rows are of x - shift, too."""
     return partial(_lift, params, sigma, epsilon, order, shift, beyond)
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is seen in the sums
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # non-finite values show in the sums
 def _lift(
     params: Params, sigma: float, epsilon: float, order: int, shift: Floats, beyond: float, block: Block
-) -> Scaled:
+) -> HuberSums:
     weight = weights_of(block)
     xp = namespace(weight)
     r = block.y[:, 0] - forward(block.X, params, shift)[:, 0]
     a = r / sigma
-    size = xp.abs(a)
-    inside = size < epsilon
+    magnitude = xp.abs(a)
+    inside = magnitude < epsilon
     edge = xp.where(a > 0, 2.0 * epsilon * xp.ones_like(a), -2.0 * epsilon * xp.ones_like(a))
     u = xp.where(inside, 2.0 * a, edge)
-    near = xp.where(inside, weight * a, xp.zeros_like(a))
+    inside_weight = xp.where(inside, weight * a, xp.zeros_like(a))
     sums = [xp.sum(part) for part in (weight, weight * u, weight * u * u, weight * u * r, weight * r)]
-    pulls = xp.stack([weight * u, weight, near], axis=1)
-    pull = adjoint(block.X, np.ascontiguousarray(pulls) if is_numpy(pulls) else pulls, shift)
-    found = Scaled(np.array([float(on_host(part)) for part in sums]), pull[0], pull[1])
+    weights = xp.stack([weight * u, weight, inside_weight], axis=1)
+    gradient = adjoint(block.X, np.ascontiguousarray(weights) if is_numpy(weights) else weights, shift)
+    result = HuberSums(np.array([float(on_host(part)) for part in sums]), gradient[0], gradient[1])
     if order < 2:
-        return found
-    if not np.isfinite(found.sums).all():
+        return result
+    if not np.isfinite(result.sums).all():
         raise NotFinite
-    share = xp.where(inside, xp.ones_like(a), beyond * epsilon / xp.where(inside, xp.ones_like(a), size))
-    outer = resolve(derivatives(Square(), params, 2, shift)(Block(block.X, block.y, weight * share))).hessian
-    cross = np.append(pull[2], float(on_host(xp.sum(near))))
-    return Scaled(found.sums, found.pull, found.rows, outer, cross, float(on_host(xp.sum(near * a))))
+    curvature = xp.where(inside, xp.ones_like(a), beyond * epsilon / xp.where(inside, xp.ones_like(a), magnitude))
+    outer = resolve(derivatives(Square(), params, 2, shift)(Block(block.X, block.y, weight * curvature))).hessian
+    cross = np.append(gradient[2], float(on_host(xp.sum(inside_weight))))
+    return HuberSums(result.sums, result.gradient, result.rows, outer, cross, float(on_host(xp.sum(inside_weight * a))))

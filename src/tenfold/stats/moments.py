@@ -17,7 +17,7 @@ from tenfold.arrays import (
     contiguous,
     cross,
     entries,
-    is_foreign,
+    is_array_api,
     is_numpy,
     is_sparse,
     like,
@@ -28,8 +28,10 @@ from tenfold.arrays import (
 from tenfold.data import BatchRows, Block, Deferred, Lifted, MemoryRows, Table, head_of, resolve, weights_of
 from tenfold.machine import threads
 
-SMALLEST, LARGEST = 1e-280, 1e280
-"""A sum of squares outside calls for a column exponent: beyond it products of columns could overflow or vanish."""
+SMALLEST, LARGEST = (
+    1e-280,
+    1e280,
+)  # squares beyond these need exponents: products could overflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,29 +108,29 @@ class Moments:
             return BatchRows(X, _targets(y, X.shape[0]), weight).fold(cls.lift)
         if is_sparse(X):
             X = X.tocsr()
-        elif not is_foreign(X):
+        elif not is_array_api(X):
             X = np.asarray(X)
             X = contiguous(X if X.dtype in FLOATS else X.astype(np.float64))
-        targets: Array = y if is_foreign(y) else like(_targets(y, X.shape[0]), X)
+        targets: Array = y if is_array_api(y) else like(_targets(y, X.shape[0]), X)
         targets = targets[:, None] if targets.ndim == 1 else targets
-        weight = weight if weight is None or is_foreign(weight) else like(np.array(weight, dtype=np.float64), X)
+        weight = weight if weight is None or is_array_api(weight) else like(np.array(weight, dtype=np.float64), X)
         return MemoryRows(X, targets, weight).fold(cls.lift)
 
     def save(self, file: Any) -> None:
-        """Write to a file or path (.npz), to be merged and asked later, perhaps elsewhere."""
+        """Write to a file or path (.npz), to be loaded and merged later."""
         np.savez(file, **{name: getattr(self, name) for name in self.__dataclass_fields__})
 
     @classmethod
     def load(cls, file: Any) -> "Moments":
         """Read what `save` wrote to a file or path."""
-        with np.load(file) as found:
-            count, weight, *arrays = (found[name] for name in cls.__dataclass_fields__)
+        with np.load(file) as result:
+            count, weight, *arrays = (result[name] for name in cls.__dataclass_fields__)
         return cls(int(count), float(weight), *arrays)
 
     @classmethod
     def lift(cls, block: Block) -> "Lifted[Moments]":
         """The statistic of one block."""
-        return _grouped(replace(block, group=None), 1)[0]
+        return _lift_groups(replace(block, group=None), 1)[0]
 
     @property
     def features(self) -> int:
@@ -166,9 +168,7 @@ class Moments:
         )
 
     def from_origin(self) -> "Moments":
-        """What rows would have whose means are zero and whose sums about the origin are these: for questions without an
-        intercept, which are many.
-        """
+        """The moments with zero means and the raw sums of these: for models without an intercept."""
         nothing = np.zeros_like(self.offset)
         XX, XY, yy = self.about(origin=True)
         return replace(self, shift=nothing, offset=nothing, XX=XX, XY=XY, yy=yy)
@@ -178,9 +178,9 @@ class Moments:
         if other.weight == 0.0 or self.weight == 0.0:
             return other if self.weight == 0.0 else self
         e = self._common_exponent(other)
-        a, b = self._scaled(e), other._scaled(e)
+        a, b = self._rescale(e), other._rescale(e)
         weight = a.weight + b.weight
-        with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite are refused by whoever folds them
+        with np.errstate(invalid="ignore", over="ignore"):  # the caller of the fold rejects values that are not finite
             step = np.ldexp(b.shift - a.shift, -e) + (b.offset - a.offset)
             # constant on both sides and equal up to the rounding of a mean: constant
             away = np.abs(step) > 8.0 * np.finfo(np.float64).eps * np.abs(np.ldexp(a.shift, -e) + a.offset)
@@ -200,8 +200,8 @@ class Moments:
             )
 
     def _common_exponent(self, other: "Moments") -> Integers:
-        """The largest exponent of what varies: within either set, or between their means; one that is constant has no
-        say.
+        """The largest exponent of the columns that vary, within either set or between the means; constant columns do
+        not count.
         """
         least = np.iinfo(np.int32).min
         away = np.ldexp(other.offset, other.exponent) - np.ldexp(self.offset, self.exponent)
@@ -218,8 +218,8 @@ class Moments:
     def _varies(self) -> NDArray[np.bool_]:
         return np.concatenate([np.diag(self.XX), self.yy]) > 0
 
-    def _scaled(self, exponent: Integers) -> "Moments":
-        """The same statistic with other exponents: exact, for they are powers of two."""
+    def _rescale(self, exponent: Integers) -> "Moments":
+        """The same statistic with other exponents; exact, as they are powers of two."""
         d = self.exponent - exponent
         if not d.any():
             return self
@@ -238,14 +238,14 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class GroupedMoments:
-    """`Moments` of each group of rows, from one pass: of all classes, or of all folds of a shuffled splitter."""
+    """`Moments` of each group of samples, from one pass: the classes, or the folds of a splitter."""
 
     groups: tuple[Any, ...]
 
     @classmethod
     def lifter(cls, count: int) -> Callable[[Block], "GroupedMoments"]:
         """The lift for groups numbered 0 .. count - 1."""
-        return lambda block: cls(tuple(_grouped(block, count)))
+        return lambda block: cls(tuple(_lift_groups(block, count)))
 
     def merge(self, other: "GroupedMoments") -> "GroupedMoments":
         return GroupedMoments(tuple(a.merge(b) for a, b in zip(self.groups, other.groups, strict=True)))
@@ -256,14 +256,14 @@ class GroupedMoments:
 
 
 def _plus(factor: float, product: Floats, sums: Floats) -> Floats:
-    """sums + factor * product, in the memory of the product: matrices of many columns are dear to make."""
+    """sums + factor * product, in the memory of the product, which saves an allocation."""
     product *= factor
     product += sums
     return product
 
 
 def all_but_one(parts: tuple[Moments, ...]) -> list[Moments]:
-    """For each part the merge of all others, by prefixes and suffixes: nothing is ever subtracted."""
+    """For each part the merge of all others, by prefixes and suffixes, without subtraction."""
     prefix, suffix = [parts[0]], [parts[-1]]
     for left, right in zip(parts[1:], parts[-2::-1], strict=True):
         prefix.append(prefix[-1].merge(left))
@@ -273,7 +273,7 @@ def all_but_one(parts: tuple[Moments, ...]) -> list[Moments]:
     return [suffix[1], *inner, prefix[-2]]
 
 
-def _grouped(block: Block, groups: int) -> "Sequence[Lifted[Moments]]":
+def _lift_groups(block: Block, groups: int) -> "Sequence[Lifted[Moments]]":
     if not (is_sparse(block.X) or is_numpy(block.X)):
         return moments_in_arrays(block, groups)
     data = (block.y, block.weight, block.group, groups, threads(entries(block.X)))
@@ -282,64 +282,62 @@ def _grouped(block: Block, groups: int) -> "Sequence[Lifted[Moments]]":
         count, weight, shift, offset, e, XX, XY, yy = _core.moments_csr(X.data, X.indices, X.indptr, X.shape[1], *data)
     else:
         count, weight, shift, offset, e, XX, XY, yy = _core.moments(block.X, *data)
-    found = [Moments(int(count[g]), float(weight[g]), shift, offset[g], e, XX[g], XY[g], yy[g]) for g in range(groups)]
-    return [_centre_far(one, block, g) for g, one in enumerate(found)] if is_sparse(block.X) else found
+    result = [Moments(int(count[g]), float(weight[g]), shift, offset[g], e, XX[g], XY[g], yy[g]) for g in range(groups)]
+    return [_recentre_sparse(one, block, g) for g, one in enumerate(result)] if is_sparse(block.X) else result
 
 
 def is_noise(spread: Floats, raw: Floats, count: int) -> NDArray[np.bool_]:
-    """Whether the sum of squares of a column about its mean is only the rounding of its raw sum of squares."""
+    """Whether a centred sum of squares is only rounding of the raw one."""
     return np.asarray(spread <= 16.0 * np.finfo(np.float64).eps * np.sqrt(count) * raw)
 
 
-FAR = 1e-6
-"""A feature of sparse samples whose sum of squares about its mean is no more than this share of that about the origin
-is read again: it is constant, or the sums about the origin have lost too many of its digits.
-"""
+MIN_CENTRED_SHARE = 1e-6
+# Ratio of centred to raw squares of a sparse feature up to which it is read again: it is constant, or the raw sums have
+# lost too many digits.
 
-FAR_COLUMNS = 16
-"""So many features of sparse samples are made dense at a time."""
+DENSE_COLUMNS = 16  # sparse features made dense at a time: bounds the memory
 
 
 def dense_columns(X: Array, index: Integers) -> Iterator[tuple[Integers, Floats]]:
-    """Some features of compressed samples as dense arrays in float64, a few at a time."""
+    """Selected features of CSR samples as dense float64 arrays, a few at a time."""
     if not len(index):
         return
     columns = X[:, index].tocsc()
-    for first in range(0, len(index), FAR_COLUMNS):
-        some = slice(first, first + FAR_COLUMNS)
+    for first in range(0, len(index), DENSE_COLUMNS):
+        some = slice(first, first + DENSE_COLUMNS)
         yield index[some], np.ascontiguousarray(columns[:, some].toarray(), dtype=np.float64)
 
 
-def _centre_far(found: Moments, block: Block, group: int) -> Moments:
-    """The same with sums of sparse features far from zero about their means; zero where a feature is constant."""
-    p, total, e = found.features, found.weight, found.exponent.astype(np.int64)
-    raw = total * found.offset[:p] ** 2
-    far = np.flatnonzero((np.diag(found.XX) <= FAR * raw) & (raw > 0.0))
+def _recentre_sparse(result: Moments, block: Block, group: int) -> Moments:
+    """Recomputes sparse features far from zero about their means; zero for constant features."""
+    p, total, e = result.features, result.weight, result.exponent.astype(np.int64)
+    raw = total * result.offset[:p] ** 2
+    far = np.flatnonzero((np.diag(result.XX) <= MIN_CENTRED_SHARE * raw) & (raw > 0.0))
     if not far.size:
-        return found
-    found = replace(found, shift=found.shift.copy())
+        return result
+    result = replace(result, shift=result.shift.copy())
     rows = np.flatnonzero((weights_of(block) > 0.0) & (True if block.group is None else block.group == group))
     X, weight = block.X[rows], weights_of(block)[rows]
-    y = np.ldexp(block.y[rows] - found.shift[p:], -e[p:]) - found.offset[p:]
-    found.XX[far], found.XX[:, far], found.XY[far] = 0.0, 0.0, 0.0
+    y = np.ldexp(block.y[rows] - result.shift[p:], -e[p:]) - result.offset[p:]
+    result.XX[far], result.XX[:, far], result.XY[far] = 0.0, 0.0, 0.0
     varied: list[tuple[Integers, Floats]] = []
     for some, column in dense_columns(X, far):
         moved = np.ldexp(column - column[0], -e[some])
         mean = weight @ moved / total
-        found.shift[some], found.offset[some] = column[0], mean
+        result.shift[some], result.offset[some] = column[0], mean
         varies = moved.any(axis=0)
         if varies.any():
             varied.append((some[varies], np.ascontiguousarray((moved - mean)[:, varies])))
     for some, moved in varied:
         weighted = weight[:, None] * moved
         products = np.ldexp(np.asarray(X.T @ weighted), -e[:p, None])
-        products -= np.outer(np.ldexp(found.shift[:p], -e[:p]) + found.offset[:p], weighted.sum(axis=0))
-        found.XX[:, some], found.XX[some] = products, products.T
-        found.XY[some] = weighted.T @ y
+        products -= np.outer(np.ldexp(result.shift[:p], -e[:p]) + result.offset[:p], weighted.sum(axis=0))
+        result.XX[:, some], result.XX[some] = products, products.T
+        result.XY[some] = weighted.T @ y
     for some, moved in varied:
         for other, beside in varied:
-            found.XX[np.ix_(some, other)] = (weight[:, None] * moved).T @ beside
-    return found
+            result.XX[np.ix_(some, other)] = (weight[:, None] * moved).T @ beside
+    return result
 
 
 def _targets(y: Any, n: int) -> Floats:
@@ -355,8 +353,8 @@ def moments_in_arrays(block: Block, groups: int = 1) -> list[Deferred[Moments]]:
     return [_moments_of(block, g) for g in range(groups)]
 
 
-def _counted(block: Block, group: int) -> Block:
-    """The rows of a group that have positive weights."""
+def _rows_of_group(block: Block, group: int) -> Block:
+    """The samples of a group with positive weights."""
     if block.weight is None and block.group is None:
         return block
     xp, weight = namespace(block.X), weights_of(block)
@@ -365,7 +363,7 @@ def _counted(block: Block, group: int) -> Block:
 
 
 def _moments_of(block: Block, group: int) -> Deferred[Moments]:
-    rows = _counted(block, group)
+    rows = _rows_of_group(block, group)
     m, p, t = rows.X.shape[0], rows.X.shape[1], rows.y.shape[1]
     if m == 0:
         return Deferred((), Moments.zero(p, t))
@@ -375,18 +373,18 @@ def _moments_of(block: Block, group: int) -> Deferred[Moments]:
 
 
 def _from_sums(shift: Floats, sources: tuple[tuple[Block, int, int], ...], *sums: Floats) -> Moments:
-    """Where squares overflow or vanish the rows are read again, in units of their largest values."""
+    """Where squares overflow or underflow the rows are read again, scaled by their largest values."""
     squares = np.concatenate([np.diag(sums[0]), np.diag(sums[2])[:-1]])
     usual = (squares > SMALLEST) & (squares < LARGEST)
     if not usual.all():
-        return reduce(Moments.merge, (_scaled(block, group, shift, usual) for block, group, _ in sources))
+        return reduce(Moments.merge, (_rescale(block, group, shift, usual) for block, group, _ in sources))
     return _about_means(sum(m for _, _, m in sources), shift, np.zeros(len(shift), np.int32), *sums)
 
 
-def _scaled(block: Block, group: int, shift: Floats, usual: NDArray[np.bool_]) -> Moments:
-    """With an exponent for columns that are not usual."""
-    rows, xp = _counted(block, group), namespace(block.X)
-    largest = np.concatenate([on_host(xp.max(xp.abs(part), axis=0)) for part in _moved(rows, shift)])
+def _rescale(block: Block, group: int, shift: Floats, usual: NDArray[np.bool_]) -> Moments:
+    """With exponents for columns that overflow or underflow."""
+    rows, xp = _rows_of_group(block, group), namespace(block.X)
+    largest = np.concatenate([on_host(xp.max(xp.abs(part), axis=0)) for part in _centre(rows, shift)])
     e = np.where(~usual & (largest > 0.0), np.frexp(largest)[1], 0).astype(np.int32)
     return _about_means(rows.X.shape[0], shift, e, *map(on_host, _sums(rows, shift, e)))
 
@@ -404,8 +402,8 @@ def _about_means(count: int, shift: Floats, exponent: Integers, S: Floats, C: Fl
 
 
 def _shift(block: Block) -> Floats:
-    """Near the means of the columns, by the head of the block, and the very value of one that is constant; zero for X
-    where no mean is further from zero than the columns deviate from it: that costs a bit, and saves a pass.
+    """Approximate column means, from the head of the block, exact for constant columns; zero for X where no mean
+    exceeds the deviations: that costs one bit and saves a pass.
     """
     mean, deviation, _, constant = head_of(block)
     shift, p = np.where(np.isnan(constant), mean, constant), block.X.shape[1]
@@ -414,7 +412,7 @@ def _shift(block: Block) -> Floats:
     return shift
 
 
-def _moved(block: Block, shift: Floats) -> tuple[Array, Array]:
+def _centre(block: Block, shift: Floats) -> tuple[Array, Array]:
     """The rows of X and y about the shift, in float64."""
     xp, p = namespace(block.X), block.X.shape[1]
     X, y = (xp.astype(part, xp.float64, copy=False) for part in (block.X, block.y))
@@ -424,10 +422,10 @@ def _moved(block: Block, shift: Floats) -> tuple[Array, Array]:
 def _sums(block: Block, shift: Floats, exponent: Integers) -> tuple[Array, Array, Array]:
     """With z and v the columns of X and y about the shift and divided by powers of two: z'z, [v 1]'z, [v 1]'[v 1]."""
     xp, p = namespace(block.X), block.X.shape[1]
-    z, v = _moved(block, shift)
+    z, v = _centre(block, shift)
     if exponent.any():
         z, v = z * like(np.ldexp(1.0, -exponent[:p]), z), v * like(np.ldexp(1.0, -exponent[p:]), v)
     joint = xp.concat([v, ones(z.shape[0], z)[:, None]], axis=1)
     left, below = (z, joint) if block.weight is None else (block.weight[:, None] * z, block.weight[:, None] * joint)
-    with np.errstate(over="ignore", invalid="ignore"):  # such sums are found, and taken again or refused
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow is detected, and the sums are recomputed or rejected
         return cross(left, z), xp.matmul(below.T, z), xp.matmul(below.T, joint)

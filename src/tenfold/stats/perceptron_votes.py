@@ -1,4 +1,4 @@
-"""The votes of many linear models, each the one before plus a multiple of a row."""
+"""The votes of a voted perceptron: linear models, each the one before plus a multiple of a sample."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,13 @@ from scipy import sparse
 from tenfold.arrays import Array, Floats, Integers, contiguous, is_sparse
 from tenfold.stats.derivatives import Params, forward
 
-CHUNK = 1 << 22
-"""So many scores are in memory at a time."""
+CHUNK_SCORES = 1 << 22  # scores in memory at a time: 32 MiB
 
 
 @dataclass(frozen=True)
 class Voters:
-    """Model k has the weights of model k - 1, and step_k times a row more for class `up_k` and less for `down_k`; of
-    two classes it has one weight vector, and step_k is signed. It has `votes_k`.
+    """Model k is model k - 1 plus step_k times a sample for class `up_k` and minus it for `down_k`; with two classes it
+    has one weight vector, and step_k is signed. It has `votes_k` votes.
 
     X (m, p) dense or CSR; row (k,) says which of them each model adds; step, up, down and votes (k,).
     """
@@ -30,13 +29,13 @@ class Voters:
     intercept: bool
 
     def shares(self, X: Array) -> Floats:
-        """The share of the votes that each class gets from each row: (n, classes); a tie of two classes is halved."""
+        """The fraction of the votes for each class, (n, classes); a tie of two classes is halved."""
         n, k = X.shape[0], len(self.step)
         total = float(self.votes.sum())
         if k == 0 or total == 0.0:
             return np.full((n, self.classes), 1.0 / self.classes)
         width = k * (1 if self.classes == 2 else self.classes)
-        length = max(1, CHUNK // width)
+        length = max(1, CHUNK_SCORES // width)
         parts = [self._shares(X[i : i + length]) for i in range(0, n, length)]
         return (np.concatenate(parts) if parts else np.zeros((0, self.classes))) / total
 
@@ -55,7 +54,7 @@ class Voters:
         return np.stack([np.sum((winner == c) * self.votes, axis=1) for c in range(self.classes)], axis=1)
 
     def _products(self, X: Array) -> Floats:
-        """Inner products (n, m) of the rows with those of the updates, and one more for the intercept."""
+        """Inner products (n, m) of the samples with those of the updates, plus one for the intercept."""
         one = 1.0 if self.intercept else 0.0
         if is_sparse(self.X):
             product = sparse.csr_array(X, dtype=np.float64) @ self.X.T.astype(np.float64)
@@ -65,5 +64,5 @@ class Voters:
 
 
 def balance(shares: Floats) -> Floats:
-    """Scores from shares of the votes: of two classes one, positive where the second has more."""
+    """Scores from fractions of votes: one for two classes, positive where the second has more."""
     return shares if shares.shape[1] > 2 else shares[:, 1:] - shares[:, :1]

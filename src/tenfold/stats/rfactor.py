@@ -1,4 +1,4 @@
-"""The triangular factor of the rows, merged by QR."""
+"""The triangular factor of the samples, merged by QR (TSQR)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ def _rfactor(shift: Floats, scale: Floats, block: Block) -> RFactor:
 
 
 def _rfactor_in_arrays(shift: Floats, scale: Floats, block: Block) -> Floats:
-    """The same by the linear algebra of another namespace, whose QR is as good, all rows at once."""
+    """The same by the QR of another namespace, all rows at once."""
     xp = namespace(block.X)
     z = xp.concat([xp.astype(block.X, xp.float64, copy=False), block.y], axis=1)
     z = (z - like(shift, z)) * like(scale, z)

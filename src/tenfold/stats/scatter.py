@@ -1,4 +1,4 @@
-"""Products of the scatter matrix of the rows with vectors, without the matrix: two products of the rows."""
+"""Products of the scatter matrix with vectors, without forming it: two products with the rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tenfold.stats.derivatives import Params, away, forward
 
 @dataclass(frozen=True, slots=True)
 class ScatterAbout:
-    """With d = x - centre: sums over rows of the weight, of w d (p,), and of w d (d'v) for vectors v, (q, p)."""
+    """With d = x - centre: sums over samples of the weight w, of w d (p,), and of w d (d'v) for vectors v, (q, p)."""
 
     weight: float
     sums: Floats
@@ -25,22 +25,22 @@ class ScatterAbout:
         return ScatterAbout(self.weight + other.weight, self.sums + other.sums, self.products + other.products)
 
     def about_mean(self, vectors: Floats) -> tuple[Floats, Floats]:
-        """How far the mean is from the centre, and the products about it."""
+        """Mean minus centre, and the products about the mean."""
         step = self.sums / self.weight
         return step, self.products - np.outer(np.einsum("qp,p->q", vectors, self.sums), step)
 
 
 def scatter_about(centre: Floats, vectors: Floats) -> Callable[[Block], Lifted[ScatterAbout]]:
-    """The lift of `Scattered` for vectors (q, p)."""
-    return partial(_scattered, centre, np.ascontiguousarray(vectors))
+    """The lift of `ScatterAbout` for vectors (q, p)."""
+    return partial(_scatter_about, centre, np.ascontiguousarray(vectors))
 
 
-def _scattered(centre: Floats, vectors: Floats, block: Block) -> Lifted[ScatterAbout]:
+def _scatter_about(centre: Floats, vectors: Floats, block: Block) -> Lifted[ScatterAbout]:
     X = block.X
     if is_numpy(X):
         weight = float(X.shape[0]) if block.weight is None else float(np.sum(block.weight))
-        found = _core.scatter_products(X, vectors, centre, block.weight, threads(entries(X)))
-        return ScatterAbout(weight, found[-1], found[:-1])
+        products = _core.scatter_products(X, vectors, centre, block.weight, threads(entries(X)))
+        return ScatterAbout(weight, products[-1], products[:-1])
     if is_sparse(X):
         return _of_sparse(centre, vectors, block)
     w = weights_of(block)
@@ -51,18 +51,18 @@ def _scattered(centre: Floats, vectors: Floats, block: Block) -> Lifted[ScatterA
 
 
 def _of_sparse(centre: Floats, vectors: Floats, block: Block) -> ScatterAbout:
-    """Rows about the origin, from which the centre is taken; the last vector, zero about -1, adds the rows up."""
+    """Raw products, recentred; the last vector, zero with shift -1, sums the rows."""
     X, (q, p) = block.X, vectors.shape
-    asked = np.concatenate([vectors, np.zeros((1, p))])
-    by = np.append(np.einsum("qp,p->q", vectors, centre), -1.0)
+    extended = np.concatenate([vectors, np.zeros((1, p))])
+    shifts = np.append(np.einsum("qp,p->q", vectors, centre), -1.0)
     spend(2.0 * entries(X) * (q + 1))
-    line = _core.both_ways_csr(
-        X.data, X.indices, X.indptr, p, asked, block.weight, np.ones(X.shape[0]), by, threads(entries(X))
+    line = _core.normal_product_csr(
+        X.data, X.indices, X.indptr, p, extended, block.weight, np.ones(X.shape[0]), shifts, threads(entries(X))
     )
     totals = line[(q + 1) * p :]
-    found = line[: (q + 1) * p].reshape(q + 1, p) - np.outer(totals, centre)
-    return ScatterAbout(float(totals[-1]), found[-1], found[:-1])
+    products = line[: (q + 1) * p].reshape(q + 1, p) - np.outer(totals, centre)
+    return ScatterAbout(float(totals[-1]), products[-1], products[:-1])
 
 
-def _of_sums(_: tuple[None, ...], found: Array, weight: Array) -> ScatterAbout:
-    return ScatterAbout(float(weight[0]), found[-1], found[:-1])
+def _of_sums(_: tuple[None, ...], products: Array, weight: Array) -> ScatterAbout:
+    return ScatterAbout(float(weight[0]), products[-1], products[:-1])

@@ -1,4 +1,4 @@
-"""The weights of a model of tags, and the best tags of sequences."""
+"""The weights of a linear-chain tagger, and Viterbi decoding."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ class TagWeights(NamedTuple):
 
 
 def best_tags(sequences: Sequences, weights: TagWeights) -> Integers:
-    """The tags (n,) of the best path of each sequence, by the compiled recursion; of equal ones the earliest tags,
+    """The tags (n,) of the best path of each sequence, by the compiled Viterbi recursion; ties go to the smaller tag,
     compared from the end.
     """
     p, k = weights.emission.shape

@@ -192,7 +192,7 @@ def orthogonal_mp_gram(
     if norms_squared is not None:
         squares = np.ravel(check_array(norms_squared, ensure_2d=False, dtype=np.float64, input_name="norms_squared"))
     rule = GreedyRule("correlation", asked_for(n_nonzero_coefs, tol, len(products)), tol)
-    return _answer(WholeGram.given(products, with_targets, squares), rule, return_path, return_n_iter, kept)
+    return _answer(WholeGram.from_products(products, with_targets, squares), rule, return_path, return_n_iter, kept)
 
 
 def _answer(gram: Gram, rule: GreedyRule, return_path: bool, return_n_iter: bool, dtype: Any) -> Any:

@@ -252,7 +252,7 @@ def lars_path_gram(
         raise ValueError("The shapes of the inputs Gram and Xy do not match.")
     kept = {whole.dtype, right.dtype}
     whole, right = whole.astype(np.float64), right.astype(np.float64)
-    return _answer(WholeGram.given(whole, right[:, None], weight=float(n_samples)), kept, values)
+    return _answer(WholeGram.from_products(whole, right[:, None], weight=float(n_samples)), kept, values)
 
 
 def _answer(gram: Products, kept: set[Any], values: dict[str, Any]) -> Any:
