@@ -18,13 +18,19 @@ TIMES = int(os.environ.get("TENFOLD_ATTACK", "1"))
 """How many times the usual number of problems."""
 
 
+@pytest.mark.parametrize("problems", [3, pytest.param(10 * TIMES, marks=pytest.mark.product)])
 @pytest.mark.parametrize("family", [*FAMILIES, *RECOMPUTED])
-def test_no_certificate_contradicts_the_reference(family):
-    report = attack.run(10 * TIMES, SEED, family, loud=False)
+def test_no_certificate_contradicts_the_reference(family, problems):
+    report = attack.run(problems, SEED, family, loud=False)
     seen = [f"--seed {SEED} --only {family} --index {one.index}: {one.what} {one.detail}" for one in report.violations]
     assert not seen + report.crashes
-    assert sum(tally.tampered for tally in report.tallies.values()) > 30 * TIMES
+    assert sum(tally.tampered for tally in report.tallies.values()) > 3 * problems
     assert sum(tally.ok for tally in report.tallies.values()) > 0
+
+
+def finds_violation(family):
+    """Whether one of a few problems of a family shows a violation; those after it are not tried."""
+    return any(attack.run(1, SEED, family, index=index, loud=False).violations for index in range(5))
 
 
 FOUND = [("multi_task", 406, 18373, 3)]
@@ -51,8 +57,7 @@ def test_a_gap_that_is_too_small_is_found(family, monkeypatch):
         return replace(found, value=1e-6 * found.value, parts=parts, floor=0.0, status="judged")
 
     monkeypatch.setattr(Case, "certify", certify)
-    report = attack.run(5, SEED, family, loud=False)
-    assert report.violations
+    assert finds_violation(family)
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if not name.startswith("sgd")])
@@ -65,8 +70,7 @@ def test_an_ok_for_anything_is_found(family, monkeypatch):
         return replace(found, value=0.5 * found.tol * found.scale, floor=0.0, **kept)
 
     monkeypatch.setattr(Case, "certify", certify)
-    report = attack.run(5, SEED, family, loud=False)
-    assert report.violations
+    assert finds_violation(family)
 
 
 @pytest.mark.parametrize("family", list(RECOMPUTED))
@@ -81,7 +85,7 @@ def test_an_ok_for_a_recomputed_result_is_found(family, monkeypatch):
         return replace(found, value=0.0, floor=0.0, scale=scale, tol=1e-12, status="judged", note="")
 
     monkeypatch.setattr(Recomputed, "certify", certify)
-    assert attack.run(5, SEED, family, loud=False).violations
+    assert finds_violation(family)
 
 
 def test_references_are_optimal_on_small_problems():
