@@ -19,7 +19,8 @@ Y = np.sign(X[:, 0] + 0.3 * RNG.standard_normal(90)).astype(int)
 
 def test_rosasco_2_1_nearest_neighbour():
     """i' = argmin |x - x_i|^2, f(x) = y_i'."""
-    queries = RNG.standard_normal((30, 4))
+    rng = np.random.default_rng(1)
+    queries = rng.standard_normal((30, 4))
     expected = [Y[np.argmin(((X - q) ** 2).sum(axis=1))] for q in queries]
     np.testing.assert_array_equal(KNeighborsClassifier(1).fit(X, Y).predict(queries), expected)
     np.testing.assert_array_equal(KNeighborsClassifier(1).fit(X, Y).predict(X), Y)
@@ -27,7 +28,8 @@ def test_rosasco_2_1_nearest_neighbour():
 
 def test_rosasco_2_1_hamming_distance():
     """d(x, x') = (1 / D) sum_j [x_j != x'_j]."""
-    words = RNG.integers(0, 3, (20, 7)).astype(float)
+    rng = np.random.default_rng(1)
+    words = rng.integers(0, 3, (20, 7)).astype(float)
     distances, rows = NearestNeighbors(n_neighbors=20, metric="hamming").fit(words).kneighbors(words[:1])
     np.testing.assert_allclose(distances[0], np.mean(words[rows[0]] != words[0], axis=1))
 
@@ -41,7 +43,8 @@ def test_rosasco_2_2_all_rows_as_neighbours():
 
 def test_rosasco_2_2_sign_of_the_sum():
     """With odd K the sign of the sum of labels -1 and +1 is the majority."""
-    queries = RNG.standard_normal((30, 4))
+    rng = np.random.default_rng(1)
+    queries = rng.standard_normal((30, 4))
     for k in (1, 3, 15):
         sums = k * KNeighborsRegressor(k).fit(X, Y).predict(queries)
         np.testing.assert_array_equal(np.sign(sums), KNeighborsClassifier(k).fit(X, Y).predict(queries))
@@ -88,8 +91,9 @@ def test_rosasco_3_1_error_of_k_neighbours():
 
 def test_welling_5_votes_by_similarity():
     """The sign of sum_n K(x, x_n) (2 y_n - 1) over the k most similar, as a function of the distance."""
+    rng = np.random.default_rng(1)
     labels = (Y > 0).astype(int)
-    queries = RNG.standard_normal((30, 4))
+    queries = rng.standard_normal((30, 4))
 
     def similarity(distances):
         return np.exp(-(distances**2))
@@ -103,8 +107,9 @@ def test_welling_5_votes_by_similarity():
 
 def test_seeger_2_1_two_prototypes_are_a_linear_classifier():
     """w = w_+ - w_-, b = (|w_-|^2 - |w_+|^2) / 2."""
+    rng = np.random.default_rng(1)
     plus, minus = np.array([1.0, 2.0, -1.0]), np.array([0.5, -1.0, 0.3])
-    queries = RNG.standard_normal((200, 3))
+    queries = rng.standard_normal((200, 3))
     model = KNeighborsClassifier(1).fit([minus, plus], [-1, 1])
     linear = np.sign(queries @ (plus - minus) + 0.5 * (minus @ minus - plus @ plus))
     np.testing.assert_array_equal(model.predict(queries), linear)
@@ -112,7 +117,8 @@ def test_seeger_2_1_two_prototypes_are_a_linear_classifier():
 
 def test_seeger_6_1_histogram():
     """Bars of height n_j / (n dx) have area one."""
-    grades = RNG.choice(np.arange(0, 6.5, 0.5), size=200)
+    rng = np.random.default_rng(1)
+    grades = rng.choice(np.arange(0, 6.5, 0.5), size=200)
     model = Histogram(width=0.5).fit(grades[:, None])
     edges = model.bin_edges_[0]
     assert np.sum(model.density_ * np.diff(edges)) == pytest.approx(1.0)
@@ -121,7 +127,8 @@ def test_seeger_6_1_histogram():
 
 def test_seeger_12_2_1_kernel_density():
     """(1 / n) sum_i N(x | x_i, h^2 I); a small h has spikes, and the likelihood of rows left out finds the middle."""
-    rows = RNG.standard_normal((60, 2))
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((60, 2))
     at = np.array([0.3, -0.2])
     d = ((rows - at) ** 2).sum(axis=1)
     expected = np.mean(np.exp(-d / (2 * 0.25)) / (2 * np.pi * 0.25))
