@@ -52,6 +52,7 @@ def survivors(model, X, y):
 ROWS = [*LINEAR, *STATISTICAL, *NEIGHBOURS]
 
 
+@pytest.mark.once_a_class
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_tampered_model_is_refused(row):
     X, y, _ = row.data()
@@ -135,6 +136,7 @@ THEIRS = [
 """Rows at which scikit-learn's class is certified: not where its path of one sign ends before the optimum."""
 
 
+@pytest.mark.once_a_class
 @pytest.mark.parametrize("row", THEIRS, ids=lambda row: row.id)
 def test_tampered_model_of_scikit_learn_is_refused(row):
     """Of scikit-learn's class with the same settings, fitted tightly."""
