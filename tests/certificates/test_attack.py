@@ -52,9 +52,9 @@ def test_a_gap_that_is_too_small_is_found(family, monkeypatch):
     right = Case.certify
 
     def certify(self, model):
-        found = right(self, model)
-        parts = tuple(1e-6 * part for part in found.parts)
-        return replace(found, value=1e-6 * found.value, parts=parts, floor=0.0, status="judged")
+        result = right(self, model)
+        parts = tuple(1e-6 * part for part in result.parts)
+        return replace(result, value=1e-6 * result.value, parts=parts, floor=0.0, status="judged")
 
     monkeypatch.setattr(Case, "certify", certify)
     assert finds_violation(family)
@@ -65,9 +65,9 @@ def test_an_ok_for_anything_is_found(family, monkeypatch):
     right = Case.certify
 
     def certify(self, model):
-        found = right(self, model)
+        result = right(self, model)
         kept = {"parts": (), "status": "judged", "radius": None, "lower_bound": None}
-        return replace(found, value=0.5 * found.tol * found.scale, floor=0.0, **kept)
+        return replace(result, value=0.5 * result.tol * result.scale, floor=0.0, **kept)
 
     monkeypatch.setattr(Case, "certify", certify)
     assert finds_violation(family)
@@ -80,9 +80,9 @@ def test_an_ok_for_a_recomputed_result_is_found(family, monkeypatch):
     right = Recomputed.certify
 
     def certify(self, model):
-        found = right(self, model)
-        scale = max(found.scale, 1e-300)
-        return replace(found, value=0.0, floor=0.0, scale=scale, tol=1e-12, status="judged", note="")
+        result = right(self, model)
+        scale = max(result.scale, 1e-300)
+        return replace(result, value=0.0, floor=0.0, scale=scale, tol=1e-12, status="judged", note="")
 
     monkeypatch.setattr(Recomputed, "certify", certify)
     assert finds_violation(family)

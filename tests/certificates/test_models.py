@@ -65,10 +65,10 @@ def test_a_worsened_model_is_refused(row, name):
 @pytest.mark.parametrize("row", [row for row in STATISTICAL if row.peer], ids=lambda row: row.id)
 def test_the_class_of_scikit_learn_is_judged(row):
     X, y, _ = row.data()
-    his = row.his().fit(X, y)
-    assert tenfold.certify(his, X, y).ok == row.alike  # else it is near to it, and that shows
+    sklearn_model = row.make_sklearn().fit(X, y)
+    assert tenfold.certify(sklearn_model, X, y).ok == row.alike  # else it is near to it, and that shows
     name = row.seen[-1]
-    found = getattr(his, name)
+    result = getattr(sklearn_model, name)
     more = 1.0 + max(row.step, 1e-5)
-    setattr(his, name, [part * more for part in found] if isinstance(found, list) else found * more)
-    assert not tenfold.certify(his, X, y).ok
+    setattr(sklearn_model, name, [part * more for part in result] if isinstance(result, list) else result * more)
+    assert not tenfold.certify(sklearn_model, X, y).ok

@@ -33,7 +33,7 @@ def survivors(model, X, y):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         before, listed, reference = outputs(model, X, y), report_only(type(model)), Reference(model, X, y)
-        found = []
+        result = []
         for name, change, worse in tamper(model):
             certificate = judge(worse, X, y)
             if certificate is None or not certificate.ok:
@@ -45,8 +45,8 @@ def survivors(model, X, y):
                 change = f"{change} (report only, but {', '.join(different)} differ)"
             symmetric = type(model).__name__ == "GaussianMixture" and is_permuted(model, worse)
             if not symmetric and not reference.within(worse, certificate, name):
-                found.append(f"{name}: {change}")
-        return found
+                result.append(f"{name}: {change}")
+        return result
 
 
 ROWS = [*LINEAR, *STATISTICAL, *NEIGHBOURS]
@@ -141,7 +141,7 @@ THEIRS = [
 def test_tampered_model_of_scikit_learn_is_refused(row):
     """Of scikit-learn's class with the same settings, fitted tightly."""
     X, y, _ = row.data()
-    model = row.his()
+    model = row.make_sklearn()
     known = model.get_params()
     tight = {"tol": min(TIGHT["tol"], known["tol"] or 1.0), "max_iter": TIGHT["max_iter"]} if "tol" in known else {}
     with warnings.catch_warnings():

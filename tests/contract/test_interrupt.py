@@ -72,13 +72,13 @@ def check_interrupted(make, work, after):
 
 
 @cache
-def drawn():
-    """Normal numbers, of which each problem takes the first: to draw them anew costs more than most fits that follow."""
+def normal_numbers():
+    """Normal numbers, of which each problem takes the first: drawing costs more than most of the fits."""
     return np.random.default_rng(0).standard_normal(150_000 * 150)
 
 
 def samples(n, p):
-    X = drawn()[: n * p].reshape(n, p)
+    X = normal_numbers()[: n * p].reshape(n, p)
     X.setflags(write=False)
     return X
 

@@ -32,8 +32,8 @@ def test_a_model_from_a_file_answers_to_the_bit(kept, tmp_path):
 
 
 def is_estimator(name: str) -> bool:
-    found = getattr(tenfold, name)
-    return isinstance(found, type) and issubclass(found, BaseEstimator)
+    result = getattr(tenfold, name)
+    return isinstance(result, type) and issubclass(result, BaseEstimator)
 
 
 PUBLIC = set(filter(is_estimator, tenfold.__all__))

@@ -21,12 +21,12 @@ NUMBERS = X[:, 0] + X[:, 1] ** 2 + 0.3 * RNG.standard_normal(60)
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
 def test_errors_are_those_of_a_grid_search(weights):
     rng = np.random.default_rng(1)
-    for ours, his, y, score in (
+    for ours, sklearn_model, y, score in (
         (KNeighborsClassifierCV, sklearn.neighbors.KNeighborsClassifier, CLASSES, "accuracy"),
         (KNeighborsCV, sklearn.neighbors.KNeighborsRegressor, NUMBERS, "neg_mean_squared_error"),
     ):
         grid = {"n_neighbors": [1, 2, 5, 11]}
-        search = GridSearchCV(his(weights=weights), grid, cv=LeaveOneOut(), scoring=score).fit(X, y)
+        search = GridSearchCV(sklearn_model(weights=weights), grid, cv=LeaveOneOut(), scoring=score).fit(X, y)
         model = ours([11, 1, 2, 5], weights=weights).fit(X, y)
         expected = search.cv_results_["mean_test_score"]
         np.testing.assert_allclose(model.cv_errors_, 1.0 - expected if score == "accuracy" else -expected)

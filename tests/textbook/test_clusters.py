@@ -23,12 +23,12 @@ def test_seeger_12_1_both_halves_of_a_step_lower_the_energy_by_the_printed_amoun
     centres = X[[0, 1, 2]]
     old = rng.integers(0, 3, len(X))
     D = np.sum((X[:, None] - centres[None]) ** 2, axis=-1)
-    found = rows_alone(X, None).fold(assigned(centres, np.zeros(2)))
+    result = rows_alone(X, None).fold(assigned(centres, np.zeros(2)))
     new = D.argmin(axis=1)
-    assert energy(X, old, centres) - found.energy == pytest.approx(np.sum(D[np.arange(len(X)), old] - D.min(axis=1)))
-    means = found.sums / found.weight[:, None]
-    fall = np.sum(found.weight * np.sum((means - centres) ** 2, axis=1))
-    assert found.energy - energy(X, new, means) == pytest.approx(fall, rel=1e-12)
+    assert energy(X, old, centres) - result.energy == pytest.approx(np.sum(D[np.arange(len(X)), old] - D.min(axis=1)))
+    means = result.sums / result.weight[:, None]
+    fall = np.sum(result.weight * np.sum((means - centres) ** 2, axis=1))
+    assert result.energy - energy(X, new, means) == pytest.approx(fall, rel=1e-12)
 
 
 def test_seeger_12_1_at_the_end_centres_are_means_and_rows_are_nearest():

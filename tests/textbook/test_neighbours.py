@@ -83,8 +83,8 @@ def test_rosasco_3_1_error_of_k_neighbours():
     expected = s**2 + (truth - f[rows].mean()) ** 2 + s**2 / k
     draws = 4000
     noisy = f[:, None] + s * rng.standard_normal((21, draws))
-    found = KNeighborsRegressor(k).fit(x, noisy).predict(at)[0]
-    errors = (truth + s * rng.standard_normal(draws) - found) ** 2
+    result = KNeighborsRegressor(k).fit(x, noisy).predict(at)[0]
+    errors = (truth + s * rng.standard_normal(draws) - result) ** 2
     assert errors.mean() == pytest.approx(expected, rel=0.06)
     assert abs(errors.mean() - (s**2 + (truth + f[rows].mean()) ** 2 + s**2 / k)) > 10.0
 
@@ -99,10 +99,10 @@ def test_welling_5_votes_by_similarity():
         return np.exp(-(distances**2))
 
     model = KNeighborsClassifier(7, weights=similarity).fit(X, labels)
-    for q, found in zip(queries, model.predict(queries), strict=True):
+    for q, result in zip(queries, model.predict(queries), strict=True):
         away = np.linalg.norm(X - q, axis=1)
         near = np.argsort(away)[:7]
-        assert found == (similarity(away[near]) @ (2 * labels[near] - 1) > 0)
+        assert result == (similarity(away[near]) @ (2 * labels[near] - 1) > 0)
 
 
 def test_seeger_2_1_two_prototypes_are_a_linear_classifier():
@@ -155,11 +155,11 @@ def test_cookbook_22_whitening_is_the_mahalanobis_distance():
 def test_cookbook_c_4_distances():
     """Euclidean, city block, ordinal by ranks, Hamming."""
     rows = np.array([[1.0, 10.0], [2.0, 1000.0], [9.0, 20.0]])
-    found = {
+    result = {
         name: NearestNeighbors(n_neighbors=3, metric=name).fit(rows).kneighbors(rows[:1])
         for name in ("euclidean", "manhattan", "ordinal", "hamming")
     }
-    assert found["euclidean"][0][0].tolist() == [0.0, pytest.approx(np.sqrt(164.0)), pytest.approx(np.sqrt(980101.0))]
-    assert found["manhattan"][0][0].tolist() == [0.0, 18.0, 991.0]
-    np.testing.assert_allclose(found["ordinal"][0][0], [0.0, 1.0, 1.0])  # ranks (1, 1), (2, 3), (3, 2) of three
-    assert found["hamming"][0][0].tolist() == [0.0, 1.0, 1.0]
+    assert result["euclidean"][0][0].tolist() == [0.0, pytest.approx(np.sqrt(164.0)), pytest.approx(np.sqrt(980101.0))]
+    assert result["manhattan"][0][0].tolist() == [0.0, 18.0, 991.0]
+    np.testing.assert_allclose(result["ordinal"][0][0], [0.0, 1.0, 1.0])  # ranks (1, 1), (2, 3), (3, 2) of three
+    assert result["hamming"][0][0].tolist() == [0.0, 1.0, 1.0]
