@@ -329,7 +329,7 @@ def test_float32_models_are_judged_with_their_rounding():
     "name",
     ["Ridge", "Lasso", "HuberRegressor", "QuantileRegressor", "PoissonRegressor", "LogisticRegression", "LinearSVR"],
 )
-def test_an_intercept_that_is_not_fitted_is_refused(name):
+def test_an_intercept_that_is_not_fitted_is_not_certified(name):
     X = np.random.default_rng(0).standard_normal((40, 3))
     y = (X[:, 0] > 0.3).astype(float)
     model = getattr(tenfold, name)(fit_intercept=False).fit(X, y)

@@ -419,7 +419,7 @@ COUNTED = [turned, moved_far]
 @only_if(lambda row, shape, worsen: (worsen in COUNTED) is row.separates and not beyond(row, shape))
 # features that are nearly equal: what differs between them is far below their rounding
 @only_if(lambda row, shape, worsen: row.intercept or (worsen is not intercept_off and shape != "offset 1e6"))
-def test_a_worsened_copy_is_refused(row, shape, worsen):
+def test_a_worsened_copy_is_not_certified(row, shape, worsen):
     data = SHAPES[shape](row)
     model = fit(row, data)
     worse = copy.deepcopy(model)
@@ -434,7 +434,7 @@ def test_a_worsened_copy_is_refused(row, shape, worsen):
 
 
 @every_row
-def test_a_model_of_other_data_is_refused(row):
+def test_a_model_of_other_data_is_not_certified(row):
     data, other = SHAPES["tall"](row), row.data(60, 4, seed=9)
     assert not tenfold.certify(fit(row, data), other.X, other.y).ok
 

@@ -36,7 +36,7 @@ def test_certified_with_weights(row):
 
 
 @every_model
-def test_other_data_are_refused(row):
+def test_other_data_are_not_certified(row):
     X, y, _ = row.data()
     other, y_other, _ = row.data(seed=5)
     assert not tenfold.certify(row.make().fit(X, y), other, y_other).ok
@@ -46,7 +46,7 @@ JUDGED = [(row, name) for row in STATISTICAL for name in row.seen]
 
 
 @pytest.mark.parametrize(("row", "name"), JUDGED, ids=[f"{row.id}-{name}" for row, name in JUDGED])
-def test_a_worsened_model_is_refused(row, name):
+def test_a_worsened_model_is_not_certified(row, name):
     X, y, _ = row.data()
     model = row.make().fit(X, y)
     worse = copy.deepcopy(model)

@@ -29,7 +29,7 @@ def test_certified(row, shape):
 
 
 @every_row
-def test_other_rows_and_targets_are_refused(row):
+def test_other_rows_and_targets_are_not_certified(row):
     X, y, _ = row.data()
     model = row.make().fit(X, y)
     other = X.copy()
@@ -50,7 +50,7 @@ def test_other_rows_and_targets_are_refused(row):
 @pytest.mark.parametrize(
     ("algorithm", "part"), [("kd_tree", "order"), ("kd_tree", "points"), ("kd_tree", "boxes"), ("brute", "rows")]
 )
-def test_a_worsened_index_is_refused(algorithm, part):
+def test_a_worsened_index_is_not_certified(algorithm, part):
     X = np.random.default_rng(0).standard_normal((200, 3))
     model = tenfold.NearestNeighbors(algorithm=algorithm).fit(X)
     worse = copy.deepcopy(model)
@@ -67,7 +67,7 @@ def test_a_worsened_index_is_refused(algorithm, part):
     assert not tenfold.certify(worse, X).ok
 
 
-def test_perturbed_answers_are_refused():
+def test_perturbed_answers_are_not_certified():
     X = np.random.default_rng(0).standard_normal((60, 3))
     model = tenfold.NearestNeighbors(n_neighbors=3).fit(X)
 
@@ -111,7 +111,7 @@ def test_the_class_of_scikit_learn_is_judged(row):
     assert not tenfold.certify(sklearn_model, X, y).ok
 
 
-def test_distances_that_lost_their_digits_are_refused():
+def test_distances_that_lost_their_digits_are_not_certified():
     """Products about zero of rows far from it: scikit-learn's distances between near rows are rounding."""
     rng = np.random.default_rng(0)
     X = 1e6 + 1e-3 * rng.standard_normal((300, 20))

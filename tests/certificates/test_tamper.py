@@ -54,7 +54,7 @@ ROWS = [*LINEAR, *STATISTICAL, *NEIGHBOURS]
 
 @pytest.mark.once_a_class
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_tampered_model_is_refused(row):
+def test_tampered_model_is_not_certified(row):
     X, y, _ = row.data()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -115,7 +115,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("make", OTHERS.values(), ids=OTHERS)
-def test_tampered_model_without_a_row_is_refused(make):
+def test_tampered_model_without_a_row_is_not_certified(make):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, X, y = make()
@@ -138,7 +138,7 @@ THEIRS = [
 
 @pytest.mark.once_a_class
 @pytest.mark.parametrize("row", THEIRS, ids=lambda row: row.id)
-def test_tampered_model_of_scikit_learn_is_refused(row):
+def test_tampered_model_of_scikit_learn_is_not_certified(row):
     """Of scikit-learn's class with the same settings, fitted tightly."""
     X, y, _ = row.data()
     model = row.make_sklearn()
@@ -162,7 +162,7 @@ def test_joint_move_of_a_symmetry_keeps_the_verdict(symmetry):
 
 
 @pytest.mark.parametrize("symmetry", SYMMETRIES.values(), ids=SYMMETRIES)
-def test_move_of_one_array_alone_is_refused(symmetry):
+def test_move_of_one_array_alone_is_not_certified(symmetry):
     X, y = symmetry.data()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

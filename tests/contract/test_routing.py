@@ -63,7 +63,7 @@ def test_weights_through_cross_validation(routing, row):
 
 
 @every_class
-def test_weights_that_nobody_asked_for_are_refused(routing, row):
+def test_weights_that_nobody_asked_for_raise(routing, row):
     X, y, _ = SHAPES["tall"](row)
     pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), row.make())
     with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):

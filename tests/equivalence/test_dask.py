@@ -252,7 +252,7 @@ def test_targets_stay_where_folds_need_none(monkeypatch):
     assert not fetched
 
 
-def test_what_needs_numbers_of_each_row_is_refused():
+def test_what_needs_numbers_of_each_row_raises():
     X, y, _ = regression()
     with pytest.raises(ValueError, match=r"60 x 1 x 3 leave-one-out residuals, 1,440 bytes.*default scoring"):
         tenfold.RidgeCV(store_cv_results=True).fit(put(X), put(y))

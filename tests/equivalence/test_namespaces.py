@@ -307,7 +307,7 @@ def test_a_fitted_model_predicts_on_numpy_too(start):
     np.testing.assert_allclose(model.predict(X), host(model.predict(put(X))), rtol=1e-12, atol=1e-14)
 
 
-def test_a_target_of_another_library_is_refused():
+def test_a_target_of_another_library_raises():
     torch = pytest.importorskip("torch")
     X = np.random.default_rng(0).standard_normal((20, 3))
     with pytest.raises(ValueError, match="copy nothing between devices"):

@@ -191,7 +191,7 @@ def test_a_class_with_one_example_may_be_left_out():
     assert model.predict_proba(X).shape == (61, 3)
 
 
-def test_rows_elsewhere_are_refused():
+def test_out_of_core_rows_and_bad_settings_raise():
     with pytest.raises(TypeError, match="does not read"):
         tf.LogisticRegressionCV(**NEW).fit(tf.rows([(WINE, BINARY)]))
     with pytest.raises(ValueError, match="liblinear"):

@@ -144,7 +144,7 @@ def test_errors_name_the_class_of_the_user():
             cls(neighbours=3)
 
 
-def test_a_number_that_is_not_the_best_is_refused():
+def test_a_number_that_is_not_the_best_is_not_certified():
     model = KNeighborsClassifierCV(9).fit(X, CLASSES)
     assert tenfold.certify(model, X, CLASSES).ok
     for name, value in (

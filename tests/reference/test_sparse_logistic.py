@@ -96,7 +96,7 @@ def test_a_strong_penalty_leaves_no_weights_and_says_so():
 
 
 @pytest.mark.parametrize("K", [2, 3])
-def test_worsened_copies_are_refused(K):
+def test_worsened_copies_are_not_certified(K):
     X, y = make(K=K)
     model = tf.LogisticRegression(l1_ratio=1.0, solver="saga").fit(X, y)
     for change in (lambda m: m.coef_ * 1.05, lambda m: m.coef_ + 0.05 * (m.coef_ == 0)):

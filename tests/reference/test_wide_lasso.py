@@ -111,7 +111,7 @@ def test_one_sweep_is_not_enough():
     assert model.status_ == "iteration limit"
 
 
-def test_many_columns_elsewhere_are_refused():
+def test_many_columns_out_of_core_raise():
     X, Y, _ = data(20, 12_000)
     with pytest.raises(ValueError, match="need the rows in memory"):
         tenfold.Lasso().fit(tenfold.rows([(X, Y[:, 0])]))
