@@ -6,10 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+
+# Idle threads of OpenMP and OpenBLAS sleep at once instead of spinning for milliseconds: with a process on each core
+# spinning is half of the CPU time. Set before these libraries are loaded; worker processes inherit it.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 settings.register_profile(
     "default", derandomize=True, max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -25,7 +31,17 @@ def pytest_configure():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def expected(item):
+def pytest_runtest_protocol(item, nextitem):
+    """Report the call of a test, and of its setup and teardown failures alone: a report costs a millisecond to send."""
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def warning_of(item):
     """How a warning begins that the estimator of this test may give, or nothing."""
     from estimators import row_of
 
@@ -42,7 +58,7 @@ def pytest_collection_modifyitems(items):
 
     items[:] = [item for item in items if is_possible(item)]
     for item in items:
-        if beginning := expected(item):
+        if beginning := warning_of(item):
             item.add_marker(pytest.mark.filterwarnings(f"ignore:{beginning}"))
     tests = {}
     for item in filter(is_product, items):

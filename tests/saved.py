@@ -193,15 +193,15 @@ PIPELINES = [Saved("all transformers", "", whole_table), Saved("a table behind o
 
 def answers(model: Any, X: Any) -> dict[str, Any]:
     """What a model says of queries, method by method; one that refuses them says why."""
-    found = {}
+    result = {}
     for name in METHODS:
         if hasattr(model, name):
             try:
-                found[name] = getattr(model, name)(X)
+                result[name] = getattr(model, name)(X)
             except (ValueError, TypeError, NotImplementedError) as reason:
-                found[name] = f"{type(reason).__name__}: {reason}"
-    assert found
-    return found
+                result[name] = f"{type(reason).__name__}: {reason}"
+    assert result
+    return result
 
 
 def same(one: Any, other: Any) -> bool:
@@ -250,9 +250,9 @@ class Contents:
         self.entries[f"arrays/{number}.npy"] = file.getvalue()
 
     def file(self) -> bytes:
-        found = io.BytesIO()
-        with zipfile.ZipFile(found, "w") as archive:
+        result = io.BytesIO()
+        with zipfile.ZipFile(result, "w") as archive:
             archive.writestr("model.json", json.dumps(self.json))
             for name, content in self.entries.items():
                 archive.writestr(name, content)
-        return found.getvalue()
+        return result.getvalue()

@@ -813,11 +813,11 @@ def _check_residual(case: Case, certificate: Any, solution: Solution, best: Best
 
 
 def solve_references(case: Case, starts: list[Solution]) -> list[Best]:
-    found = []
+    result = []
     for k, problem in enumerate(case.problems):
         begin = [arguments_of(case, start, k) for start in starts]
-        found.append(problem.solve(begin) if case.has_scale else ref.solve(problem, begin))
-    return found
+        result.append(problem.solve(begin) if case.has_scale else ref.solve(problem, begin))
+    return result
 
 
 def from_best(case: Case, best: list[Best]) -> Solution:
@@ -902,8 +902,8 @@ def attack(name: str, seed: int, index: int, tampers: int = TAMPERS) -> tuple[Ca
             tally.own_refused += not case.data.hard
             tally.own_refused_hard += bool(case.data.hard)
     for (how, one), solution in zip(models, solutions, strict=True):
-        found = judge(one, how, solution, best)
-        if how == "own" and own is not None and own.ok and (found is None or not found.ok):
+        result = judge(one, how, solution, best)
+        if how == "own" and own is not None and own.ok and (result is None or not result.ok):
             tally.certify_refused += 1
     bases = [*solutions, from_best(case, best)]
     for _ in range(tampers):

@@ -143,7 +143,7 @@ class Reference:
             return int(np.sum(worse.predict(self.X) != self.y)) == certificate.value == 0.0
         if self.name == "StructuredPerceptron" and name in TAGGED:
             tags = zip(worse.predict(self.X), self.y, strict=True)
-            return sum(int(np.sum(found != right)) for found, right in tags) == certificate.value == 0.0
+            return sum(int(np.sum(result != right)) for result, right in tags) == certificate.value == 0.0
         return False
 
 

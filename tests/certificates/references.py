@@ -344,16 +344,16 @@ def solve(problem: Problem, starts: list[tuple[Any, Any]] | None = None) -> Best
     zero = np.zeros((problem.outputs, scaled.d), LONG)
     with np.errstate(all="ignore"):
         if isinstance(problem.loss, Piecewise):
-            found = _piecewise(scaled, [zero, *begin])
+            result = _piecewise(scaled, [zero, *begin])
         elif isinstance(problem.loss, CrammerSinger):
-            found = _crammer_singer(scaled, [zero, *begin])
+            result = _crammer_singer(scaled, [zero, *begin])
         else:
             candidates = [_smooth(scaled, zero)]
             if begin:
                 candidates.append(_smooth(scaled, min(begin, key=scaled.value)))
-            found = min(candidates, key=scaled.value)
-    coef, intercept = scaled.outward(found)
-    return Best(scaled.value(found), coef, intercept)
+            result = min(candidates, key=scaled.value)
+    coef, intercept = scaled.outward(result)
+    return Best(scaled.value(result), coef, intercept)
 
 
 def _solve_linear(M: Any, right: Any, rounds: int = 3) -> Any:
@@ -517,7 +517,7 @@ def _interior(B: Any, at: Any, up: Any, down: Any, D: Any, linear: Any) -> Any:
     v, u = np.zeros(d, LONG), (up - down) / 2
     r = at - B @ v
     s, t = np.maximum(r, 0) + 1.0, np.maximum(-r, 0) + 1.0
-    found = None
+    result = None
     for _ in range(80):
         high, low = up - u, u + down
         mu = (s @ high + t @ low) / (2 * m)
@@ -551,9 +551,9 @@ def _interior(B: Any, at: Any, up: Any, down: Any, D: Any, linear: Any) -> Any:
         if not np.all(np.isfinite(dv)):
             break
         s, t, u, v = s + reach * ds, t + reach * dt, u + reach * du, v + reach * dv
-        found = v, u
-    if found is not None:
-        yield found[0] * unit, found[1] * level
+        result = v, u
+    if result is not None:
+        yield result[0] * unit, result[1] * level
 
 
 def _room(x: Any, dx: Any) -> float:
@@ -567,9 +567,9 @@ def _linear_programme(B: Any, at: Any, up: Any, down: Any, D: Any, linear: Any) 
     cost = np.concatenate([linear / level, up / level, down / level]).astype(np.float64)
     equal = np.hstack([B.astype(np.float64), np.eye(m), -np.eye(m)])
     bounds = [(None, None)] * d + [(0, None)] * (2 * m)
-    found = linprog(cost, A_eq=equal, b_eq=(at / unit).astype(np.float64), bounds=bounds, method="highs")
-    if found.x is not None:
-        yield long(found.x[:d]) * unit, None
+    result = linprog(cost, A_eq=equal, b_eq=(at / unit).astype(np.float64), bounds=bounds, method="highs")
+    if result.x is not None:
+        yield long(result.x[:d]) * unit, None
 
 
 def _active_set(rows: tuple[Any, ...], v: Any, u: Any) -> Any:

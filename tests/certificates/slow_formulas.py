@@ -78,7 +78,7 @@ def cosines(problem: Problem, params) -> np.ndarray:
     keep = weight > 0
     X, Y, weight = X[keep], Y[keep], weight[keep]
     n, p = X.shape
-    found = []
+    result = []
     for t in range(Y.shape[1]):
         root = np.sqrt(weight)
         mean = weight @ X / weight.sum() if intercept else np.zeros(p, LONG)
@@ -94,8 +94,8 @@ def cosines(problem: Problem, params) -> np.ndarray:
         lengths, size = np.sqrt(np.sum(A**2, axis=0)), np.sqrt(r @ r)
         columns = np.abs(pull) / np.where(lengths > 0, lengths, 1) / size
         ones = abs(root @ r[:n]) / np.sqrt(weight.sum()) / size if intercept else 0.0
-        found.append(max(float(np.max(columns, initial=0.0)), float(ones)))
-    return np.array(found)
+        result.append(max(float(np.max(columns, initial=0.0)), float(ones)))
+    return np.array(result)
 
 
 def least_squares_objective(problem: Problem, params) -> float:
@@ -473,10 +473,12 @@ def machine_reference(model, X, y, weight):
         shared = {
             name: getattr(model, name) for name in ("penalty", "loss", "intercept_scaling") if hasattr(model, name)
         }
-        his = (LinearSVC if classes else LinearSVR)(**given, **shared, **limits, fit_intercept=model.fit_intercept)
+        sklearn_model = (LinearSVC if classes else LinearSVR)(
+            **given, **shared, **limits, fit_intercept=model.fit_intercept
+        )
     elif model.loss in ("hinge", "epsilon_insensitive"):
-        his = (SVC if classes else SVR)(**given, **limits, kernel="linear")
+        sklearn_model = (SVC if classes else SVR)(**given, **limits, kernel="linear")
     else:
         return None
-    his.fit(X, y, sample_weight=weight)
-    return his.coef_.ravel(), np.ravel(his.intercept_)[0] if model.fit_intercept else 0.0
+    sklearn_model.fit(X, y, sample_weight=weight)
+    return sklearn_model.coef_.ravel(), np.ravel(sklearn_model.intercept_)[0] if model.fit_intercept else 0.0

@@ -169,13 +169,13 @@ ASKED = ("predict", "predict_proba", "decision_function", "transform", "score_sa
 
 def outputs(model: Any, X: Any, y: Any) -> dict[str, Any]:
     """What the methods of a model return, or the error that they raise."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for method in (*ASKED, "predict_interval"):
         if hasattr(model, method):
-            found[method] = _ask(lambda method=method: getattr(model, method)(X))
+            result[method] = _ask(lambda method=method: getattr(model, method)(X))
     if hasattr(model, "score"):
-        found["score"] = _ask(lambda: model.score(X, y))
-    return found
+        result["score"] = _ask(lambda: model.score(X, y))
+    return result
 
 
 def _ask(call: Callable[[], Any]) -> Any:

@@ -18,13 +18,19 @@ TIMES = int(os.environ.get("TENFOLD_ATTACK", "1"))
 """How many times the usual number of problems."""
 
 
+@pytest.mark.parametrize("problems", [3, pytest.param(10 * TIMES, marks=pytest.mark.product)])
 @pytest.mark.parametrize("family", [*FAMILIES, *RECOMPUTED])
-def test_no_certificate_contradicts_the_reference(family):
-    report = attack.run(10 * TIMES, SEED, family, loud=False)
+def test_no_certificate_contradicts_the_reference(family, problems):
+    report = attack.run(problems, SEED, family, loud=False)
     seen = [f"--seed {SEED} --only {family} --index {one.index}: {one.what} {one.detail}" for one in report.violations]
     assert not seen + report.crashes
-    assert sum(tally.tampered for tally in report.tallies.values()) > 30 * TIMES
+    assert sum(tally.tampered for tally in report.tallies.values()) > 3 * problems
     assert sum(tally.ok for tally in report.tallies.values()) > 0
+
+
+def finds_violation(family):
+    """Whether one of a few problems of a family shows a violation; those after it are not tried."""
+    return any(attack.run(1, SEED, family, index=index, loud=False).violations for index in range(5))
 
 
 FOUND = [("multi_task", 406, 18373, 3)]
@@ -46,13 +52,12 @@ def test_a_gap_that_is_too_small_is_found(family, monkeypatch):
     right = Case.certify
 
     def certify(self, model):
-        found = right(self, model)
-        parts = tuple(1e-6 * part for part in found.parts)
-        return replace(found, value=1e-6 * found.value, parts=parts, floor=0.0, status="judged")
+        result = right(self, model)
+        parts = tuple(1e-6 * part for part in result.parts)
+        return replace(result, value=1e-6 * result.value, parts=parts, floor=0.0, status="judged")
 
     monkeypatch.setattr(Case, "certify", certify)
-    report = attack.run(5, SEED, family, loud=False)
-    assert report.violations
+    assert finds_violation(family)
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if not name.startswith("sgd")])
@@ -60,13 +65,12 @@ def test_an_ok_for_anything_is_found(family, monkeypatch):
     right = Case.certify
 
     def certify(self, model):
-        found = right(self, model)
+        result = right(self, model)
         kept = {"parts": (), "status": "judged", "radius": None, "lower_bound": None}
-        return replace(found, value=0.5 * found.tol * found.scale, floor=0.0, **kept)
+        return replace(result, value=0.5 * result.tol * result.scale, floor=0.0, **kept)
 
     monkeypatch.setattr(Case, "certify", certify)
-    report = attack.run(5, SEED, family, loud=False)
-    assert report.violations
+    assert finds_violation(family)
 
 
 @pytest.mark.parametrize("family", list(RECOMPUTED))
@@ -76,12 +80,12 @@ def test_an_ok_for_a_recomputed_result_is_found(family, monkeypatch):
     right = Recomputed.certify
 
     def certify(self, model):
-        found = right(self, model)
-        scale = max(found.scale, 1e-300)
-        return replace(found, value=0.0, floor=0.0, scale=scale, tol=1e-12, status="judged", note="")
+        result = right(self, model)
+        scale = max(result.scale, 1e-300)
+        return replace(result, value=0.0, floor=0.0, scale=scale, tol=1e-12, status="judged", note="")
 
     monkeypatch.setattr(Recomputed, "certify", certify)
-    assert attack.run(5, SEED, family, loud=False).violations
+    assert finds_violation(family)
 
 
 def test_references_are_optimal_on_small_problems():

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-import sklearn.linear_model as theirs
+import sklearn.linear_model as sklearn_module
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
@@ -54,12 +54,12 @@ def best_of(model, X, y, weight, count, intercept=True):
     def value(p):
         return objective(model, X, y, weight, p[:-1], p[-1] if intercept else 0.0, count)
 
-    found = [minimize(value, start, method="Nelder-Mead", options={"maxiter": 4000, "fatol": 1e-12, "xatol": 1e-10}),
+    result = [minimize(value, start, method="Nelder-Mead", options={"maxiter": 4000, "fatol": 1e-12, "xatol": 1e-10}),
              minimize(value, start, method="Powell", options={"maxiter": 4000, "ftol": 1e-14})]  # fmt: skip
-    return min(found, key=lambda one: one.fun)
+    return min(result, key=lambda one: one.fun)
 
 
-@pytest.mark.parametrize("module", [tenfold, theirs], ids=["ours", "scikit-learn's"])
+@pytest.mark.parametrize("module", [tenfold, sklearn_module], ids=["ours", "scikit-learn's"])
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("loss", CLASS_LOSSES)
 def test_two_classes(loss, penalty, module):
@@ -71,7 +71,7 @@ def test_two_classes(loss, penalty, module):
     check(model, X, labels, y, weight)
 
 
-@pytest.mark.parametrize("module", [tenfold, theirs], ids=["ours", "scikit-learn's"])
+@pytest.mark.parametrize("module", [tenfold, sklearn_module], ids=["ours", "scikit-learn's"])
 @pytest.mark.parametrize("loss", VALUES)
 def test_values(loss, module):
     X, y, _ = regression(60, 3)
@@ -118,7 +118,7 @@ def test_at_the_optimum_it_is_ok():
     assert tenfold.certify(walk, X, y).value < 1e-3 * tenfold.certify(start, X, y).value
 
 
-@pytest.mark.parametrize("module", [tenfold, theirs], ids=["ours", "scikit-learn's"])
+@pytest.mark.parametrize("module", [tenfold, sklearn_module], ids=["ours", "scikit-learn's"])
 def test_several_classes_and_their_weights(module):
     X, labels, _ = classes(90, 3, count=3)
     settings = {"loss": "log_loss", "alpha": 0.05, "class_weight": {"ant": 2.0, "bee": 0.5, "cat": 1.0}}
@@ -139,7 +139,7 @@ def test_rows_of_weight_zero_are_removed_from_ours_and_not_from_scikit_learns():
     X, y, _ = regression(60, 3)
     weight = zero_weights(60)
     keep = weight > 0
-    for module, same in ((tenfold, True), (theirs, False)):
+    for module, same in ((tenfold, True), (sklearn_module, False)):
         model = fitted(module, "SGDRegressor", X, y, weight, alpha=0.1)
         whole = tenfold.certify(model, X, y, sample_weight=weight)
         fewer = tenfold.certify(model, X[keep], y[keep], sample_weight=weight[keep])
@@ -165,7 +165,7 @@ def cloud(n=300):
     return 1.0 + 0.5 * np.random.default_rng(0).standard_normal((n, 2))
 
 
-@pytest.mark.parametrize("module", [tenfold, theirs], ids=["ours", "scikit-learn's"])
+@pytest.mark.parametrize("module", [tenfold, sklearn_module], ids=["ours", "scikit-learn's"])
 @pytest.mark.parametrize("nu", [0.05, 0.3, 0.7])
 def test_one_class(nu, module):
     X = cloud()
@@ -222,7 +222,7 @@ def test_losses_without_a_gap(loss, why):
         tenfold.certify(model, X, y)
 
 
-@pytest.mark.parametrize("module", [tenfold, theirs], ids=["ours", "scikit-learn's"])
+@pytest.mark.parametrize("module", [tenfold, sklearn_module], ids=["ours", "scikit-learn's"])
 def test_steps_without_a_problem(module):
     X, y, _ = classes()
     with warnings.catch_warnings():

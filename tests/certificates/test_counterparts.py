@@ -64,14 +64,14 @@ def test_the_class_of_scikit_learn_is_judged(module, name, target, settings):
     rows = COUNTS if target == "counts" else X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        his = getattr(module, name)(**settings).fit(rows, y)
+        sklearn_model = getattr(module, name)(**settings).fit(rows, y)
     assert hasattr(tenfold, name)
-    certificate = tenfold.certify(his, rows, y)
+    certificate = tenfold.certify(sklearn_model, rows, y)
     assert np.isfinite(certificate.value)
     assert certificate.ok or name in NEAR_ENOUGH, certificate.explain()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        other = tenfold.certify(his, rows[::-1] + 1.0 if y is None else rows[::-1], y)
+        other = tenfold.certify(sklearn_model, rows[::-1] + 1.0 if y is None else rows[::-1], y)
     assert not other.ok
 
 
@@ -86,6 +86,6 @@ def test_no_counterpart_is_left_out():
 def test_a_density_with_rows_of_weight_zero():
     X = np.random.default_rng(0).standard_normal((60, 3))
     weight = np.arange(60) % 3.0
-    his = sklearn.neighbors.KernelDensity(bandwidth=0.5).fit(X, sample_weight=weight)
-    assert tenfold.certify(his, X, sample_weight=weight).ok
-    assert not tenfold.certify(his, X, sample_weight=weight + 1.0).ok
+    sklearn_model = sklearn.neighbors.KernelDensity(bandwidth=0.5).fit(X, sample_weight=weight)
+    assert tenfold.certify(sklearn_model, X, sample_weight=weight).ok
+    assert not tenfold.certify(sklearn_model, X, sample_weight=weight + 1.0).ok

@@ -81,8 +81,8 @@ def check_residual(row, model, data, certificate, params=None):
     exact = sizes <= 1e-14 * scale
     expected = np.where(exact, 0.0, expected)
     assert len(certificate.parts) == len(expected)
-    for found, true in zip(certificate.parts, expected, strict=True):
-        assert abs(found - max(true, 0.0)) <= certificate.floor + 1e-9 * true
+    for result, true in zip(certificate.parts, expected, strict=True):
+        assert abs(result - max(true, 0.0)) <= certificate.floor + 1e-9 * true
     assert certificate.value == max(certificate.parts)
     assert certificate.value >= certificate.floor > 0.0
     np.testing.assert_allclose(
@@ -318,9 +318,9 @@ def check_machines(row, model, data, certificate):
         mine = Data(data.X, data.y == name, data.weight)
         alone.append(tenfold.certify(one, *mine))
         check_machine(row, one, mine, alone[-1], params[k : k + 1])
-    found = max(alone, key=lambda one: one.value / one.allowed)
+    result = max(alone, key=lambda one: one.value / one.allowed)
     np.testing.assert_allclose(certificate.parts, [one.value for one in alone], rtol=1e-6, atol=certificate.floor)
-    assert certificate.objective == pytest.approx(found.objective, rel=1e-12)
+    assert certificate.objective == pytest.approx(result.objective, rel=1e-12)
 
 
 def check_number(row, model, data, certificate, params=None):
@@ -419,7 +419,7 @@ COUNTED = [turned, moved_far]
 @only_if(lambda row, shape, worsen: (worsen in COUNTED) is row.separates and not beyond(row, shape))
 # features that are nearly equal: what differs between them is far below their rounding
 @only_if(lambda row, shape, worsen: row.intercept or (worsen is not intercept_off and shape != "offset 1e6"))
-def test_a_worsened_copy_is_refused(row, shape, worsen):
+def test_a_worsened_copy_is_not_certified(row, shape, worsen):
     data = SHAPES[shape](row)
     model = fit(row, data)
     worse = copy.deepcopy(model)
@@ -434,7 +434,7 @@ def test_a_worsened_copy_is_refused(row, shape, worsen):
 
 
 @every_row
-def test_a_model_of_other_data_is_refused(row):
+def test_a_model_of_other_data_is_not_certified(row):
     data, other = SHAPES["tall"](row), row.data(60, 4, seed=9)
     assert not tenfold.certify(fit(row, data), other.X, other.y).ok
 
@@ -485,8 +485,8 @@ def test_conjugate_gradients_cut_short():
         r = y - model.predict(X)
         pull = X.T @ r - mean * r.sum() - 1e-3 * model.coef_
         size = np.sqrt(r @ r + 1e-3 * model.coef_ @ model.coef_)
-        found = max(np.max(np.abs(pull) / lengths), abs(r.sum()) / np.sqrt(len(y))) / size
-        np.testing.assert_allclose(model.certificate_.value, found, rtol=1e-6, atol=2 * model.certificate_.floor)
+        result = max(np.max(np.abs(pull) / lengths), abs(r.sum()) / np.sqrt(len(y))) / size
+        np.testing.assert_allclose(model.certificate_.value, result, rtol=1e-6, atol=2 * model.certificate_.floor)
 
 
 # -- several targets -------------------------------------------------------------------------------------------------

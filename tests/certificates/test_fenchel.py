@@ -110,10 +110,10 @@ def test_smooth_losses(loss, y, penalty, intercept):
     problem = Glm(loss, penalty, intercept)
     best = optimum(problem, y)
     least = objective(problem, y, best)
-    found = judged(problem, y, best)
-    assert found.ok, found.explain()
-    assert found.objective == pytest.approx(least, rel=1e-12)
-    assert found.lower_bound <= least + 1e-12
+    result = judged(problem, y, best)
+    assert result.ok, result.explain()
+    assert result.objective == pytest.approx(least, rel=1e-12)
+    assert result.lower_bound <= least + 1e-12
     rng = np.random.default_rng(1)
     for far in np.geomspace(1e-4, 1.0, 5):
         point = best + far * rng.standard_normal(P + 1)

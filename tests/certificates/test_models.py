@@ -36,7 +36,7 @@ def test_certified_with_weights(row):
 
 
 @every_model
-def test_other_data_are_refused(row):
+def test_other_data_are_not_certified(row):
     X, y, _ = row.data()
     other, y_other, _ = row.data(seed=5)
     assert not tenfold.certify(row.make().fit(X, y), other, y_other).ok
@@ -46,7 +46,7 @@ JUDGED = [(row, name) for row in STATISTICAL for name in row.seen]
 
 
 @pytest.mark.parametrize(("row", "name"), JUDGED, ids=[f"{row.id}-{name}" for row, name in JUDGED])
-def test_a_worsened_model_is_refused(row, name):
+def test_a_worsened_model_is_not_certified(row, name):
     X, y, _ = row.data()
     model = row.make().fit(X, y)
     worse = copy.deepcopy(model)
@@ -65,10 +65,10 @@ def test_a_worsened_model_is_refused(row, name):
 @pytest.mark.parametrize("row", [row for row in STATISTICAL if row.peer], ids=lambda row: row.id)
 def test_the_class_of_scikit_learn_is_judged(row):
     X, y, _ = row.data()
-    his = row.his().fit(X, y)
-    assert tenfold.certify(his, X, y).ok == row.alike  # else it is near to it, and that shows
+    sklearn_model = row.make_sklearn().fit(X, y)
+    assert tenfold.certify(sklearn_model, X, y).ok == row.alike  # else it is near to it, and that shows
     name = row.seen[-1]
-    found = getattr(his, name)
+    result = getattr(sklearn_model, name)
     more = 1.0 + max(row.step, 1e-5)
-    setattr(his, name, [part * more for part in found] if isinstance(found, list) else found * more)
-    assert not tenfold.certify(his, X, y).ok
+    setattr(sklearn_model, name, [part * more for part in result] if isinstance(result, list) else result * more)
+    assert not tenfold.certify(sklearn_model, X, y).ok

@@ -29,7 +29,7 @@ def test_certified(row, shape):
 
 
 @every_row
-def test_other_rows_and_targets_are_refused(row):
+def test_other_rows_and_targets_are_not_certified(row):
     X, y, _ = row.data()
     model = row.make().fit(X, y)
     other = X.copy()
@@ -50,7 +50,7 @@ def test_other_rows_and_targets_are_refused(row):
 @pytest.mark.parametrize(
     ("algorithm", "part"), [("kd_tree", "order"), ("kd_tree", "points"), ("kd_tree", "boxes"), ("brute", "rows")]
 )
-def test_a_worsened_index_is_refused(algorithm, part):
+def test_a_worsened_index_is_not_certified(algorithm, part):
     X = np.random.default_rng(0).standard_normal((200, 3))
     model = tenfold.NearestNeighbors(algorithm=algorithm).fit(X)
     worse = copy.deepcopy(model)
@@ -67,7 +67,7 @@ def test_a_worsened_index_is_refused(algorithm, part):
     assert not tenfold.certify(worse, X).ok
 
 
-def test_perturbed_answers_are_refused():
+def test_perturbed_answers_are_not_certified():
     X = np.random.default_rng(0).standard_normal((60, 3))
     model = tenfold.NearestNeighbors(n_neighbors=3).fit(X)
 
@@ -100,23 +100,23 @@ def test_perturbed_answers_are_refused():
 @pytest.mark.parametrize("row", [row for row in NEIGHBOURS if row.peer], ids=lambda row: row.id)
 def test_the_class_of_scikit_learn_is_judged(row):
     X, y, _ = row.data()
-    X[7] += 0.1  # of rows at one place his distance is the root of a rounding
-    his = row.his().fit(X, y)
-    assert tenfold.certify(his, X, y).ok
+    X[7] += 0.1  # of rows at one place scikit-learn's distance is the root of a rounding
+    sklearn_model = row.make_sklearn().fit(X, y)
+    assert tenfold.certify(sklearn_model, X, y).ok
     if row.name == "KernelDensity":
-        his.bandwidth_ *= 1.0 + 1e-6
+        sklearn_model.bandwidth_ *= 1.0 + 1e-6
     else:
-        his._fit_X = his._fit_X.copy()
-        his._fit_X[0] += 1e-5
-    assert not tenfold.certify(his, X, y).ok
+        sklearn_model._fit_X = sklearn_model._fit_X.copy()
+        sklearn_model._fit_X[0] += 1e-5
+    assert not tenfold.certify(sklearn_model, X, y).ok
 
 
-def test_distances_that_lost_their_digits_are_refused():
+def test_distances_that_lost_their_digits_are_not_certified():
     """Products about zero of rows far from it: scikit-learn's distances between near rows are rounding."""
     rng = np.random.default_rng(0)
     X = 1e6 + 1e-3 * rng.standard_normal((300, 20))
-    his = sklearn.neighbors.NearestNeighbors(algorithm="brute").fit(X)
-    assert not tenfold.certify(his, X).ok
+    sklearn_model = sklearn.neighbors.NearestNeighbors(algorithm="brute").fit(X)
+    assert not tenfold.certify(sklearn_model, X).ok
     assert tenfold.NearestNeighbors(algorithm="brute").fit(X).certificate_.ok
 
 

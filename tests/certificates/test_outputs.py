@@ -19,7 +19,7 @@ CASES = [case for case in CASES if (case[0].name, case[1]) != ("GeneralizedLinea
 
 
 @pytest.mark.parametrize(("row", "method"), CASES, ids=[f"{row.id}-{method}" for row, method in CASES])
-def test_other_predictions_are_refused(row, method, monkeypatch):
+def test_other_predictions_are_not_certified(row, method, monkeypatch):
     X, y, _ = row.data()
     model = row.make().fit(X, y)
     own = getattr(model, method)

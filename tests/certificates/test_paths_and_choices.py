@@ -32,7 +32,7 @@ CHOOSING = [
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=["tenfold", "sklearn"])
 @pytest.mark.parametrize(("name", "settings"), CHOOSING, ids=[name for name, _ in CHOOSING])
-def test_tampered_choices_are_refused(library, name, settings):
+def test_tampered_choices_are_not_certified(library, name, settings):
     X, y = data(targets=2 if "MultiTask" in name else None)
     model = getattr(library, name)(**settings).fit(X, y)
     assert certify(model, X, y).ok
@@ -41,7 +41,7 @@ def test_tampered_choices_are_refused(library, name, settings):
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=["tenfold", "sklearn"])
 @pytest.mark.parametrize("name", ["Lars", "LassoLars", "LassoLarsCV"])
-def test_one_knot_that_was_moved_is_refused(library, name):
+def test_one_knot_that_was_moved_is_not_certified(library, name):
     X, y = data()
     model = getattr(library, name)(**({"alpha": 0.001} if name == "LassoLars" else {})).fit(X, y)
     assert certify(model, X, y).ok
@@ -52,7 +52,7 @@ def test_one_knot_that_was_moved_is_refused(library, name):
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=["tenfold", "sklearn"])
-def test_a_path_that_ends_too_early_is_refused(library):
+def test_a_path_that_ends_too_early_is_not_certified(library):
     X, y = data()
     model, short = (library.Lars(n_nonzero_coefs=count).fit(X, y) for count in (8, 5))
     short.n_nonzero_coefs = 8

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -59,11 +60,11 @@ def test_interrupt_before_the_first_result(customers, monkeypatch):
 def test_time_limit_returns_partial_results(customers, monkeypatch):
     def slow(self, *args, **kwargs):
         while True:
-            np.linalg.eigvalsh(np.eye(50))
+            time.sleep(0.01)
 
     for cls in (LinearSVC, LogisticRegressionCV):  # one model may not take all of the time
         monkeypatch.setattr(cls, "fit", slow)
-    result, record = fitted(customers, "--models", "lda,linear-svm,logistic", "--time", "8s")
+    result, record = fitted(customers, "--models", "lda,linear-svm,logistic", "--time", "5s")
     assert result.exit_code == 4
     assert record["best"] == "lda"
     notes = {row["name"]: row["note"] for row in record["board"]}

@@ -158,16 +158,6 @@ def test_intervals_cover_the_baseline_on_noise(tmp_path):
             assert row["low"] <= baseline <= row["high"] or (row["name"] == "least-squares" and row["gap"] < 0.0), row
 
 
-def test_equal_seeds_give_equal_boards(houses, tmp_path):
-    args = ("fit", houses / "houses.csv", "--target", "price", "--models", QUICK, "--quiet")
-    called(*args, "--out", tmp_path / "again")
-    first, second = (
-        {row["name"]: (row["score"], row["low"], row["high"], row["chosen"]) for row in record["board"]}
-        for record in (record_of(houses), json.loads((tmp_path / "again" / "run.json").read_text(encoding="utf-8")))
-    )
-    assert first == second
-
-
 def test_test_table_is_predicted_and_scored(houses, tmp_path):
     new = write_csv(make_table(50, task="regression", random_state=9), tmp_path / "new.csv")
     args = ("--target", "price", "--models", "ridge", "--test", new, "--out", tmp_path / "run", "--quiet")
@@ -207,15 +197,25 @@ def test_unsupervised_models_without_a_target(houses, tmp_path):
     assert called("predict", tmp_path / "run", houses / "houses.csv").output.startswith("row,prediction")
 
 
-def test_only_folders_of_earlier_runs_are_replaced(houses, tmp_path):
-    args = ("fit", houses / "houses.csv", "--target", "price", "--models", "ridge", "--quiet", "--out")
-    called(*args, tmp_path / "run")
-    called(*args, tmp_path / "run")
-    other = tmp_path / "mine"
-    other.mkdir()
-    (other / "thesis.tex").write_text("years of work")
-    assert "other files" in called(*args, other, code=3).output
-    assert [path.name for path in other.iterdir()] == ["thesis.tex"]
+def board_of(folder):
+    return {row["name"]: (row["score"], row["low"], row["high"], row["chosen"]) for row in record_of(folder)["board"]}
+
+
+def test_equal_seeds_give_equal_boards_in_place_of_an_earlier_run(houses, tmp_path):
+    shutil.copytree(houses / "run", tmp_path / "run")
+    record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    (tmp_path / "run" / "run.json").write_text(json.dumps(record | {"board": []}), encoding="utf-8")
+    args = ("fit", houses / "houses.csv", "--target", "price", "--models", QUICK, "--quiet")
+    called(*args, "--out", tmp_path / "run")
+    assert {path.name for path in (tmp_path / "run").iterdir()} == FILES
+    assert board_of(tmp_path) == board_of(houses)
+
+
+def test_folder_with_other_files_is_not_replaced(houses, tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    args = ("fit", houses / "houses.csv", "--target", "price", "--models", "ridge", "--quiet")
+    assert "other files" in called(*args, "--out", tmp_path, code=3).output
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_help_imports_no_heavy_modules():
@@ -276,7 +276,7 @@ def curved_table(n=300):
 
 
 def test_expansions_are_tried_on_nonlinear_data(tmp_path):
-    data = write_csv(curved_table(), tmp_path / "rings.csv")
+    data = write_csv(curved_table(160), tmp_path / "rings.csv")
     called("fit", data, "--target", "inside", "--time", "10m", "--out", tmp_path / "run", "--quiet")
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     rows = {row["name"]: row for row in record["board"]}
@@ -300,7 +300,7 @@ def test_expansion_is_saved_and_reproduced(tmp_path):
 
 
 def test_headline_when_the_challenger_is_best(tmp_path):
-    data = write_csv(curved_table(), tmp_path / "rings.csv")
+    data = write_csv(curved_table(160), tmp_path / "rings.csv")
     called("fit", data, "--target", "inside", "--models", "lda,gradient-boosting", "--out", tmp_path / "run", "--quiet")
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     assert record["board"][0]["name"] == "gradient-boosting"

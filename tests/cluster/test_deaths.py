@@ -39,7 +39,9 @@ def kill_after(seconds, pid):
     return thread
 
 
-@pytest.mark.parametrize(("method", "pause"), [("ridge", 0.15), ("logistic", 0.03)])
+@pytest.mark.parametrize(
+    ("method", "pause"), [("ridge", 0.15), pytest.param("logistic", 0.03, marks=pytest.mark.product)]
+)
 def test_a_worker_killed_in_the_middle_costs_time_alone(mortal, made, method, pause):
     work, classes = METHODS[method]
     expected = in_one_thread(work, *made(3000, classes=classes))

@@ -16,19 +16,19 @@ from estimators import NEIGHBOURS, STATISTICAL, weights
 def test_what_is_read_off_statistics(row, weighted):
     X, y, _ = row.data()
     extra = {"sample_weight": weights(len(X))} if weighted else {}
-    ours, his = row.make().fit(X, y, **extra), row.his().fit(X, y, **extra)
-    for name in (name for name in vars(his) if name.endswith("_") and not name.startswith("_")):
-        assert np.shape(getattr(ours, name)) == np.shape(getattr(his, name)), name
-    for name, a, b in zip(row.learned, row.numbers(ours), row.numbers(his), strict=True):
+    ours, sklearn_model = row.make().fit(X, y, **extra), row.make_sklearn().fit(X, y, **extra)
+    for name in (name for name in vars(sklearn_model) if name.endswith("_") and not name.startswith("_")):
+        assert np.shape(getattr(ours, name)) == np.shape(getattr(sklearn_model, name)), name
+    for name, a, b in zip(row.learned, row.numbers(ours), row.numbers(sklearn_model), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9, err_msg=name)
-    for name in (name for name in row.methods if hasattr(his, name)):
-        a, b = getattr(ours, name)(X), getattr(his, name)(X)
+    for name in (name for name in row.methods if hasattr(sklearn_model, name)):
+        a, b = getattr(ours, name)(X), getattr(sklearn_model, name)(X)
         if name == "transform":
             a = a * np.sign(np.sum(a * b, axis=0))  # the sign of a direction has no meaning
         if b.dtype.kind in "fc":
             np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9, err_msg=name)
         else:
-            np.testing.assert_array_equal(a[decided(his, X)], b[decided(his, X)])
+            np.testing.assert_array_equal(a[decided(sklearn_model, X)], b[decided(sklearn_model, X)])
 
 
 def decided(model, X):
@@ -59,16 +59,16 @@ def test_neighbours(row):
     X[7] += 0.1  # the order of rows at one place is not fixed there
     queries, truth, _ = row.data(40, seed=3)
     queries[7] += 0.1
-    ours, his = row.make().fit(X, y), row.his().fit(X, y)
-    learned = {name for name in vars(his) if name.endswith("_") and not name.startswith("_")} - {"tree_"}
+    ours, sklearn_model = row.make().fit(X, y), row.make_sklearn().fit(X, y)
+    learned = {name for name in vars(sklearn_model) if name.endswith("_") and not name.startswith("_")} - {"tree_"}
     for name in learned:
-        np.testing.assert_equal(getattr(ours, name), getattr(his, name), err_msg=name)
+        np.testing.assert_equal(getattr(ours, name), getattr(sklearn_model, name), err_msg=name)
     for name in row.methods:
         extra = {"sort_results": True} if name == "radius_neighbors" else {}
-        alike(getattr(ours, name)(queries, **extra), getattr(his, name)(queries, **extra))
-    a, b = get_tags(ours), get_tags(his)
+        alike(getattr(ours, name)(queries, **extra), getattr(sklearn_model, name)(queries, **extra))
+    a, b = get_tags(ours), get_tags(sklearn_model)
     assert a.input_tags == b.input_tags
     assert a.target_tags == b.target_tags
     assert a.classifier_tags == b.classifier_tags
     if row.target:
-        assert ours.score(queries, truth) == pytest.approx(his.score(queries, truth), rel=1e-12)
+        assert ours.score(queries, truth) == pytest.approx(sklearn_model.score(queries, truth), rel=1e-12)

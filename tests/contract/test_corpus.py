@@ -22,20 +22,20 @@ def restore(queries):
     return queries if isinstance(queries[0][0], dict) else np.array(queries)
 
 
-def assert_same(found, expected):
+def assert_same(result, expected):
     """Numbers to rounding, because instruction sets differ in it; everything else exactly."""
-    if isinstance(found, (list, tuple)) or (isinstance(found, np.ndarray) and found.dtype == object):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
+    if isinstance(result, (list, tuple)) or (isinstance(result, np.ndarray) and result.dtype == object):
+        assert len(result) == len(expected)
+        for one, other in zip(result, expected, strict=True):
             assert_same(one, other)
-    elif isinstance(found, np.ndarray) and found.dtype.kind == "f":
-        np.testing.assert_allclose(found, np.array(expected, float), rtol=1e-10, atol=1e-12)
-    elif hasattr(found, "toarray"):
-        assert_same(found.toarray(), expected)
-    elif isinstance(found, np.ndarray):
-        assert found.tolist() == expected
+    elif isinstance(result, np.ndarray) and result.dtype.kind == "f":
+        np.testing.assert_allclose(result, np.array(expected, float), rtol=1e-10, atol=1e-12)
+    elif hasattr(result, "toarray"):
+        assert_same(result.toarray(), expected)
+    elif isinstance(result, np.ndarray):
+        assert result.tolist() == expected
     else:
-        assert found == expected
+        assert result == expected
 
 
 def test_every_file_has_its_answers():
@@ -46,7 +46,7 @@ def test_every_file_has_its_answers():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_saved_before_predicts_the_same(path):
     record = RECORDS[path.parent][path.stem]
-    found = answers(tenfold.load(path), restore(record["queries"]))
-    assert found.keys() == record["answers"].keys()
+    result = answers(tenfold.load(path), restore(record["queries"]))
+    assert result.keys() == record["answers"].keys()
     for method, expected in record["answers"].items():
-        assert_same(found[method], expected)
+        assert_same(result[method], expected)

@@ -160,5 +160,5 @@ def test_a_certificate_in_html_has_the_optional_numbers_where_they_are_known():
 def test_every_certificate_of_a_fit_has_html():
     X, y, _ = classes()
     for model in (tenfold.LogisticRegression(), tenfold.SGDClassifier(random_state=0), tenfold.GaussianNB()):
-        found = model.fit(X, y).certificate_
-        assert found.kind in Balanced(found._repr_html_()).words
+        result = model.fit(X, y).certificate_
+        assert result.kind in Balanced(result._repr_html_()).words

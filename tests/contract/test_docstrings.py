@@ -251,7 +251,7 @@ def test_no_docstring_sends_its_reader_elsewhere():
     sent = {}
     for name, obj in PUBLIC.items():
         methods = own_methods(obj).values() if inspect.isclass(obj) else ()
-        found = [words for one in (obj, *methods) for words in dead.findall(one.__doc__ or "")]
-        if found:
-            sent[name] = found
+        result = [words for one in (obj, *methods) for words in dead.findall(one.__doc__ or "")]
+        if result:
+            sent[name] = result
     assert sent == {}

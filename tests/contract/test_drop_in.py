@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.discovery import all_functions
 
 import tenfold
-from estimators import LINEAR, SOLVED, TABLE, Linear, Neighbours, fitted, his_fitted, one_a_class
+from estimators import LINEAR, SOLVED, TABLE, Linear, Neighbours, fitted, fitted_sklearn, one_a_class
 from saved import same
 
 CLASSES = one_a_class([row for row in TABLE if row.peer])
@@ -43,17 +43,17 @@ def signature(function):
     return list(inspect.signature(function).parameters.values())
 
 
-def check_signature(ours, his):
-    """His parameters first, in his order, of his kinds and defaults; more only as keywords at the end."""
-    ours, his = signature(ours), signature(his)
-    assert [p.name for p in ours[: len(his)]] == [p.name for p in his]
-    for a, b in zip(ours, his, strict=False):
+def check_signature(ours, sklearn_model):
+    """The parameters of scikit-learn first, in its order, with its kinds and defaults; more as keywords at the end."""
+    ours, sklearn_model = signature(ours), signature(sklearn_model)
+    assert [p.name for p in ours[: len(sklearn_model)]] == [p.name for p in sklearn_model]
+    for a, b in zip(ours, sklearn_model, strict=False):
         assert a.kind == b.kind, a.name
         if isinstance(b.default, str) and b.default in ("deprecated", "warn"):
             continue  # a parameter on its way out
         assert type(a.default) is type(b.default) or a.default == b.default, a.name
         np.testing.assert_equal(a.default, b.default, err_msg=a.name)
-    for extra in ours[len(his) :]:
+    for extra in ours[len(sklearn_model) :]:
         assert extra.kind is inspect.Parameter.KEYWORD_ONLY, extra.name
         assert extra.default is not inspect.Parameter.empty, extra.name
 
@@ -65,13 +65,15 @@ def test_constructor(row):
 
 @every_class
 def test_methods(row):
-    """All of his methods, with his arguments first."""
+    """All of scikit-learn's methods, with scikit-learn's arguments first."""
     methods = [name for name in dir(row.peer) if not name.startswith("_") and callable(getattr(row.peer, name))]
     for method in methods:
         assert hasattr(row.cls, method), method
         if not method.startswith(("set_", "get_")):
-            his = [p.name for p in signature(getattr(row.peer, method)) if p.kind is not inspect.Parameter.VAR_KEYWORD]
-            assert [p.name for p in signature(getattr(row.cls, method))][: len(his)] == his, method
+            sklearn_model = [
+                p.name for p in signature(getattr(row.peer, method)) if p.kind is not inspect.Parameter.VAR_KEYWORD
+            ]
+            assert [p.name for p in signature(getattr(row.cls, method))][: len(sklearn_model)] == sklearn_model, method
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -81,21 +83,21 @@ def test_functions(name):
 
 @every_peer
 def test_fitted_attributes(row):
-    """Every public attribute that his fit sets, ours sets too, with the same shape and kind."""
-    ours, his = fitted(row), his_fitted(row)
-    for name in (name for name in vars(his) if name.endswith("_") and not name.startswith("_")):
+    """Every public attribute that scikit-learn's fit sets, ours sets too, with the same shape and kind."""
+    ours, sklearn_model = fitted(row), fitted_sklearn(row)
+    for name in (name for name in vars(sklearn_model) if name.endswith("_") and not name.startswith("_")):
         if name == "tree_":
-            continue  # of his own search
+            continue  # of scikit-learn's own search
         assert hasattr(ours, name), name
-        a, b = getattr(ours, name), getattr(his, name)
+        a, b = getattr(ours, name), getattr(sklearn_model, name)
         if name == "n_iter_" and b is None:
-            continue  # his own checks ask for a number here
+            continue  # scikit-learn's own checks ask for a number here
         if isinstance(b, list):
             assert [np.shape(part) for part in a] == [np.shape(part) for part in b], name
             continue
         assert np.shape(a) == np.shape(b), name
         assert (a is None) == (b is None), name
-        if name != "n_samples_seen_":  # which is a count, and his a float in IncrementalPCA
+        if name != "n_samples_seen_":  # which is a count, and scikit-learn's a float in IncrementalPCA
             assert np.asarray(a).dtype.kind == np.asarray(b).dtype.kind, name
     assert ours.certificate_.ok or not row.judged
 
@@ -106,11 +108,11 @@ def test_shapes_for_several_targets(row, columns):
     X, y, _ = row.data()
     Y = np.column_stack([y * (k + 1) for k in range(columns)])
     ours = row.make().fit(X, Y)
-    his = row.peer(**row.settings).fit(X, Y)
+    sklearn_model = row.peer(**row.settings).fit(X, Y)
     for name in ("coef_", "intercept_", "alpha_", "best_score_"):
-        if hasattr(his, name):
-            assert np.shape(getattr(ours, name)) == np.shape(getattr(his, name)), name
-    assert ours.predict(X).shape == his.predict(X).shape
+        if hasattr(sklearn_model, name):
+            assert np.shape(getattr(ours, name)) == np.shape(getattr(sklearn_model, name)), name
+    assert ours.predict(X).shape == sklearn_model.predict(X).shape
 
 
 @pytest.mark.parametrize("row", [row for row in LINEAR if row.classes > 2], ids=lambda row: row.id)
@@ -121,10 +123,10 @@ def test_shapes_for_several_classes(row):
     assert ours.decision_function(X).shape == (60, 3)
     if row.peer is None:
         return
-    his = row.his().fit(X, y)
+    sklearn_model = row.make_sklearn().fit(X, y)
     for name in ("coef_", "intercept_", "classes_"):
-        assert np.shape(getattr(ours, name)) == np.shape(getattr(his, name)), name
-    assert his.decision_function(X).shape == (60, 3)
+        assert np.shape(getattr(ours, name)) == np.shape(getattr(sklearn_model, name)), name
+    assert sklearn_model.decision_function(X).shape == (60, 3)
 
 
 @pytest.mark.parametrize("row", [row for row in SOLVED if row.kind == "gap" and row.iterative], ids=lambda row: row.id)
@@ -287,7 +289,7 @@ def test_kind_and_tags(row):
     assert a.target_tags.required is not row.outliers
     if row.peer is None:
         return
-    b = get_tags(row.his())
+    b = get_tags(row.make_sklearn())
     if row.name != "LogisticRegression":
         assert a.target_tags.multi_output == b.target_tags.multi_output
     if row.classifier and row.name != "LogisticRegression":

@@ -32,8 +32,8 @@ def test_a_model_from_a_file_answers_to_the_bit(kept, tmp_path):
 
 
 def is_estimator(name: str) -> bool:
-    found = getattr(tenfold, name)
-    return isinstance(found, type) and issubclass(found, BaseEstimator)
+    result = getattr(tenfold, name)
+    return isinstance(result, type) and issubclass(result, BaseEstimator)
 
 
 PUBLIC = set(filter(is_estimator, tenfold.__all__))
@@ -48,7 +48,7 @@ def test_every_public_estimator_is_tried():
     assert within - tried == {"Search"}  # of which the best model is kept
 
 
-def test_densities_that_are_no_data_are_refused(tmp_path):
+def test_densities_that_are_no_data_raise(tmp_path):
     X, y, _ = BAYES.data()
     with pytest.raises(ValueError, match=r"parameter 'densities' of BayesClassifier\[0\] is a scipy.stats"):
         tenfold.save(BAYES.make().fit(X, y), tmp_path / "model.tenfold")

@@ -90,13 +90,13 @@ def walk():
     """The modules that CONTRIBUTING writes, by their paths within the package."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^   ```python\n(.*?)^   ```$", page, re.DOTALL | re.MULTILINE)
-    found = {}
+    result = {}
     for block in map(textwrap.dedent, blocks):
         first, _, code = block.partition("\n")
         path = re.fullmatch(r"# src/tenfold/(\w+)/(\w+)\.py", first)
         assert path
-        found[path.group(1), path.group(2)] = code
-    return found
+        result[path.group(1), path.group(2)] = code
+    return result
 
 
 @pytest.fixture

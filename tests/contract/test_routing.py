@@ -54,16 +54,16 @@ def test_weights_through_cross_validation(routing, row):
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60)
     model = scoring(made(row), weights=False)
-    found = cross_validate(
+    result = cross_validate(
         model, X, y, params={"sample_weight": weight}, cv=3, return_estimator=True, return_indices=True
     )
-    for fitted, train in zip(found["estimator"], found["indices"]["train"], strict=True):
+    for fitted, train in zip(result["estimator"], result["indices"]["train"], strict=True):
         again = made(row).fit(X[train], y[train], sample_weight=weight[train])
         np.testing.assert_array_equal(parameters(fitted), parameters(again))
 
 
 @every_class
-def test_weights_that_nobody_asked_for_are_refused(routing, row):
+def test_weights_that_nobody_asked_for_raise(routing, row):
     X, y, _ = SHAPES["tall"](row)
     pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), row.make())
     with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):

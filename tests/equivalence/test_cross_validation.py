@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-import sklearn.linear_model as theirs
+import sklearn.linear_model as sklearn_module
 from scipy import sparse
 from sklearn.metrics import get_scorer, make_scorer, max_error
 from sklearn.model_selection import (
@@ -134,11 +134,13 @@ def test_one_alpha_for_each_target(kind, intercept, size, scoring):
 def test_stored_results_are_those_of_scikit_learn(targets, scoring, size, mode):
     X, y = data(size, targets)
     settings = {"alphas": ALPHAS, "store_cv_results": True, "scoring": scoring, "gcv_mode": mode}
-    ours, his = tenfold.RidgeCV(**settings).fit(X, y), theirs.RidgeCV(**settings).fit(X, y)
-    assert ours.cv_results_.shape == his.cv_results_.shape
-    np.testing.assert_allclose(ours.cv_results_, his.cv_results_, rtol=1e-5, atol=1e-7 * np.abs(his.cv_results_).max())
-    assert ours.alpha_ == his.alpha_
-    np.testing.assert_allclose(ours.best_score_, his.best_score_, rtol=1e-6)
+    ours, sklearn_model = tenfold.RidgeCV(**settings).fit(X, y), sklearn_module.RidgeCV(**settings).fit(X, y)
+    assert ours.cv_results_.shape == sklearn_model.cv_results_.shape
+    np.testing.assert_allclose(
+        ours.cv_results_, sklearn_model.cv_results_, rtol=1e-5, atol=1e-7 * np.abs(sklearn_model.cv_results_).max()
+    )
+    assert ours.alpha_ == sklearn_model.alpha_
+    np.testing.assert_allclose(ours.best_score_, sklearn_model.best_score_, rtol=1e-6)
 
 
 def test_results_are_not_stored_unless_asked():
@@ -266,9 +268,9 @@ def test_any_scorer_of_leave_one_out(name):
     """The score of all left-out predictions together, as in scikit-learn."""
     X, y = data("tall")
     ours = tenfold.RidgeCV(ALPHAS, scoring=SCORERS[name]).fit(X, y)
-    his = theirs.RidgeCV(ALPHAS, scoring=SCORERS[name]).fit(X, y)
-    assert ours.alpha_ == his.alpha_
-    np.testing.assert_allclose(ours.best_score_, his.best_score_, rtol=1e-6)
+    sklearn_model = sklearn_module.RidgeCV(ALPHAS, scoring=SCORERS[name]).fit(X, y)
+    assert ours.alpha_ == sklearn_model.alpha_
+    np.testing.assert_allclose(ours.best_score_, sklearn_model.best_score_, rtol=1e-6)
 
 
 def test_groups_without_routing_come_as_splits():
@@ -386,10 +388,10 @@ def test_intervals_are_n_refits(size, kind, intercept, weighted, coverage):
     weight = weights(len(y), weighted)
     new = np.random.default_rng(4).standard_normal((15, X.shape[1]))
     model = tenfold.RidgeCV(ALPHAS, fit_intercept=intercept).fit(kind(X), y, sample_weight=weight)
-    found = model.predict_interval(kind(new), coverage=coverage)
-    assert found.shape == (15, 2)
+    result = model.predict_interval(kind(new), coverage=coverage)
+    assert result.shape == (15, 2)
     expected = jackknife_plus(X, y, weight, intercept, model.alpha_, new, coverage)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.std(y))
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5 * np.std(y))
 
 
 def test_more_coverage_is_wider_and_the_prediction_is_inside():
@@ -403,8 +405,8 @@ def test_more_coverage_is_wider_and_the_prediction_is_inside():
 
 def test_more_coverage_than_rows_can_give_is_the_whole_line():
     X, y = data("tall")
-    found = tenfold.RidgeCV(ALPHAS).fit(X, y).predict_interval(X[:3], coverage=0.999)
-    np.testing.assert_array_equal(found, [[-np.inf, np.inf]] * 3)
+    result = tenfold.RidgeCV(ALPHAS).fit(X, y).predict_interval(X[:3], coverage=0.999)
+    np.testing.assert_array_equal(result, [[-np.inf, np.inf]] * 3)
 
 
 @pytest.mark.parametrize("coverage", [0.8, 0.9])

@@ -60,10 +60,10 @@ def test_equal_to_numpy(row, shape):
     there.fit(lazy[0], lazy[1], sample_weight=lazy[2])
     assert there.certificate_.ok == here.certificate_.ok
     for name in ("coef_", "intercept_"):
-        found = getattr(there, name)
-        assert not isinstance(found, da.Array)
-        assert np.shape(found) == np.shape(getattr(here, name))
-        assert np.asarray(found).dtype == X.dtype or not row.intercept
+        result = getattr(there, name)
+        assert not isinstance(result, da.Array)
+        assert np.shape(result) == np.shape(getattr(here, name))
+        assert np.asarray(result).dtype == X.dtype or not row.intercept
     if row.chooses:
         np.testing.assert_allclose(chosen(there), chosen(here))
     if hasattr(here, "best_score_"):
@@ -133,12 +133,12 @@ def test_predictions_wait():
         return chunk
 
     lazy = put(X).map_blocks(reading, meta=np.zeros((0, 0)))
-    found = {
+    result = {
         name: getattr(model, name)(lazy)
         for name in ("predict", "decision_function", "predict_proba", "predict_log_proba")
     }
     assert not asked
-    for name, array in found.items():
+    for name, array in result.items():
         assert array.chunks[0] == lazy.chunks[0]
         assert array.numblocks[1:] in ((), (1,))
         expected = getattr(model, name)(X)
@@ -252,7 +252,7 @@ def test_targets_stay_where_folds_need_none(monkeypatch):
     assert not fetched
 
 
-def test_what_needs_numbers_of_each_row_is_refused():
+def test_what_needs_numbers_of_each_row_raises():
     X, y, _ = regression()
     with pytest.raises(ValueError, match=r"60 x 1 x 3 leave-one-out residuals, 1,440 bytes.*default scoring"):
         tenfold.RidgeCV(store_cv_results=True).fit(put(X), put(y))

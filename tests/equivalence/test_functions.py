@@ -30,8 +30,8 @@ def test_ridge_regression_is_ridge(size, kind, weighted, targets):
     X, y = data(size, targets)
     weight = zero_weights(len(X)) if weighted else None
     model = tenfold.Ridge(2.0, fit_intercept=False).fit(kind(X), y, sample_weight=weight)
-    found = tenfold.ridge_regression(kind(X), y, 2.0, sample_weight=weight)
-    np.testing.assert_array_equal(found, model.coef_)
+    result = tenfold.ridge_regression(kind(X), y, 2.0, sample_weight=weight)
+    np.testing.assert_array_equal(result, model.coef_)
     with_offset = tenfold.Ridge(2.0).fit(kind(X), y, sample_weight=weight)
     coef, intercept = tenfold.ridge_regression(kind(X), y, 2.0, sample_weight=weight, return_intercept=True)
     np.testing.assert_array_equal(coef, with_offset.coef_)
@@ -69,9 +69,9 @@ def test_the_spectrum_of_a_path(size, intercept):
     A = X - X.mean(axis=0) if intercept else X
     values = np.linalg.svd(A, compute_uv=False)
     rank = np.sum(values > 1e-10 * values[0])
-    found = np.sort(path.singular_values)[::-1]
-    np.testing.assert_allclose(found[:rank], values[:rank], rtol=1e-7)
-    np.testing.assert_allclose(found[rank:], 0.0, atol=1e-6 * values[0])
+    result = np.sort(path.singular_values)[::-1]
+    np.testing.assert_allclose(result[:rank], values[:rank], rtol=1e-7)
+    np.testing.assert_allclose(result[rank:], 0.0, atol=1e-6 * values[0])
     for a, alpha in enumerate(ALPHAS):
         hat = A @ np.linalg.pinv(A.T @ A + alpha * np.eye(A.shape[1]), rcond=1e-12) @ A.T
         np.testing.assert_allclose(path.degrees_of_freedom[a], np.trace(hat), rtol=1e-6)

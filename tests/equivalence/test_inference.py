@@ -48,8 +48,8 @@ def test_weights_are_repeated_rows(name):
     counted = {kind: asked(model, X, y, kind, groups, sample_weight=weight) for kind in KINDS}
     same(model.inference_, counted["nonrobust"])
     model.fit(X[again], y[again])
-    for kind, found in counted.items():
-        same(found, asked(model, X[again], y[again], kind, groups[again]))
+    for kind, result in counted.items():
+        same(result, asked(model, X[again], y[again], kind, groups[again]))
 
 
 @pytest.mark.parametrize("where", ["sparse", "files", "Fortran", "Dask", "torch"])
@@ -75,8 +75,8 @@ def test_wherever_the_rows_are(name, where, tmp_path):
         there, target = torch.asarray(X), torch.asarray(y)
     model.fit(there, target)
     same(model.inference_, here)
-    for kind, found in known.items():
-        same(asked(model, there, target, kind, groups), found)
+    for kind, result in known.items():
+        same(asked(model, there, target, kind, groups), result)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -85,12 +85,12 @@ def test_units_of_the_columns_do_not_matter(name):
     units, offset = np.array([1e-6, 1.0, 1e5]), np.array([1e3, 0.0, -50.0])
     plain = {kind: asked(model.fit(X, y), X, y, kind, np.arange(N) % 7) for kind in KINDS}
     far = (X + offset) * units
-    for kind, found in plain.items():
+    for kind, result in plain.items():
         moved = asked(model.fit(far, y), far, y, kind, np.arange(N) % 7)
-        k = len(found.names) // 4
+        k = len(result.names) // 4
         keep = np.setdiff1d(np.arange(4 * k), 4 * np.arange(k))
         scaled = moved.standard_errors[keep] * np.tile(units, k)
-        np.testing.assert_allclose(scaled, found.standard_errors[keep], rtol=1e-5)
+        np.testing.assert_allclose(scaled, result.standard_errors[keep], rtol=1e-5)
 
 
 def test_two_samples_of_groups_merge():

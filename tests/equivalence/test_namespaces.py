@@ -27,10 +27,10 @@ def numbers(row, y):
     return np.unique(y, return_inverse=True)[1] if row.classifier else y
 
 
-def same_place(found, X):
-    assert type(found) is type(X)
+def same_place(result, X):
+    assert type(result) is type(X)
     if hasattr(X, "device"):
-        assert found.device == X.device
+        assert result.device == X.device
 
 
 def parameters(model):
@@ -54,10 +54,10 @@ def test_equal_to_numpy(start, row, shape):
     there.fit(X_there, put(y), sample_weight=None if weight is None else put(weight))
     assert there.certificate_.ok == here.certificate_.ok
     for name in ("coef_", "intercept_") if row.intercept else ("coef_",):
-        found = getattr(there, name)
-        same_place(found, X_there)
-        assert found.dtype == X_there.dtype
-        assert tuple(found.shape) == np.shape(getattr(here, name))
+        result = getattr(there, name)
+        same_place(result, X_there)
+        assert result.dtype == X_there.dtype
+        assert tuple(result.shape) == np.shape(getattr(here, name))
     if row.chooses:
         np.testing.assert_allclose(chosen(there), chosen(here))
     z = there.predict(X_there)
@@ -85,9 +85,9 @@ def test_probabilities(start):
     y = (y == "bee").astype(np.int64)
     here, there = tenfold.LogisticRegression().fit(X, y), tenfold.LogisticRegression().fit(put(X), put(y))
     for name in ("predict_proba", "predict_log_proba", "decision_function"):
-        found = getattr(there, name)(put(X))
-        same_place(found, put(X))
-        np.testing.assert_allclose(host(found), getattr(here, name)(X), rtol=1e-3, atol=1e-3)
+        result = getattr(there, name)(put(X))
+        same_place(result, put(X))
+        np.testing.assert_allclose(host(result), getattr(here, name)(X), rtol=1e-3, atol=1e-3)
     same_place(there.classes_, put(y))
 
 
@@ -307,7 +307,7 @@ def test_a_fitted_model_predicts_on_numpy_too(start):
     np.testing.assert_allclose(model.predict(X), host(model.predict(put(X))), rtol=1e-12, atol=1e-14)
 
 
-def test_a_target_of_another_library_is_refused():
+def test_a_target_of_another_library_raises():
     torch = pytest.importorskip("torch")
     X = np.random.default_rng(0).standard_normal((20, 3))
     with pytest.raises(ValueError, match="copy nothing between devices"):

@@ -124,10 +124,10 @@ def test_other_namespaces(row, start, weighted):
     here = fitted(row, X, y, w)
     assert there.certificate_.ok, there.certificate_.explain()
     for name in row.methods:
-        found = getattr(there, name)(put(queries))
-        check_same(found, getattr(here, name)(queries), False)
+        result = getattr(there, name)(put(queries))
+        check_same(result, getattr(here, name)(queries), False)
         if name in ("predict", "predict_proba", "score_samples"):
-            assert type(found) is type(put(X))
+            assert type(result) is type(put(X))
     if row.itself:
         check_same(getattr(there, row.itself)(None), getattr(here, row.itself)(None), False)
     assert tenfold.certify(there, *(None if part is None else put(part) for part in (X, y, w))).ok

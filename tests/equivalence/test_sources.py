@@ -30,8 +30,8 @@ def names_of(y):
 def frame(X, y, weight=None):
     columns = {f"column {j}": X[:, j] for j in range(X.shape[1])}
     targets = {"y": y} if y.ndim == 1 else dict(zip(names_of(y), y.T, strict=True))
-    found = pd.DataFrame(columns | targets)
-    return found if weight is None else found.assign(w=weight)
+    result = pd.DataFrame(columns | targets)
+    return result if weight is None else result.assign(w=weight)
 
 
 def in_memory(kind):
@@ -96,8 +96,8 @@ def iterable(folder, X, y, weight):
     return rows(lambda: ((X[a:b], y[a:b], weight[a:b]) for a, b in parts)), ()
 
 
-def batches(found):
-    return pa.Table.from_pandas(found, preserve_index=False).to_batches(70)
+def batches(result):
+    return pa.Table.from_pandas(result, preserve_index=False).to_batches(70)
 
 
 SOURCES = {
@@ -105,9 +105,9 @@ SOURCES = {
     "csv": in_files(".csv", write_csv),
     "csv.gz": in_files(".csv.gz", write_csv),
     "feather": in_files(".feather", write_feather),
-    "arrow table": in_memory(lambda found: pa.Table.from_batches(batches(found))),
+    "arrow table": in_memory(lambda result: pa.Table.from_batches(batches(result))),
     "record batches": in_memory(batches),
-    "pandas": in_memory(lambda found: found.set_index(np.arange(5, 5 + len(found)))),
+    "pandas": in_memory(lambda result: result.set_index(np.arange(5, 5 + len(result)))),
     "polars": in_memory(pl.from_pandas),
     "npy": arrays(npy("C")),
     "npy by columns": arrays(npy("F")),
@@ -140,10 +140,10 @@ def results(model, X, y, weight):
 def assert_same_bits(row, folder, source, X, y, weight=None):
     row = row.in_order()
     expected = row.make().fit(X, y, sample_weight=weight)
-    found, given = SOURCES[source](folder, X, y, weight)
+    result, given = SOURCES[source](folder, X, y, weight)
     y_given, weight_given = given or (None, None)
-    model = row.make().fit(found, y_given, sample_weight=weight_given)
-    assert results(model, found, y_given, weight_given) == results(expected, X, y, weight)
+    model = row.make().fit(result, y_given, sample_weight=weight_given)
+    assert results(model, result, y_given, weight_given) == results(expected, X, y, weight)
     if row.classifier:
         assert model.classes_.tolist() == expected.classes_.tolist()
 
@@ -177,8 +177,8 @@ def test_several_targets(row, small_blocks, tmp_path):
     X, Y = regression(700, 4).X, columns_of(row, 3, 700)
     table = pa.table({f"x{j}": X[:, j] for j in range(4)} | {f"y{k}": Y[:, k] for k in range(3)})
     pa.parquet.write_table(table, tmp_path / "data.parquet", row_group_size=300)
-    found = rows(tmp_path / "data.parquet", target=["y0", "y1", "y2"])
-    assert results(row.make().fit(found), found, None, None) == results(row.make().fit(X, Y), X, Y, None)
+    result = rows(tmp_path / "data.parquet", target=["y0", "y1", "y2"])
+    assert results(row.make().fit(result), result, None, None) == results(row.make().fit(X, Y), X, Y, None)
 
 
 @every_row
@@ -186,9 +186,9 @@ def test_sparse_blocks(row, small_blocks, monkeypatch, tmp_path):
     monkeypatch.setattr(blocks, "SPARSE_ROWS", 256)
     X, y, _ = row.data(700, 6)
     X = sparse.csr_array(np.where(np.abs(X) < 0.6, 0.0, X))
-    found = rows([(X[:10], y[:10]), (X[10:], y[10:])])
+    result = rows([(X[:10], y[:10]), (X[10:], y[10:])])
     row = row.in_order()
-    assert results(row.make().fit(found), found, None, None) == results(row.make().fit(X, y), X, y, None)
+    assert results(row.make().fit(result), result, None, None) == results(row.make().fit(X, y), X, y, None)
 
 
 @every_row
@@ -197,8 +197,8 @@ def test_float32(row, source, small_blocks, tmp_path):
     X, y, _ = row.data(600, 4)
     X = X.astype(np.float32)
     assert_same_bits(row, tmp_path, source, X, y)
-    found, given = SOURCES[source](tmp_path, X, y, None)
-    assert row.make().fit(found, *(given[:1] or [None])).coef_.dtype == np.float32
+    result, given = SOURCES[source](tmp_path, X, y, None)
+    assert row.make().fit(result, *(given[:1] or [None])).coef_.dtype == np.float32
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,9 @@ def test_float32(row, source, small_blocks, tmp_path):
 )
 def test_every_way_of_choosing(cv, small_blocks, tmp_path):
     X, y, _ = regression(900, 5)
-    found, _ = SOURCES["parquet"](tmp_path, X, y, None)
+    result, _ = SOURCES["parquet"](tmp_path, X, y, None)
     model, expected = (RidgeCV([0.1, 1.0, 10.0], cv=cv) for _ in range(2))
-    assert results(model.fit(found), found, None, None) == results(expected.fit(X, y), X, y, None)
+    assert results(model.fit(result), result, None, None) == results(expected.fit(X, y), X, y, None)
 
 
 @pytest.mark.parametrize("kind", ["float64", "int8", "int64", "uint16", "bool", "float16", "decimal", "dictionary"])
@@ -239,8 +239,8 @@ def test_whole_numbers_in_csv_may_be_followed_by_others(monkeypatch, tmp_path):
         file.writelines(
             ",".join(f"{v:g}" if v == round(v) else repr(float(v)) for v in line) + "\n" for line in np.c_[X, y]
         )
-    found = rows(tmp_path / "data.csv", target="y")
-    assert Ridge().fit(found).coef_.tobytes() == Ridge().fit(X, y).coef_.tobytes()
+    result = rows(tmp_path / "data.csv", target="y")
+    assert Ridge().fit(result).coef_.tobytes() == Ridge().fit(X, y).coef_.tobytes()
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.bool_, np.str_])
@@ -249,7 +249,7 @@ def test_classes_keep_their_type(kind, small_blocks, tmp_path):
     y = y if kind is np.str_ else np.where(y == "ant", 0, 1).astype(kind)
     expected = LogisticRegression().fit(X, y)
     for source in SOURCES:
-        found, given = SOURCES[source](tmp_path, X, y, None)
-        model = LogisticRegression().fit(found, *given[:1])
+        result, given = SOURCES[source](tmp_path, X, y, None)
+        model = LogisticRegression().fit(result, *given[:1])
         assert model.classes_.dtype == expected.classes_.dtype
-        assert model.predict(found).tolist() == expected.predict(X).tolist()
+        assert model.predict(result).tolist() == expected.predict(X).tolist()

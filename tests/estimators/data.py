@@ -86,9 +86,9 @@ def mixed(n: int = 90, p: int = 4, seed: int = 0, count: int = 3) -> Data:
 
 def weights(n: int, seed: int = 7) -> Any:
     """Whole numbers from 0 to 3: rows that are left out, and rows that come several times."""
-    found = np.random.default_rng(seed).integers(0, 4, n).astype(np.float64)
-    found[:4] = 1.0
-    return found
+    result = np.random.default_rng(seed).integers(0, 4, n).astype(np.float64)
+    result[:4] = 1.0
+    return result
 
 
 def cloud(n: int = 90, p: int = 4, seed: int = 0) -> Data:

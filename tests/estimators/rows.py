@@ -34,7 +34,7 @@ class Estimator:
     missing : whether values may be missing.
     matrices : whether samples are the rows of a matrix of numbers, and not sequences or tables.
     random : whether fit draws random numbers, which tests fix.
-    theirs : whether scikit-learn's class of the same name, if there is one, knows these settings.
+    in_sklearn : whether scikit-learn's class of the same name, if there is one, knows these settings.
     not_from : where samples cannot be with these settings, though they can with others.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
     checked : settings without which scikit-learn's own checks cannot hold, for its own class as for ours.
@@ -53,7 +53,7 @@ class Estimator:
     missing: bool = False
     matrices: bool = True
     random: bool = False
-    theirs: bool = True
+    in_sklearn: bool = True
     not_from: tuple[str, ...] = ()
     warns: str = ""
     checked: dict[str, Any] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Estimator:
     def peer(self) -> Any:
         """scikit-learn's class of this name, or None."""
         said = registration_of(self.cls)
-        return said.peer_class(self.name) if said and self.theirs else None
+        return said.peer_class(self.name) if said and self.in_sklearn else None
 
     @property
     def where(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class Estimator:
         """A new estimator with these settings and `extra` ones."""
         return self.cls(**{**self.seeded, **extra})
 
-    def his(self) -> Any:
+    def make_sklearn(self) -> Any:
         """scikit-learn's with those of these settings that it has; some are deprecated there."""
         known = inspect.signature(self.peer).parameters
         with warnings.catch_warnings():
@@ -220,11 +220,11 @@ class Statistical(Estimator):
         return [_flat(getattr(model, name)) for name in self.learned]
 
 
-def _flat(found: Any) -> Any:
+def _flat(result: Any) -> Any:
     """One array in float64, of a list of arrays too."""
-    if isinstance(found, list):
-        found = np.concatenate([np.zeros(0), *(host(part).ravel() for part in found)])
-    return np.asarray(host(found), dtype=np.float64)
+    if isinstance(result, list):
+        result = np.concatenate([np.zeros(0), *(host(part).ravel() for part in result)])
+    return np.asarray(host(result), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

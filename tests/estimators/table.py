@@ -353,7 +353,7 @@ TABLE: list[Estimator] = [
     _counting("ComplementNB"),
     _counting("ComplementNB", {"norm": True, "class_prior": [0.2, 0.3, 0.5]}, outside=FOR_THESE),
     _counting("BernoulliNB", {"binarize": 1.0}),
-    _counting("BernoulliNB", {"presence_only": True, "alpha": 0.5}, alike=False, theirs=False),
+    _counting("BernoulliNB", {"presence_only": True, "alpha": 0.5}, alike=False, in_sklearn=False),
     _counting(
         "CategoricalNB",
         source=categories,
@@ -380,7 +380,7 @@ TABLE: list[Estimator] = [
     _centroids({"shrink_threshold": 0.5, "priors": "empirical"}),
     _centroids(
         {"metric": "mahalanobis"},
-        theirs=False,
+        in_sklearn=False,
         mean=1e4,
         widths=False,
         seen=("centroids_", "whitener_"),
@@ -410,7 +410,7 @@ TABLE: list[Estimator] = [
     _components("IncrementalPCA", {"n_components": 2}, parts=True, alike=False),
     _components("TruncatedSVD", {"n_components": 2}, learned=AXES, seen=AXES[:2], mean=0.0),
     _blocks("CCA", {"n_components": 2, **EXACT}),
-    _blocks("CCA", {"n_components": 1, "ridge": 0.1, "scale": False}, theirs=False),
+    _blocks("CCA", {"n_components": 1, "ridge": 0.1, "scale": False}, in_sklearn=False),
     _blocks("PLSRegression", {"n_components": 2, **EXACT}),
     _blocks("PLSCanonical", {"n_components": 2, **EXACT}),
     _blocks(
@@ -520,7 +520,7 @@ def fitted(row: Any) -> Any:
 
 
 @cache
-def his_fitted(row: Any) -> Any:
+def fitted_sklearn(row: Any) -> Any:
     """scikit-learn's of a row, fitted to its data once: not to be changed."""
     X, y, _ = row.data()
-    return row.his().fit(X, y)
+    return row.make_sklearn().fit(X, y)

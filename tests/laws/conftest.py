@@ -1,4 +1,4 @@
-"""Makes the strategies of `rows_of_numbers` importable by the laws beside them."""
+"""Makes the strategies of `block_strategies` importable by the laws beside them."""
 
 import sys
 from pathlib import Path

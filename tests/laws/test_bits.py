@@ -32,16 +32,16 @@ def results(model, X):
 
 
 def fits(row, X, y, weight):
-    found = []
+    result = []
     for count in (1, 2, 1, 2):
         with threadpool_limits(count):
             assert threads() == count
-            found.append(results(row.make().fit(X, y, sample_weight=weight), X))
-    return found
+            result.append(results(row.make().fit(X, y, sample_weight=weight), X))
+    return result
 
 
-def assert_one(found):
-    assert all(other == found[0] for other in found[1:])
+def assert_one(result):
+    assert all(other == result[0] for other in result[1:])
 
 
 def data(row, n, p):
@@ -73,9 +73,9 @@ def test_wide(row):
 def test_several_blocks(row):
     """More rows than a block of 32 MiB, in two layouts: the cuts are the same, so the bits are."""
     X, y, weight = data(row, 150_000, 32)
-    found = fits(row, X, y, weight)
-    assert_one(found)
-    assert results(row.make().fit(np.asfortranarray(X), y, sample_weight=weight), X) == found[0]
+    result = fits(row, X, y, weight)
+    assert_one(result)
+    assert results(row.make().fit(np.asfortranarray(X), y, sample_weight=weight), X) == result[0]
 
 
 @pytest.mark.slow

@@ -221,7 +221,7 @@ def test_bits_do_not_depend_on_threads(threshold):
             np.testing.assert_array_equal(one, other)
 
 
-def test_class_numbers_out_of_range_are_refused():
+def test_class_numbers_out_of_range_raise():
     rows = block(10, 3, 2, 0, False)
     with pytest.raises(ValueError, match="class numbers"):
         _core.class_sums(rows.X, None, np.full(10, 2, np.int32), 2, None, 1)

@@ -3,8 +3,8 @@
 import array_api_strict as strict
 import numpy as np
 import pytest
+from block_strategies import EPS, drawn, truth
 from hypothesis import assume, given
-from rows_of_numbers import EPS, drawn, truth
 from scipy import sparse
 
 from tenfold.data import Block

@@ -28,12 +28,12 @@ def loop(content, fields, chosen, delimiter=",", whole=()):
     place = np.full(fields, -1, np.int32)
     place[list(chosen)] = np.arange(len(chosen))
     kinds = np.array([j in whole for j in chosen], np.uint8)
-    found = _core.csv_records(
+    result = _core.csv_records(
         np.frombuffer(content, np.uint8), content.count(b"\n") + 1, ord(delimiter), ord('"'), ord("."), place, kinds
     )
-    if found is None:
+    if result is None:
         return None
-    X, count, still, others, _ = found
+    X, count, still, others, _ = result
     assert X.shape[1] == len(chosen)
     assert X.shape[0] >= count
     rows, columns, begins, ends = others.T
@@ -48,7 +48,7 @@ def arrow(content, fields, chosen, delimiter=",", kind=None):
     names = [f"x{j}" for j in range(fields)]
     kinds = {f"x{j}": kind or pa.float64() for j in chosen}
     try:
-        found = pa.csv.read_csv(
+        result = pa.csv.read_csv(
             pa.BufferReader(content),
             pa.csv.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=names),
             pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
@@ -56,9 +56,9 @@ def arrow(content, fields, chosen, delimiter=",", kind=None):
         )
     except pa.ArrowInvalid:
         return None
-    if any(found[name].null_count for name in kinds):
+    if any(result[name].null_count for name in kinds):
         return None
-    return np.column_stack([found[name].to_numpy() for name in kinds]) if kinds else np.empty((len(found), 0))
+    return np.column_stack([result[name].to_numpy() for name in kinds]) if kinds else np.empty((len(result), 0))
 
 
 def same_bits(a, b):
@@ -106,8 +106,8 @@ halfway = st.builds(lambda m, e: str((2 * m + 1) * 2**e), st.integers(2**52, 2**
 def test_a_number_is_rounded_to_the_nearest(word):
     """What is claimed is the double that Python reads, whatever comes next and wherever the text ends."""
     ends = ("", "\n", " \n", "\r\n", ",1\n", "," + "1" * 40 + "\n")
-    found = [loop((word + after).encode(), 1 + after.count(","), [0]) for after in ends]
-    claimed = [one for one, _ in filter(None, found) if len(one)]
+    result = [loop((word + after).encode(), 1 + after.count(","), [0]) for after in ends]
+    claimed = [one for one, _ in filter(None, result) if len(one)]
     assume(claimed)
     for one in claimed:
         assert same_bits(one, np.array([[float(word)]]))
@@ -116,11 +116,11 @@ def test_a_number_is_rounded_to_the_nearest(word):
 @given(usual)
 def test_shortest_and_long_forms_of_a_number_are_claimed(value):
     for word in (repr(value), f"{value:.17g}", f"{value:.16e}", f"{value:.30g}"):
-        found = loop(word.encode(), 1, [0])
+        result = loop(word.encode(), 1, [0])
         if abs(value) >= 1e-300 or value == 0.0:
-            assert found is not None
-        if found is not None:
-            assert same_bits(found[0], np.array([[value if word != f"{value:.30g}" else float(word)]]))
+            assert result is not None
+        if result is not None:
+            assert same_bits(result[0], np.array([[value if word != f"{value:.30g}" else float(word)]]))
 
 
 @pytest.mark.parametrize(
@@ -211,26 +211,26 @@ def tables(draw, cells, regular=False, records=8):
 @given(tables(plain | plain | plain | fields, regular=True, records=3))
 def test_plain_numbers_are_what_arrow_reads(data):
     content, width, chosen, delimiter = data
-    found = loop(content, width, chosen, delimiter)
-    assume(found is not None)
+    result = loop(content, width, chosen, delimiter)
+    assume(result is not None)
     expected = arrow(content, width, chosen, delimiter)
     assert expected is not None
-    assert same_bits(found[0], expected)
+    assert same_bits(result[0], expected)
 
 
 @given(tables(st.integers(-(2**54), 2**54).map(str) | st.sampled_from(["-0", "007", "1.0", "1e3"]), regular=True))
 def test_whole_numbers_are_those_of_arrow(data):
     content, width, chosen, delimiter = data
-    found = loop(content, width, chosen, delimiter, whole=chosen)
-    if found is None:  # whole numbers that a double does not tell apart, or a zero with a sign
+    result = loop(content, width, chosen, delimiter, whole=chosen)
+    if result is None:  # whole numbers that a double does not tell apart, or a zero with a sign
         values = arrow(content, width, chosen, delimiter)
         assert np.abs(values).max() >= 2.0**53 or np.any(np.signbit(values[values == 0.0]))
         return
     for k, j in enumerate(chosen):
         expected = arrow(content, width, [j], delimiter, pa.int64())
-        assert (expected is not None) == found[1][k]
+        assert (expected is not None) == result[1][k]
         if expected is not None:
-            assert same_bits(found[0][:, [k]], expected.astype(np.float64))
+            assert same_bits(result[0][:, [k]], expected.astype(np.float64))
 
 
 @given(tables(plain, regular=True))
@@ -256,8 +256,8 @@ def test_files_are_the_same_with_the_loop_and_without(tmp_path_factory, data, si
             if not claims:
                 patch.setattr(_core, "csv_records", lambda *_: None)
             try:
-                found = rows(path, target="y" if width > 1 else None, delimiter=DELIMITERS[kind], header=True)
-                answers.append((found.load().tobytes(), found.y is not None and (found.y.dtype, found.y.tobytes())))
+                result = rows(path, target="y" if width > 1 else None, delimiter=DELIMITERS[kind], header=True)
+                answers.append((result.load().tobytes(), result.y is not None and (result.y.dtype, result.y.tobytes())))
             except ValueError as error:
                 answers.append(str(error))
     assert answers[0] == answers[1]
@@ -315,9 +315,9 @@ def same_as_the_table_reader(path, **how):
             rows(path, **how).load()
         return None
     part = CsvPart(File.seen(path), Asked(**how))
-    found, expected = part.dialect, table.dialect
-    assert (found.delimiter, found.header, found.decimal) == (expected.delimiter, expected.header, expected.decimal)
-    assert found.quote == (expected.quote or how.get("quote", '"'))
+    result, expected = part.dialect, table.dialect
+    assert (result.delimiter, result.header, result.decimal) == (expected.delimiter, expected.header, expected.decimal)
+    assert result.quote == (expected.quote or how.get("quote", '"'))
     assert part.header == table.frame.columns
     for name in table.frame.columns:
         column, kind = table.frame[name], part.kind(name)

@@ -3,10 +3,10 @@
 import array_api_strict as strict
 import numpy as np
 import pytest
-from all_losses import LOSSES
+from block_strategies import drawn
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from rows_of_numbers import drawn
+from loss_cases import LOSSES
 from scipy import sparse
 
 from tenfold.data import Block

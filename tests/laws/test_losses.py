@@ -3,9 +3,9 @@
 import array_api_strict as strict
 import numpy as np
 import pytest
-from all_losses import LOSSES
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from loss_cases import LOSSES
 
 from tenfold.losses import Logistic
 
@@ -126,12 +126,12 @@ def test_double_precision_keeps_its_digits(loss, put, number, z):
     """Values and slopes in float64 against extended precision, in relative terms also where they are tiny."""
     y, z = target(loss, number), np.asarray(z)
     for name in ("value", "slope", "curvature"):
-        found = np.asarray(getattr(loss, name)(put(y), put(z)))
+        result = np.asarray(getattr(loss, name)(put(y), put(z)))
         exact = getattr(loss, name)(y.astype(np.longdouble), z.astype(np.longdouble))
         # a square of a difference is as good as the difference
         slack = 4e-16 * abs(z - y) if loss.name == "square" else 0.0
         # below the smallest normal number digits go
-        assert abs(found - exact) <= 1e-15 * abs(exact) + slack * (abs(z - y) + 1.0) + 5e-308, name
+        assert abs(result - exact) <= 1e-15 * abs(exact) + slack * (abs(z - y) + 1.0) + 5e-308, name
 
 
 @over(CONVEX)
@@ -165,11 +165,11 @@ def test_the_least_loss_is_zero(loss, number, z):
 @given(st.sampled_from([-1.0, 1.0]), st.floats(-3.0, 3.0))
 def test_conjugate_of_the_logistic_loss_has_a_domain(y, a):
     """Finite for -y u in [0, 1], where it is the negative entropy; infinite outside."""
-    found = Logistic().conjugate(np.asarray(y), np.asarray(-y * a))
+    result = Logistic().conjugate(np.asarray(y), np.asarray(-y * a))
     if 0.0 <= a <= 1.0:
-        assert -np.log(2.0) - 1e-15 <= found <= 0.0
+        assert -np.log(2.0) - 1e-15 <= result <= 0.0
     else:
-        assert found == np.inf
+        assert result == np.inf
 
 
 @pytest.mark.parametrize("y", [-1.0, 1.0])

@@ -3,9 +3,9 @@
 import array_api_strict as strict
 import numpy as np
 import pytest
+from block_strategies import Truth, assert_moments, assert_same_moments, drawn, truth
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from rows_of_numbers import Truth, assert_moments, assert_same_moments, drawn, truth
 from scipy import sparse
 
 from tenfold.data import Block, resolve

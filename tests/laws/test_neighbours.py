@@ -39,9 +39,9 @@ def squares(X, Q):
     return np.array([np.sqrt([np.square(x - q).sum() for x in X]) for q in Q])
 
 
-def check(found, X, Q, k, table):
+def check(result, X, Q, k, table):
     """Equal distances, of rows that have them, and of rows at one place the first first."""
-    distances, rows = found
+    distances, rows = result
     expected, _ = ordered(table, k)
     unit = np.finfo(np.float64).tiny + expected
     assert np.all(np.abs(distances - expected) <= 1e-13 * unit)
@@ -69,9 +69,9 @@ def test_trees_miss_no_neighbour(drawing, p):
 def test_sparse_rows_have_the_neighbours_of_dense_ones(drawing, p):
     X, Q, k = drawing
     X, Q = X * (np.abs(X) > np.median(np.abs(X))), Q * (np.abs(Q) > np.median(np.abs(Q)))
-    found = built(Minkowski(p), sparse.csr_array(X)).nearest(sparse.csr_array(Q), k)
+    result = built(Minkowski(p), sparse.csr_array(X)).nearest(sparse.csr_array(Q), k)
     name = {1.0: "manhattan", 2.0: "euclidean"}[p]
-    check(found, X, Q, k, squares(X, Q) if p == 2.0 else plain(name, {}, X, Q))
+    check(result, X, Q, k, squares(X, Q) if p == 2.0 else plain(name, {}, X, Q))
 
 
 @given(asked(), st.floats(0.1, 3.0))
@@ -132,15 +132,15 @@ def test_every_instruction_set_finds_the_same_rows():
     X, Q = rng.standard_normal((500, 19)), rng.standard_normal((90, 19))
     best = _core.isa()
     try:
-        found = []
+        result = []
         for name in _core.available_isas():
             _core.set_isa(name)
-            found.append(built(Minkowski(2.0), X, "brute").nearest(Q, 7))
+            result.append(built(Minkowski(2.0), X, "brute").nearest(Q, 7))
     finally:
         _core.set_isa(best)
-    for distances, rows in found[1:]:
-        np.testing.assert_array_equal(rows, found[0][1])
-        np.testing.assert_allclose(distances, found[0][0], rtol=1e-14)
+    for distances, rows in result[1:]:
+        np.testing.assert_array_equal(rows, result[0][1])
+        np.testing.assert_allclose(distances, result[0][0], rtol=1e-14)
 
 
 NAMES = ["hamming", "canberra", "braycurtis", "nan_euclidean", "cosine", "correlation", "seuclidean", "mahalanobis"]
@@ -160,6 +160,6 @@ def test_every_distance_is_that_of_the_plain_formula(name, seed):
         X[rng.uniform(size=X.shape) < 0.3] = np.nan
     params = {"p": 3.0, "w": rng.uniform(0.1, 2.0, 70)} if name == "minkowski" else {}
     table = plain(name, params, X, Q)
-    found = built(distance_of(name, params, X), X).nearest(Q, 7)
-    np.testing.assert_allclose(found[0], ordered(table, 7)[0], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(np.take_along_axis(table, found[1], axis=1), found[0], rtol=1e-9, atol=1e-12)
+    result = built(distance_of(name, params, X), X).nearest(Q, 7)
+    np.testing.assert_allclose(result[0], ordered(table, 7)[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(np.take_along_axis(table, result[1], axis=1), result[0], rtol=1e-9, atol=1e-12)

@@ -41,13 +41,13 @@ GRID = np.linspace(-5.0, 5.0, 401)
 
 def neighbours(v):
     """v with one entry replaced by each number of a grid, and by numbers close to it; one a row."""
-    found = []
+    result = []
     for j in range(v.shape[1]):
         entries = np.concatenate([GRID, v[0, j] + np.array([-1e-3, -1e-6, 1e-6, 1e-3])])
         others = np.repeat(v, len(entries), axis=0)
         others[:, j] = entries
-        found.append(others)
-    return np.concatenate(found)
+        result.append(others)
+    return np.concatenate(result)
 
 
 @every_penalty
@@ -56,10 +56,10 @@ def test_prox_minimises(penalty, w, step):
     def objective(v):
         return penalty.value(v) + np.sum((v - w) ** 2, axis=1) / (2 * step)
 
-    found = penalty.prox(w, step)
-    best = objective(found)[0]
+    result = penalty.prox(w, step)
+    best = objective(result)[0]
     assert np.isfinite(best)
-    assert np.all(objective(neighbours(found)) >= best - 1e-12 * (1.0 + abs(best)))
+    assert np.all(objective(neighbours(result)) >= best - 1e-12 * (1.0 + abs(best)))
 
 
 @every_penalty

@@ -101,12 +101,12 @@ def test_bytes_that_were_cut_out(number, start, end, middle, folder):
     use(folder, file[:first] + middle + file[last:], X)
 
 
-def places_of(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+def places_of(value: Any, result: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """All places in JSON: what contains a value, and under which name."""
     for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-        found.append((value, key))
-        places_of(value[key], found)
-    return found
+        result.append((value, key))
+        places_of(value[key], result)
+    return result
 
 
 SCALARS = st.one_of(

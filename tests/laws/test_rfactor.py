@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from block_strategies import drawn
 from hypothesis import given
-from rows_of_numbers import drawn
 from scipy import sparse
 
 from tenfold.data import Block
@@ -23,8 +23,8 @@ def gram(data):
     shift, scale = rng.standard_normal(width), np.ldexp(1.0, rng.integers(-3, 4, width))
     z = (np.hstack([data.X, data.y]).astype(np.longdouble) - shift) * scale
     weight = np.ones(len(z), np.longdouble) if data.weight is None else data.weight.astype(np.longdouble)
-    found = (weight[:, None] * z).T @ z
-    return found, np.sqrt(np.diag(found))
+    result = (weight[:, None] * z).T @ z
+    return result, np.sqrt(np.diag(result))
 
 
 def assert_factor(factor, data, rtol=1e-12):
@@ -54,11 +54,11 @@ def test_merge_is_the_factor_of_the_union(data):
 
 @given(drawn(scales=(1.0,)))
 def test_identity(data):
-    found = lift(data)
+    result = lift(data)
     for neutral in (lift(data.part(slice(0, 0))), lift(data._replace(weight=np.zeros(len(data.X))))):
         assert not neutral.R.any()
-        assert_factor(found.merge(neutral), data)
-        assert_factor(neutral.merge(found), data)
+        assert_factor(result.merge(neutral), data)
+        assert_factor(neutral.merge(result), data)
 
 
 @given(drawn(scales=(1.0,), offsets=(0.0,)))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import sklearn.linear_model as theirs
+import sklearn.linear_model as sklearn_module
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,8 +33,8 @@ def optimum(X, Y, penalty, positive):
     settings = {"alpha": l1 + l2, "l1_ratio": l1 / (l1 + l2), "fit_intercept": False}
     settings |= {"tol": 1e-12, "max_iter": 100_000}
     if Y.shape[1] > 1:
-        return theirs.MultiTaskElasticNet(**settings).fit(X, Y).coef_
-    return theirs.ElasticNet(positive=positive, **settings).fit(X, Y[:, 0]).coef_[None, :]
+        return sklearn_module.MultiTaskElasticNet(**settings).fit(X, Y).coef_
+    return sklearn_module.ElasticNet(positive=positive, **settings).fit(X, Y[:, 0]).coef_[None, :]
 
 
 def look(X, Y, W):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import sklearn.linear_model as theirs
+import sklearn.linear_model as sklearn_module
 from scipy import sparse
 
 import tenfold
@@ -45,14 +45,18 @@ def test_same_optimum(name, settings):
     if settings.get("power", 1) == 0 and settings.get("link") == "log":
         y = y - 1.5  # negative targets of positive means
     ours = getattr(tenfold, name)(**{"tol": 1e-9, **settings}).fit(X, y, sample_weight=weight)
-    his = getattr(theirs, name)(**{"tol": 1e-9, "max_iter": 10_000, **settings}).fit(X, y, sample_weight=weight)
+    sklearn_model = getattr(sklearn_module, name)(**{"tol": 1e-9, "max_iter": 10_000, **settings}).fit(
+        X, y, sample_weight=weight
+    )
     assert ours.certificate_.ok, ours.certificate_.explain()
-    np.testing.assert_allclose(ours.coef_, his.coef_, atol=5e-7)
-    np.testing.assert_allclose(ours.intercept_, his.intercept_, atol=5e-7)
-    np.testing.assert_allclose(ours.predict(X), his.predict(X), rtol=1e-5)
-    assert ours.score(X, y, sample_weight=weight) == pytest.approx(his.score(X, y, sample_weight=weight), abs=2e-9)
-    assert tenfold.certify(his, X, y, sample_weight=weight).ok
-    assert not tenfold.certify(his, X, 2.0 * y + 1.0, sample_weight=weight).ok
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, atol=5e-7)
+    np.testing.assert_allclose(ours.intercept_, sklearn_model.intercept_, atol=5e-7)
+    np.testing.assert_allclose(ours.predict(X), sklearn_model.predict(X), rtol=1e-5)
+    assert ours.score(X, y, sample_weight=weight) == pytest.approx(
+        sklearn_model.score(X, y, sample_weight=weight), abs=2e-9
+    )
+    assert tenfold.certify(sklearn_model, X, y, sample_weight=weight).ok
+    assert not tenfold.certify(sklearn_model, X, 2.0 * y + 1.0, sample_weight=weight).ok
 
 
 @pytest.mark.product
@@ -64,9 +68,9 @@ def test_sparse_and_wide_by_lbfgs(name):
     y = rng.poisson(mean) + (0.5 if name == "GammaRegressor" else 0.0)
     ours = getattr(tenfold, name)(alpha=1e-3).fit(X, y)
     assert ours.certificate_.ok
-    his = getattr(theirs, name)(alpha=1e-3, tol=1e-8, max_iter=10_000).fit(X, y)
-    np.testing.assert_allclose(ours.predict(X), his.predict(X), rtol=3e-3)
-    assert ours.certificate_.objective <= tenfold.certify(his, X, y).objective + ours.certificate_.value
+    sklearn_model = getattr(sklearn_module, name)(alpha=1e-3, tol=1e-8, max_iter=10_000).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), sklearn_model.predict(X), rtol=3e-3)
+    assert ours.certificate_.objective <= tenfold.certify(sklearn_model, X, y).objective + ours.certificate_.value
     dense = getattr(tenfold, name)(alpha=1e-3).fit(X.toarray()[:100], y[:100])
     assert dense.certificate_.ok
     assert tenfold.certify(dense, X[:100], y[:100]).ok

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import sklearn.linear_model as theirs
+import sklearn.linear_model as sklearn_module
 from scipy import sparse
 from scipy.optimize import nnls
 from sklearn.datasets import load_diabetes
@@ -29,29 +29,29 @@ def data(n, p, seed=0):
 SHAPES = [(50, 5), (80, 30), (40, 40), (30, 90)]
 
 
-def same_path(ours, his, **close):
+def same_path(ours, sklearn_model, **close):
     """Equal knots, but for a last one that is rounding."""
-    k = min(len(ours[0]), len(his[0]))
-    assert abs(len(ours[0]) - len(his[0])) <= 1
-    np.testing.assert_allclose(ours[0][:k], his[0][:k], rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(ours[2][:, : k - 1], his[2][:, : k - 1], rtol=1e-6, atol=1e-8)
+    k = min(len(ours[0]), len(sklearn_model[0]))
+    assert abs(len(ours[0]) - len(sklearn_model[0])) <= 1
+    np.testing.assert_allclose(ours[0][:k], sklearn_model[0][:k], rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(ours[2][:, : k - 1], sklearn_model[2][:, : k - 1], rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("settings", [{}, {"alpha_min": 0.05}, {"max_iter": 4}, {"Gram": True}], ids=str)
 def test_the_path_of_the_lasso(shape, settings):
     X, y = data(*shape)
-    his = theirs.lars_path(X, y, method="lasso", return_n_iter=True, **settings)
+    sklearn_model = sklearn_module.lars_path(X, y, method="lasso", return_n_iter=True, **settings)
     for kind in (np.asarray, sparse.csr_array):
         ours = tenfold.lars_path(kind(X), y, method="lasso", return_n_iter=True, **settings)
-        same_path(ours, his)
+        same_path(ours, sklearn_model)
         if "alpha_min" in settings or "max_iter" in settings:
-            assert ours[1] == his[1]
-            assert ours[3] == his[3]
-            np.testing.assert_allclose(ours[2][:, -1], his[2][:, -1], rtol=1e-7, atol=1e-9)
+            assert ours[1] == sklearn_model[1]
+            assert ours[3] == sklearn_model[3]
+            np.testing.assert_allclose(ours[2][:, -1], sklearn_model[2][:, -1], rtol=1e-7, atol=1e-9)
     settings.pop("Gram", None)
     given = tenfold.lars_path_gram(X.T @ y, X.T @ X, n_samples=len(y), method="lasso", return_n_iter=True, **settings)
-    same_path(given, his)
+    same_path(given, sklearn_model)
     last = tenfold.lars_path(X, y, method="lasso", return_path=False, **settings)
     assert last[0].shape == (1,)
     np.testing.assert_allclose(last[2], ours[2][:, -1], rtol=1e-9, atol=1e-10)
@@ -63,11 +63,11 @@ def test_diabetes(diabetes, method):
     X, y = diabetes
     y = y - y.mean()
     ours = tenfold.lars_path(X, y, method=method, return_n_iter=True)
-    his = theirs.lars_path(X, y, method=method, return_n_iter=True)
-    assert ours[3] == his[3] == (10 if method == "lar" else 12)
-    assert ours[1] == his[1]
-    np.testing.assert_allclose(ours[0], his[0], atol=1e-10)
-    np.testing.assert_allclose(ours[2], his[2], rtol=1e-8, atol=1e-8)
+    sklearn_model = sklearn_module.lars_path(X, y, method=method, return_n_iter=True)
+    assert ours[3] == sklearn_model[3] == (10 if method == "lar" else 12)
+    assert ours[1] == sklearn_model[1]
+    np.testing.assert_allclose(ours[0], sklearn_model[0], atol=1e-10)
+    np.testing.assert_allclose(ours[2], sklearn_model[2], rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -90,17 +90,22 @@ def test_diabetes(diabetes, method):
 )
 def test_estimators(diabetes, name, settings):
     X, y = diabetes
-    ours, his = getattr(tenfold, name)(**settings).fit(X, y), getattr(theirs, name)(**settings).fit(X, y)
+    ours, sklearn_model = (
+        getattr(tenfold, name)(**settings).fit(X, y),
+        getattr(sklearn_module, name)(**settings).fit(X, y),
+    )
     # without a path he leaves an axis of targets, of length one
-    np.testing.assert_allclose(ours.coef_, np.ravel(his.coef_), rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(ours.intercept_, np.ravel(his.intercept_)[0], rtol=1e-10)
+    np.testing.assert_allclose(ours.coef_, np.ravel(sklearn_model.coef_), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(ours.intercept_, np.ravel(sklearn_model.intercept_)[0], rtol=1e-10)
     for attribute in ("alphas_", "coef_path_", "criterion_", "noise_variance_", "alpha_", "cv_alphas_", "mse_path_"):
-        if hasattr(his, attribute):
+        if hasattr(sklearn_model, attribute):
             close = {"rtol": 1e-7, "atol": 1e-7}
-            np.testing.assert_allclose(getattr(ours, attribute), getattr(his, attribute), err_msg=attribute, **close)
-    assert ours.n_iter_ == his.n_iter_
-    assert getattr(ours, "active_", None) == getattr(his, "active_", None)
-    judged = tenfold.certify(his, X, y)
+            np.testing.assert_allclose(
+                getattr(ours, attribute), getattr(sklearn_model, attribute), err_msg=attribute, **close
+            )
+    assert ours.n_iter_ == sklearn_model.n_iter_
+    assert getattr(ours, "active_", None) == getattr(sklearn_model, "active_", None)
+    judged = tenfold.certify(sklearn_model, X, y)
     assert judged.kind == ours.certificate_.kind
     # three steps do not lead down to alpha = 0.01, and both are told so
     assert judged.ok == ours.certificate_.ok == (settings.get("max_iter") != 3)
@@ -109,10 +114,10 @@ def test_estimators(diabetes, name, settings):
 def test_several_targets(diabetes):
     X, y = diabetes
     Y = np.column_stack([y, y**2 / 100.0, X[:, 3]])
-    ours, his = tenfold.LassoLars(0.01).fit(X, Y), theirs.LassoLars(0.01).fit(X, Y)
-    np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-7, atol=1e-7)
-    # his lists what is active after the knot that comes next, so that a weight may be missing that is not zero
-    assert [sorted(active) for active in ours.active_] == [np.flatnonzero(w).tolist() for w in his.coef_]
+    ours, sklearn_model = tenfold.LassoLars(0.01).fit(X, Y), sklearn_module.LassoLars(0.01).fit(X, Y)
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, rtol=1e-7, atol=1e-7)
+    # scikit-learn lists what is active after the next knot, so that a weight that is not zero may be missing
+    assert [sorted(active) for active in ours.active_] == [np.flatnonzero(w).tolist() for w in sklearn_model.coef_]
     assert len(ours.alphas_) == len(ours.coef_path_) == 3
     assert ours.certificate_.ok
     assert len(ours.certificate_.parts) == 3
@@ -138,14 +143,14 @@ def test_products_that_are_given(diabetes):
 def test_jitter(diabetes):
     X, y = diabetes
     ours = tenfold.LassoLars(0.1, jitter=1e-3, random_state=7).fit(X, y)
-    his = theirs.LassoLars(0.1, jitter=1e-3, random_state=7).fit(X, y)
-    np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-8, atol=1e-8)
+    sklearn_model = sklearn_module.LassoLars(0.1, jitter=1e-3, random_state=7).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, rtol=1e-8, atol=1e-8)
     assert ours.certificate_.ok
 
 
 def test_the_same_errors():
     X, y = data(10, 20)
-    for module in (tenfold, theirs):
+    for module in (tenfold, sklearn_module):
         with pytest.raises(ValueError, match="Provide an estimate of the noise variance"):
             module.LassoLarsIC().fit(X, y)
         with pytest.raises(ValueError, match="Positive constraint not supported for 'lar'"):
@@ -160,19 +165,19 @@ def test_the_same_errors():
 
 def test_single_precision():
     X, y = data(60, 8)
-    for ours, his in zip(
+    for ours, sklearn_model in zip(
         tenfold.lars_path(X.astype(np.float32), y.astype(np.float32), method="lasso")[::2],
-        theirs.lars_path(X.astype(np.float32), y.astype(np.float32), method="lasso")[::2],
+        sklearn_module.lars_path(X.astype(np.float32), y.astype(np.float32), method="lasso")[::2],
         strict=True,
     ):
-        assert ours.dtype == his.dtype == np.float32
+        assert ours.dtype == sklearn_model.dtype == np.float32
 
 
 # -- where scikit-learn's path is not what it should be --------------------------------------------------------------
 
 
 def test_angles_stay_equal_where_a_weight_passes_through_zero():
-    """His signs turn there; from then on his columns have unequal products with the residual, ours equal ones."""
+    """Its signs turn there; from then on its columns have unequal products with the residual, ours equal ones."""
     X, y = data(50, 20)
     alphas, _, path = tenfold.lars_path(X, y)
     crossed = np.flatnonzero(np.any(path[:, 1:-1] * path[:, 2:] < 0, axis=0))
@@ -181,18 +186,18 @@ def test_angles_stay_equal_where_a_weight_passes_through_zero():
         products = np.abs(X.T @ (y - X @ weights)) / len(y)
         np.testing.assert_allclose(products[weights != 0], alpha, rtol=1e-8, atol=1e-12)
         assert products.max() <= alpha * (1 + 1e-9) + 1e-12
-    his = theirs.Lars(n_nonzero_coefs=18, fit_intercept=False).fit(X, y)
+    sklearn_model = sklearn_module.Lars(n_nonzero_coefs=18, fit_intercept=False).fit(X, y)
     ours = tenfold.Lars(n_nonzero_coefs=18, fit_intercept=False).fit(X, y)
     assert ours.certificate_.ok
-    assert not tenfold.certify(his, X, y).ok
+    assert not tenfold.certify(sklearn_model, X, y).ok
 
 
 def test_weights_of_one_sign_end_at_least_squares_of_one_sign(diabetes):
-    """His path stops where no other column can join; ours goes on, and its end is that of Lawson and Hanson."""
+    """scikit-learn's path stops where no other column can join; ours goes on to the solution of Lawson and Hanson."""
     X, y = diabetes
     y = y - y.mean()
     alphas, _, path = tenfold.lars_path(X, y, method="lasso", positive=True)
     assert alphas[-1] == 0.0
     np.testing.assert_allclose(path[:, -1], nnls(X, y)[0], rtol=1e-8, atol=1e-8)
     assert tenfold.LassoLars(0.1, positive=True).fit(X, y).certificate_.ok
-    assert not tenfold.certify(theirs.LassoLars(0.1, positive=True).fit(X, y), X, y).ok
+    assert not tenfold.certify(sklearn_module.LassoLars(0.1, positive=True).fit(X, y), X, y).ok

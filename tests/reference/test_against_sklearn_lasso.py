@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import sklearn.linear_model as theirs
+import sklearn.linear_model as sklearn_module
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, ShuffleSplit
@@ -27,13 +27,15 @@ def data(n=80, p=12, t=None, seed=0):
 
 def both(name, **settings):
     settings = {**TIGHT, **settings}
-    return getattr(tenfold, name)(**settings), getattr(theirs, name)(**settings)
+    return getattr(tenfold, name)(**settings), getattr(sklearn_module, name)(**settings)
 
 
-def same(ours, his, *names, rtol=1e-6):
+def same(ours, sklearn_model, *names, rtol=1e-6):
     for name in names:
-        np.testing.assert_allclose(getattr(ours, name), getattr(his, name), rtol=rtol, atol=1e-8, err_msg=name)
-    assert np.shape(ours.dual_gap_) == np.shape(his.dual_gap_)
+        np.testing.assert_allclose(
+            getattr(ours, name), getattr(sklearn_model, name), rtol=rtol, atol=1e-8, err_msg=name
+        )
+    assert np.shape(ours.dual_gap_) == np.shape(sklearn_model.dual_gap_)
 
 
 SINGLE = [
@@ -50,25 +52,30 @@ SINGLE = [
 @pytest.mark.parametrize("weighted", [False, True])
 def test_one_target(name, settings, weighted):
     X, y, weight = data()
-    ours, his = both(name, **settings)
+    ours, sklearn_model = both(name, **settings)
     weight = weight if weighted else None
-    same(ours.fit(X, y, sample_weight=weight), his.fit(X, y, sample_weight=weight), "coef_", "intercept_")
+    same(ours.fit(X, y, sample_weight=weight), sklearn_model.fit(X, y, sample_weight=weight), "coef_", "intercept_")
     assert ours.certificate_.ok
-    assert certify(his, X, y, sample_weight=weight).ok
+    assert certify(sklearn_model, X, y, sample_weight=weight).ok
     assert ours.dual_gap_ <= TIGHT["tol"] * np.average((y - np.average(y, weights=weight)) ** 2, weights=weight) * 3
-    np.testing.assert_array_equal(ours.sparse_coef_.toarray(), his.sparse_coef_.toarray() * 0 + ours.coef_)
-    assert type(ours.sparse_coef_) is type(his.sparse_coef_)
+    np.testing.assert_array_equal(ours.sparse_coef_.toarray(), sklearn_model.sparse_coef_.toarray() * 0 + ours.coef_)
+    assert type(ours.sparse_coef_) is type(sklearn_model.sparse_coef_)
 
 
 @pytest.mark.parametrize("name", ["Lasso", "ElasticNet"])
 def test_several_targets_and_sparse_rows(name):
     X, Y, weight = data(t=3)
     X[np.abs(X) < 0.8] = 0.0
-    ours, his = both(name, alpha=0.1)
-    same(ours.fit(X, Y), his.fit(X, Y), "coef_", "intercept_")
+    ours, sklearn_model = both(name, alpha=0.1)
+    same(ours.fit(X, Y), sklearn_model.fit(X, Y), "coef_", "intercept_")
     assert len(ours.n_iter_) == 3
     S = sparse.csc_array(X)
-    same(ours.fit(S, Y[:, 0], sample_weight=weight), his.fit(S, Y[:, 0], sample_weight=weight), "coef_", "intercept_")
+    same(
+        ours.fit(S, Y[:, 0], sample_weight=weight),
+        sklearn_model.fit(S, Y[:, 0], sample_weight=weight),
+        "coef_",
+        "intercept_",
+    )
 
 
 def test_a_warm_start_continues():
@@ -87,7 +94,7 @@ def test_no_penalty_warns_as_scikit_learn_does():
     with pytest.warns(UserWarning, match="With alpha=0, this algorithm does not converge well"):
         model = tenfold.Lasso(alpha=0.0, tol=1e-10).fit(X, y)
     assert model.certificate_.ok
-    np.testing.assert_allclose(model.coef_, theirs.LinearRegression().fit(X, y).coef_, rtol=1e-5)
+    np.testing.assert_allclose(model.coef_, sklearn_module.LinearRegression().fit(X, y).coef_, rtol=1e-5)
 
 
 @pytest.mark.parametrize("alpha", [1e-14, 1e-9, 1e-4, 1e9])
@@ -104,11 +111,11 @@ def test_zero_and_repeated_columns():
     """Weights of repeated columns are not unique; the certificate holds, and a zero column has no weight."""
     X, y, _ = data()
     X = np.column_stack([X, X[:, :4], np.zeros(len(y)), np.full(len(y), 3.0)])
-    ours, his = both("Lasso", alpha=0.1)
+    ours, sklearn_model = both("Lasso", alpha=0.1)
     ours.fit(X, y)
     assert ours.certificate_.ok
     assert ours.coef_[-2] == ours.coef_[-1] == 0.0
-    np.testing.assert_allclose(ours.predict(X), his.fit(X, y).predict(X), rtol=1e-5)
+    np.testing.assert_allclose(ours.predict(X), sklearn_model.fit(X, y).predict(X), rtol=1e-5)
 
 
 def test_one_sweep_says_how_far_it_is():
@@ -126,18 +133,18 @@ def test_one_sweep_says_how_far_it_is():
 @pytest.mark.parametrize("settings", [{}, {"positive": True}, {"alphas": [0.01, 1.0, 0.1]}], ids=str)
 def test_cross_validated_lasso(cv, settings):
     X, y, weight = data()
-    ours, his = both("LassoCV", cv=cv, **settings)
-    ours, his = ours.fit(X, y, sample_weight=weight), his.fit(X, y, sample_weight=weight)
-    same(ours, his, "alpha_", "alphas_", "mse_path_", "coef_", "intercept_", rtol=1e-5)
+    ours, sklearn_model = both("LassoCV", cv=cv, **settings)
+    ours, sklearn_model = ours.fit(X, y, sample_weight=weight), sklearn_model.fit(X, y, sample_weight=weight)
+    same(ours, sklearn_model, "alpha_", "alphas_", "mse_path_", "coef_", "intercept_", rtol=1e-5)
     assert not hasattr(ours, "l1_ratio_")
 
 
 def test_cross_validated_elastic_net():
     X, y, _ = data()
-    ours, his = both("ElasticNetCV", l1_ratio=[0.1, 0.7, 1.0], alphas=20, fit_intercept=False)
-    same(ours.fit(X, y), his.fit(X, y), "alpha_", "alphas_", "l1_ratio_", "mse_path_", "coef_", rtol=1e-5)
+    ours, sklearn_model = both("ElasticNetCV", l1_ratio=[0.1, 0.7, 1.0], alphas=20, fit_intercept=False)
+    same(ours.fit(X, y), sklearn_model.fit(X, y), "alpha_", "alphas_", "l1_ratio_", "mse_path_", "coef_", rtol=1e-5)
     assert ours.certificate_.ok
-    assert certify(his, X, y).ok
+    assert certify(sklearn_model, X, y).ok
     with pytest.raises(ValueError, match="not supported for l1_ratio=0"):
         tenfold.ElasticNetCV(l1_ratio=0.0).fit(X, y)
     with pytest.raises(ValueError, match="use MultiTaskElasticNetCV"):
@@ -147,17 +154,17 @@ def test_cross_validated_elastic_net():
 @pytest.mark.parametrize("name", ["MultiTaskLasso", "MultiTaskElasticNet"])
 def test_tasks_that_share_columns(name):
     X, Y, weight = data(t=3)
-    ours, his = both(name, alpha=0.3)
-    same(ours.fit(X, Y, sample_weight=weight), his.fit(X, Y, sample_weight=weight), "coef_", "intercept_")
+    ours, sklearn_model = both(name, alpha=0.3)
+    same(ours.fit(X, Y, sample_weight=weight), sklearn_model.fit(X, Y, sample_weight=weight), "coef_", "intercept_")
     assert ours.certificate_.ok
     assert len(ours.certificate_.parts) == 1
-    np.testing.assert_allclose(ours.eps_, his.eps_, rtol=1e-6)
+    np.testing.assert_allclose(ours.eps_, sklearn_model.eps_, rtol=1e-6)
     used = ours.coef_ != 0
     np.testing.assert_array_equal(used, used[:1].repeat(3, axis=0))
-    judged = certify(his, X, Y, sample_weight=weight)
+    judged = certify(sklearn_model, X, Y, sample_weight=weight)
     assert judged.ok
-    his.coef_ = his.coef_ * 1.01
-    assert not certify(his, X, Y, sample_weight=weight).ok
+    sklearn_model.coef_ = sklearn_model.coef_ * 1.01
+    assert not certify(sklearn_model, X, Y, sample_weight=weight).ok
     with pytest.raises(ValueError, match="For mono-task outputs, use"):
         ours.fit(X, Y[:, 0])
 
@@ -165,8 +172,8 @@ def test_tasks_that_share_columns(name):
 @pytest.mark.parametrize("name", ["MultiTaskLassoCV", "MultiTaskElasticNetCV"])
 def test_cross_validated_tasks(name):
     X, Y, _ = data(t=2)
-    ours, his = both(name, alphas=20, cv=3, tol=1e-9)
-    same(ours.fit(X, Y), his.fit(X, Y), "alpha_", "alphas_", "mse_path_", "coef_", "intercept_", rtol=1e-4)
+    ours, sklearn_model = both(name, alphas=20, cv=3, tol=1e-9)
+    same(ours.fit(X, Y), sklearn_model.fit(X, Y), "alpha_", "alphas_", "mse_path_", "coef_", "intercept_", rtol=1e-4)
     assert ours.certificate_.ok
 
 
@@ -186,23 +193,23 @@ def test_contract_of_siblings(estimator, check):
 def test_paths(name, settings):
     X, y, _ = data()
     ours = getattr(tenfold, name)(X, y, return_n_iter=True, **TIGHT, **settings)
-    his = getattr(theirs, name)(X, y, return_n_iter=True, **TIGHT, **settings)
-    for a, b in zip(ours[:2], his[:2], strict=True):
+    sklearn_model = getattr(sklearn_module, name)(X, y, return_n_iter=True, **TIGHT, **settings)
+    for a, b in zip(ours[:2], sklearn_model[:2], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
-    assert ours[2].shape == his[2].shape
+    assert ours[2].shape == sklearn_model[2].shape
     assert np.all(ours[2] <= TIGHT["tol"] * np.mean(y**2) * 3)
-    assert len(ours[3]) == len(his[3])
+    assert len(ours[3]) == len(sklearn_model[3])
 
 
 def test_paths_of_tasks_and_of_sparse_rows():
     X, Y, _ = data(t=2)
     for a, b in zip(
-        tenfold.enet_path(X, Y, alphas=10, **TIGHT), theirs.enet_path(X, Y, alphas=10, **TIGHT), strict=True
+        tenfold.enet_path(X, Y, alphas=10, **TIGHT), sklearn_module.enet_path(X, Y, alphas=10, **TIGHT), strict=True
     ):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
     S = sparse.csr_array(np.where(np.abs(X) < 1.0, 0.0, X))
-    ours, his = (module.lasso_path(S, Y[:, 0], alphas=10, **TIGHT) for module in (tenfold, theirs))
-    np.testing.assert_allclose(ours[1], his[1], rtol=1e-4, atol=1e-6)
+    ours, sklearn_model = (module.lasso_path(S, Y[:, 0], alphas=10, **TIGHT) for module in (tenfold, sklearn_module))
+    np.testing.assert_allclose(ours[1], sklearn_model[1], rtol=1e-4, atol=1e-6)
     with pytest.raises(ValueError, match="not allowed for multi-output"):
         tenfold.lasso_path(X, Y, positive=True)
 
@@ -230,26 +237,26 @@ def test_bits_do_not_depend_on_threads():
     from threadpoolctl import threadpool_limits
 
     X, y, _ = data(2000, 40)
-    found = []
+    result = []
     for count in (1, 2):
         with threadpool_limits(count), warnings.catch_warnings():
             warnings.simplefilter("error")
             model = tenfold.LassoCV(cv=4).fit(X, y)
-            found.append((model.coef_.tobytes(), model.mse_path_.tobytes()))
-    assert found[0] == found[1]
+            result.append((model.coef_.tobytes(), model.mse_path_.tobytes()))
+    assert result[0] == result[1]
 
 
 def test_products_that_are_given():
     X, y, weight = data()
     centred = X - X.mean(axis=0)
     for fit_intercept in (True, False):
-        ours, his = both("Lasso", alpha=0.1, precompute=centred.T @ centred, fit_intercept=fit_intercept)
-        same(ours.fit(centred, y), his.fit(centred, y), "coef_", "intercept_")
+        ours, sklearn_model = both("Lasso", alpha=0.1, precompute=centred.T @ centred, fit_intercept=fit_intercept)
+        same(ours.fit(centred, y), sklearn_model.fit(centred, y), "coef_", "intercept_")
         assert ours.method_ == "gram"
         assert ours.certificate_.ok
     share = np.sqrt(weight * len(y) / weight.sum())[:, None] * X
-    ours, his = both("ElasticNet", alpha=0.1, precompute=share.T @ share, fit_intercept=False)
-    same(ours.fit(X, y, sample_weight=weight), his.fit(X, y, sample_weight=weight), "coef_")
+    ours, sklearn_model = both("ElasticNet", alpha=0.1, precompute=share.T @ share, fit_intercept=False)
+    same(ours.fit(X, y, sample_weight=weight), sklearn_model.fit(X, y, sample_weight=weight), "coef_")
     with pytest.warns(UserWarning, match="Gram matrix was provided but X was centered"):
         ours = tenfold.Lasso(alpha=0.1, precompute=X.T @ X).fit(X, y)
     assert ours.certificate_.ok
@@ -277,18 +284,18 @@ def test_proximal_solvers_by_name(model, solver):
     params = {**model.get_params(), "tol": 1e-8, "max_iter": 20_000}
     best = type(model)(**{**params, "tol": 1e-13}).fit(X, y, sample_weight=weight)
     for rows in (X, sparse.csr_array(X)):
-        found = type(model)(**{**params, "solver": solver}).fit(rows, y, sample_weight=weight)
-        assert found.method_ == solver
-        assert found.certificate_.ok, found.certificate_.explain()
-        assert found.status_ == "converged"
-        np.testing.assert_allclose(found.coef_, best.coef_, atol=1e-3)
-        objectives = [record.objective for record in found.trace_]
+        result = type(model)(**{**params, "solver": solver}).fit(rows, y, sample_weight=weight)
+        assert result.method_ == solver
+        assert result.certificate_.ok, result.certificate_.explain()
+        assert result.status_ == "converged"
+        np.testing.assert_allclose(result.coef_, best.coef_, atol=1e-3)
+        objectives = [record.objective for record in result.trace_]
         if solver == "ista":
             assert all(a >= b - 1e-12 for a, b in pairwise(objectives))
     if not joint:
         table = tenfold.rows([(X[:30], y[:30], weight[:30]), (X[30:], y[30:], weight[30:])])
         again = type(model)(**{**params, "solver": solver}).fit(table)
-        np.testing.assert_allclose(again.coef_, found.coef_, atol=1e-7)
+        np.testing.assert_allclose(again.coef_, result.coef_, atol=1e-7)
 
 
 def test_momentum_takes_fewer_steps():

@@ -37,11 +37,11 @@ def ridge_objective(model, X, y, alpha, weight=None):
     return weight @ residual**2 + alpha * np.sum(np.atleast_2d(np.asarray(model.coef_, float)) ** 2, axis=1).squeeze()
 
 
-def same(ours, theirs, rtol=1e-9, atol=1e-11):
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=rtol, atol=atol)
-    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=rtol, atol=10 * atol)
-    assert np.shape(ours.coef_) == np.shape(theirs.coef_)
-    assert np.shape(ours.intercept_) == np.shape(theirs.intercept_)
+def same(ours, reference, rtol=1e-9, atol=1e-11):
+    np.testing.assert_allclose(ours.coef_, reference.coef_, rtol=rtol, atol=atol)
+    np.testing.assert_allclose(ours.intercept_, reference.intercept_, rtol=rtol, atol=10 * atol)
+    assert np.shape(ours.coef_) == np.shape(reference.coef_)
+    assert np.shape(ours.intercept_) == np.shape(reference.intercept_)
 
 
 fit_intercept = pytest.mark.parametrize("fit_intercept", [True, False])
@@ -59,9 +59,9 @@ def test_linear_regression(fit_intercept, weighted, targets):
     X, y = regression(targets=targets)
     weight = weights(60) if weighted else None
     ours = tf.LinearRegression(fit_intercept=fit_intercept).fit(X, y, weight)
-    theirs = sk.LinearRegression(fit_intercept=fit_intercept).fit(X, y, weight)
-    same(ours, theirs)
-    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-10)
+    reference = sk.LinearRegression(fit_intercept=fit_intercept).fit(X, y, weight)
+    same(ours, reference)
+    np.testing.assert_allclose(ours.predict(X), reference.predict(X), rtol=1e-10)
 
 
 @fit_intercept
@@ -75,10 +75,10 @@ def test_linear_regression_with_more_features_than_rows(fit_intercept):
 def test_linear_regression_with_collinear_columns():
     X, y = regression()
     X = np.column_stack([X, X[:, 0] - 2 * X[:, 1]])
-    ours, theirs = tf.LinearRegression().fit(X, y), sk.LinearRegression().fit(X, y)
-    same(ours, theirs, atol=1e-9)
-    assert ours.rank_ == theirs.rank_ == 5
-    np.testing.assert_allclose(ours.singular_[:5], theirs.singular_[:5], rtol=1e-8)
+    ours, reference = tf.LinearRegression().fit(X, y), sk.LinearRegression().fit(X, y)
+    same(ours, reference, atol=1e-9)
+    assert ours.rank_ == reference.rank_ == 5
+    np.testing.assert_allclose(ours.singular_[:5], reference.singular_[:5], rtol=1e-8)
 
 
 @fit_intercept
@@ -94,10 +94,10 @@ def test_linear_regression_sparse(fit_intercept):
 def test_linear_regression_positive(targets):
     X, y = regression(targets=targets, seed=4)
     ours = tf.LinearRegression(positive=True).fit(X, y)
-    theirs = sk.LinearRegression(positive=True).fit(X, y)
+    reference = sk.LinearRegression(positive=True).fit(X, y)
     assert np.min(ours.coef_) >= 0
     assert np.any(ours.coef_ == 0)
-    same(ours, theirs, atol=1e-9)
+    same(ours, reference, atol=1e-9)
 
 
 # Ridge ----------------------------------------------------------------------------------------------------------------
@@ -112,16 +112,16 @@ def test_ridge(fit_intercept, weighted, kind, alpha):
     X[X < 1.0] = 0.0
     weight = weights(60) if weighted else None
     ours = tf.Ridge(alpha=alpha, fit_intercept=fit_intercept).fit(kind(X), y, weight)
-    theirs = sk.Ridge(alpha=alpha, fit_intercept=fit_intercept, solver="cholesky").fit(X, y, weight)
-    same(ours, theirs)
+    reference = sk.Ridge(alpha=alpha, fit_intercept=fit_intercept, solver="cholesky").fit(X, y, weight)
+    same(ours, reference)
 
 
 @pytest.mark.parametrize("solver", ["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga"])
 def test_ridge_solver_names_are_accepted_and_are_never_worse(solver):
     X, y = regression()
     ours = tf.Ridge(alpha=2.0, solver=solver).fit(X, y)
-    theirs = sk.Ridge(alpha=2.0, solver=solver, tol=1e-10, max_iter=100_000, random_state=0).fit(X, y)
-    same(ours, theirs, rtol=1e-5, atol=1e-6)
+    reference = sk.Ridge(alpha=2.0, solver=solver, tol=1e-10, max_iter=100_000, random_state=0).fit(X, y)
+    same(ours, reference, rtol=1e-5, atol=1e-6)
     best = ridge_objective(sk.Ridge(alpha=2.0, solver="svd").fit(X, y), X, y, 2.0)
     assert ridge_objective(ours, X, y, 2.0) <= best * (1 + 1e-13)
 
@@ -156,10 +156,10 @@ def test_ridge_with_more_features_than_rows(fit_intercept, weighted, kind):
 def test_ridge_positive(alpha, fit_intercept):
     X, y = regression(seed=4)
     ours = tf.Ridge(alpha=alpha, positive=True, fit_intercept=fit_intercept).fit(X, y)
-    theirs = sk.Ridge(alpha=alpha, positive=True, fit_intercept=fit_intercept, tol=1e-12).fit(X, y)
+    reference = sk.Ridge(alpha=alpha, positive=True, fit_intercept=fit_intercept, tol=1e-12).fit(X, y)
     assert np.min(ours.coef_) >= 0
-    assert ridge_objective(ours, X, y, alpha) <= ridge_objective(theirs, X, y, alpha) * (1 + 1e-12)
-    same(ours, theirs, rtol=1e-4, atol=1e-4)
+    assert ridge_objective(ours, X, y, alpha) <= ridge_objective(reference, X, y, alpha) * (1 + 1e-12)
+    same(ours, reference, rtol=1e-4, atol=1e-4)
 
 
 def test_ridge_float32_stays_float32():
@@ -168,11 +168,11 @@ def test_ridge_float32_stays_float32():
     X, y = X.astype(np.float32), y.astype(np.float32)
     exact = sk.Ridge(alpha=1.0, solver="svd").fit(X.astype(float), y.astype(float))
     ours = tf.Ridge(alpha=1.0).fit(X, y)
-    theirs = sk.Ridge(alpha=1.0).fit(X, y)
-    assert ours.coef_.dtype == theirs.coef_.dtype == np.float32
+    reference = sk.Ridge(alpha=1.0).fit(X, y)
+    assert ours.coef_.dtype == reference.coef_.dtype == np.float32
     assert ours.predict(X).dtype == np.float32
     assert np.max(np.abs(ours.coef_ - exact.coef_)) <= 2e-7 * np.max(np.abs(exact.coef_))
-    assert np.max(np.abs(ours.coef_ - exact.coef_)) <= np.max(np.abs(theirs.coef_ - exact.coef_)) + 1e-7
+    assert np.max(np.abs(ours.coef_ - exact.coef_)) <= np.max(np.abs(reference.coef_ - exact.coef_)) + 1e-7
 
 
 def test_ridge_without_penalty_is_least_squares():
@@ -195,9 +195,9 @@ def test_ridge_regression_function(weighted, targets):
 def test_ridge_regression_returns_the_intercept():
     X, y = regression()
     coef, intercept = tf.ridge_regression(sparse.csr_matrix(X), y, 0.7, return_intercept=True)
-    theirs = sk.Ridge(alpha=0.7, solver="cholesky").fit(X, y)
-    np.testing.assert_allclose(coef, theirs.coef_, rtol=1e-9)
-    assert intercept == pytest.approx(theirs.intercept_, rel=1e-9)
+    reference = sk.Ridge(alpha=0.7, solver="cholesky").fit(X, y)
+    np.testing.assert_allclose(coef, reference.coef_, rtol=1e-9)
+    assert intercept == pytest.approx(reference.intercept_, rel=1e-9)
 
 
 # ridge_path -----------------------------------------------------------------------------------------------------------
@@ -213,10 +213,10 @@ def test_ridge_path_is_one_ridge_for_each_alpha(fit_intercept, weighted, targets
     alphas = [1e-3, 1.0, 1e3]
     path = tf.ridge_path(X, y, alphas, sample_weight=weight, fit_intercept=fit_intercept)
     for k, alpha in enumerate(alphas):
-        theirs = sk.Ridge(alpha=alpha, fit_intercept=fit_intercept, solver="svd").fit(X, y, weight)
-        np.testing.assert_allclose(path.coefs[k], theirs.coef_, rtol=1e-8, atol=1e-10)
-        np.testing.assert_allclose(path.intercepts[k], theirs.intercept_, rtol=1e-8, atol=1e-9)
-        rest = np.sum((np.ones(shape[0]) if weight is None else weight) @ (y - theirs.predict(X)) ** 2)
+        reference = sk.Ridge(alpha=alpha, fit_intercept=fit_intercept, solver="svd").fit(X, y, weight)
+        np.testing.assert_allclose(path.coefs[k], reference.coef_, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(path.intercepts[k], reference.intercept_, rtol=1e-8, atol=1e-9)
+        rest = np.sum((np.ones(shape[0]) if weight is None else weight) @ (y - reference.predict(X)) ** 2)
         assert np.sum(path.training_error[k]) == pytest.approx(rest, rel=1e-7)
 
 
@@ -239,11 +239,11 @@ def test_ridge_classifier(fit_intercept, weighted, classes, class_weight):
     weight = weights(90) if weighted else None
     settings = {"alpha": 1.5, "fit_intercept": fit_intercept, "class_weight": class_weight}
     ours = tf.RidgeClassifier(**settings).fit(X, y, weight)
-    theirs = sk.RidgeClassifier(**settings, solver="cholesky").fit(X, y, weight)
-    same(ours, theirs)
-    np.testing.assert_array_equal(ours.classes_, theirs.classes_)
-    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
-    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=1e-8, atol=1e-10)
+    reference = sk.RidgeClassifier(**settings, solver="cholesky").fit(X, y, weight)
+    same(ours, reference)
+    np.testing.assert_array_equal(ours.classes_, reference.classes_)
+    np.testing.assert_array_equal(ours.predict(X), reference.predict(X))
+    np.testing.assert_allclose(ours.decision_function(X), reference.decision_function(X), rtol=1e-8, atol=1e-10)
 
 
 def test_ridge_classifier_sparse():
@@ -262,11 +262,11 @@ ALPHAS = np.logspace(-2, 3, 6)
 def test_ridge_cv_leave_one_out(fit_intercept, targets, shape):
     X, y = regression(*shape, targets=targets)
     settings = {"alphas": ALPHAS, "fit_intercept": fit_intercept, "store_cv_results": True}
-    ours, theirs = tf.RidgeCV(**settings).fit(X, y), sk.RidgeCV(**settings).fit(X, y)
-    assert ours.alpha_ == theirs.alpha_
-    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-8)
-    np.testing.assert_allclose(ours.cv_results_, theirs.cv_results_, rtol=1e-6, atol=1e-10)
-    same(ours, theirs, rtol=1e-8, atol=1e-10)
+    ours, reference = tf.RidgeCV(**settings).fit(X, y), sk.RidgeCV(**settings).fit(X, y)
+    assert ours.alpha_ == reference.alpha_
+    assert ours.best_score_ == pytest.approx(reference.best_score_, rel=1e-8)
+    np.testing.assert_allclose(ours.cv_results_, reference.cv_results_, rtol=1e-6, atol=1e-10)
+    same(ours, reference, rtol=1e-8, atol=1e-10)
 
 
 @fit_intercept
@@ -276,21 +276,21 @@ def test_ridge_cv_leave_one_out_with_weights(fit_intercept, targets):
     X, y = regression(targets=targets)
     weight = np.random.default_rng(1).uniform(0.1, 3.0, 60)
     settings = {"alphas": ALPHAS, "fit_intercept": fit_intercept}
-    ours, theirs = tf.RidgeCV(**settings).fit(X, y, weight), sk.RidgeCV(**settings).fit(X, y, weight)
-    assert ours.alpha_ == theirs.alpha_
-    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-8)
-    same(ours, theirs, rtol=1e-8)
+    ours, reference = tf.RidgeCV(**settings).fit(X, y, weight), sk.RidgeCV(**settings).fit(X, y, weight)
+    assert ours.alpha_ == reference.alpha_
+    assert ours.best_score_ == pytest.approx(reference.best_score_, rel=1e-8)
+    same(ours, reference, rtol=1e-8)
 
 
 def test_ridge_cv_an_alpha_for_each_target():
     X, y = regression(targets=4, n=30, p=12)
     y[:, 1] = np.random.default_rng(9).standard_normal(30)
     settings = {"alphas": ALPHAS, "alpha_per_target": True}
-    ours, theirs = tf.RidgeCV(**settings).fit(X, y), sk.RidgeCV(**settings).fit(X, y)
-    np.testing.assert_array_equal(ours.alpha_, theirs.alpha_)
+    ours, reference = tf.RidgeCV(**settings).fit(X, y), sk.RidgeCV(**settings).fit(X, y)
+    np.testing.assert_array_equal(ours.alpha_, reference.alpha_)
     assert len(set(ours.alpha_)) > 1
-    np.testing.assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-8)
-    same(ours, theirs, rtol=1e-8)
+    np.testing.assert_allclose(ours.best_score_, reference.best_score_, rtol=1e-8)
+    same(ours, reference, rtol=1e-8)
 
 
 @pytest.mark.parametrize("scoring", ["neg_mean_absolute_error", "r2", "neg_median_absolute_error"])
@@ -298,9 +298,9 @@ def test_ridge_cv_leave_one_out_with_a_scorer(scoring):
     """A scorer sees all leave-one-out predictions at once."""
     X, y = regression()
     ours = tf.RidgeCV(alphas=ALPHAS, scoring=scoring).fit(X, y)
-    theirs = sk.RidgeCV(alphas=ALPHAS, scoring=scoring).fit(X, y)
-    assert ours.alpha_ == theirs.alpha_
-    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-8)
+    reference = sk.RidgeCV(alphas=ALPHAS, scoring=scoring).fit(X, y)
+    assert ours.alpha_ == reference.alpha_
+    assert ours.best_score_ == pytest.approx(reference.best_score_, rel=1e-8)
 
 
 SPLITTERS = {
@@ -319,18 +319,18 @@ SPLITTERS = {
 def test_ridge_cv_folds(cv, scoring, targets):
     X, y = regression(targets=targets)
     ours = tf.RidgeCV(alphas=ALPHAS, cv=cv, scoring=scoring).fit(X, y)
-    theirs = sk.RidgeCV(alphas=ALPHAS, cv=cv, scoring=scoring).fit(X, y)
-    assert ours.alpha_ == theirs.alpha_
-    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-8)
-    same(ours, theirs, rtol=1e-7)
+    reference = sk.RidgeCV(alphas=ALPHAS, cv=cv, scoring=scoring).fit(X, y)
+    assert ours.alpha_ == reference.alpha_
+    assert ours.best_score_ == pytest.approx(reference.best_score_, rel=1e-8)
+    same(ours, reference, rtol=1e-7)
 
 
 def test_ridge_cv_folds_of_single_rows():
     X, y = regression(n=25)
     settings = {"alphas": ALPHAS, "cv": LeaveOneOut(), "scoring": "neg_mean_squared_error"}
-    ours, theirs = tf.RidgeCV(**settings).fit(X, y), sk.RidgeCV(**settings).fit(X, y)
-    assert ours.alpha_ == theirs.alpha_
-    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-8)
+    ours, reference = tf.RidgeCV(**settings).fit(X, y), sk.RidgeCV(**settings).fit(X, y)
+    assert ours.alpha_ == reference.alpha_
+    assert ours.best_score_ == pytest.approx(reference.best_score_, rel=1e-8)
 
 
 def test_ridge_cv_groups():
@@ -338,9 +338,9 @@ def test_ridge_cv_groups():
     groups = np.repeat(np.arange(12), 5)
     folds = list(GroupKFold(4).split(X, y, groups))
     ours = tf.RidgeCV(alphas=ALPHAS, cv=folds).fit(X, y)
-    theirs = sk.RidgeCV(alphas=ALPHAS, cv=folds).fit(X, y)
-    assert ours.alpha_ == theirs.alpha_
-    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-8)
+    reference = sk.RidgeCV(alphas=ALPHAS, cv=folds).fit(X, y)
+    assert ours.alpha_ == reference.alpha_
+    assert ours.best_score_ == pytest.approx(reference.best_score_, rel=1e-8)
 
 
 @pytest.mark.parametrize("cv", [None, 4], ids=["loo", "folds"])
@@ -348,10 +348,10 @@ def test_ridge_cv_groups():
 def test_ridge_cv_with_more_features_than_rows(cv, kind):
     X, y = regression(n=24, p=40)
     ours = tf.RidgeCV(alphas=ALPHAS, cv=cv).fit(kind(X), y)
-    theirs = sk.RidgeCV(alphas=ALPHAS, cv=cv).fit(X, y)
-    assert ours.alpha_ == theirs.alpha_
-    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-7)
-    same(ours, theirs, rtol=1e-7, atol=1e-9)
+    reference = sk.RidgeCV(alphas=ALPHAS, cv=cv).fit(X, y)
+    assert ours.alpha_ == reference.alpha_
+    assert ours.best_score_ == pytest.approx(reference.best_score_, rel=1e-7)
+    same(ours, reference, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("cv", [None, 4], ids=["loo", "folds"])
@@ -359,10 +359,10 @@ def test_ridge_cv_sparse(cv):
     X = sparse.random_array((70, 9), density=0.3, rng=np.random.default_rng(2), format="csr")
     y = np.random.default_rng(3).standard_normal(70) + X @ np.arange(9.0) + 5.0
     ours = tf.RidgeCV(alphas=ALPHAS, cv=cv).fit(X, y)
-    theirs = sk.RidgeCV(alphas=ALPHAS, cv=cv).fit(X.toarray(), y)
-    assert ours.alpha_ == theirs.alpha_
-    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-8)
-    same(ours, theirs, rtol=1e-7)
+    reference = sk.RidgeCV(alphas=ALPHAS, cv=cv).fit(X.toarray(), y)
+    assert ours.alpha_ == reference.alpha_
+    assert ours.best_score_ == pytest.approx(reference.best_score_, rel=1e-8)
+    same(ours, reference, rtol=1e-7)
 
 
 # RidgeClassifierCV ----------------------------------------------------------------------------------------------------
@@ -373,12 +373,12 @@ def test_ridge_cv_sparse(cv):
 def test_ridge_classifier_cv_leave_one_out(classes, class_weight):
     X, y = classification(classes)
     settings = {"alphas": ALPHAS, "class_weight": class_weight, "store_cv_results": True}
-    ours, theirs = tf.RidgeClassifierCV(**settings).fit(X, y), sk.RidgeClassifierCV(**settings).fit(X, y)
-    assert ours.alpha_ == theirs.alpha_
-    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-8)
-    np.testing.assert_allclose(ours.cv_results_, theirs.cv_results_, rtol=1e-6, atol=1e-10)
-    same(ours, theirs, rtol=1e-8)
-    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    ours, reference = tf.RidgeClassifierCV(**settings).fit(X, y), sk.RidgeClassifierCV(**settings).fit(X, y)
+    assert ours.alpha_ == reference.alpha_
+    assert ours.best_score_ == pytest.approx(reference.best_score_, rel=1e-8)
+    np.testing.assert_allclose(ours.cv_results_, reference.cv_results_, rtol=1e-6, atol=1e-10)
+    same(ours, reference, rtol=1e-8)
+    np.testing.assert_array_equal(ours.predict(X), reference.predict(X))
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -386,7 +386,7 @@ def test_ridge_classifier_cv_leave_one_out(classes, class_weight):
 def test_ridge_classifier_cv_folds(classes, cv):
     X, y = classification(classes, n=120)
     ours = tf.RidgeClassifierCV(alphas=ALPHAS, cv=cv, scoring="accuracy").fit(X, y)
-    theirs = sk.RidgeClassifierCV(alphas=ALPHAS, cv=cv, scoring="accuracy").fit(X, y)
-    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-10)
-    assert ours.alpha_ == theirs.alpha_
-    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    reference = sk.RidgeClassifierCV(alphas=ALPHAS, cv=cv, scoring="accuracy").fit(X, y)
+    assert ours.best_score_ == pytest.approx(reference.best_score_, rel=1e-10)
+    assert ours.alpha_ == reference.alpha_
+    np.testing.assert_array_equal(ours.predict(X), reference.predict(X))

@@ -80,13 +80,13 @@ def mean_gradient(model, X, y, C, weight):
     return max(np.max(np.abs(gradient)), abs(residual.sum()) if model.fit_intercept else 0.0) / weight.sum()
 
 
-def check(ours, theirs, X, y, C, weight=None):
-    """Ours meets scikit-learn's own stopping rule, is as good as its certificate says, and lies where theirs allows."""
+def check(ours, reference, X, y, C, weight=None):
+    """Ours meets the stopping rule, is as good as its certificate says, and as near as the reference allows."""
     weight = np.ones(len(y)) if weight is None else weight
     w, b = newton(X, y, C, weight, ours.fit_intercept)
     best = objective(w, b, X, y, C, weight)
     rounding = 1e-13 * best
-    (w_ours, b_ours), (w_theirs, b_theirs) = flat(ours), flat(theirs)
+    (w_ours, b_ours), (w_theirs, b_theirs) = flat(ours), flat(reference)
     excess_ours = max(objective(w_ours, b_ours, X, y, C, weight) - best, 0.0) + rounding
     excess_theirs = max(objective(w_theirs, b_theirs, X, y, C, weight) - best, 0.0) + rounding
     assert ours.certificate_.ok
@@ -136,8 +136,8 @@ def test_solver_names(solver):
     """Every name of scikit-learn is accepted; liblinear's penalty on the intercept is not imitated."""
     X, y = make()
     ours = tf.LogisticRegression(solver=solver, C=2.0, tol=1e-8, random_state=0).fit(X, y)
-    theirs = sk.LogisticRegression(solver="newton-cholesky", C=2.0, tol=1e-8).fit(X, y)
-    check(ours, theirs, X, y, 2.0)
+    reference = sk.LogisticRegression(solver="newton-cholesky", C=2.0, tol=1e-8).fit(X, y)
+    check(ours, reference, X, y, 2.0)
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {"no": 4.0}, {"no": 0.5, "yes": 2.0}])
@@ -147,14 +147,14 @@ def test_class_weight(class_weight, weighted):
     weight = row_weights(120) if weighted else None
     settings = {"class_weight": class_weight, "tol": 1e-8}
     ours = tf.LogisticRegression(**settings).fit(X, y, weight)
-    theirs = sk.LogisticRegression(**settings, max_iter=10_000).fit(X, y, weight)
+    reference = sk.LogisticRegression(**settings, max_iter=10_000).fit(X, y, weight)
     base = np.ones(120) if weight is None else weight
     if class_weight == "balanced":
         # scikit-learn balances by the weighted counts of the rows
         factor = {c: base.sum() / (2 * base[y == c].sum()) for c in ("no", "yes")}
     else:
         factor = {c: class_weight.get(c, 1.0) for c in ("no", "yes")}
-    check(ours, theirs, X, y, 1.0, base * np.where(y == "yes", factor["yes"], factor["no"]))
+    check(ours, reference, X, y, 1.0, base * np.where(y == "yes", factor["yes"], factor["no"]))
 
 
 @pytest.mark.parametrize("shape", [(40, 80), (500, 3), (60, 1), (300, 40)])
@@ -177,14 +177,14 @@ def test_tight_tolerance_is_reached():
 def test_predictions():
     X, y = make(n=300)
     ours = tf.LogisticRegression(tol=1e-10).fit(X, y)
-    theirs = sk.LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(X, y)
-    np.testing.assert_array_equal(ours.classes_, theirs.classes_)
-    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
-    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-5, atol=1e-8)
-    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=1e-5, atol=1e-7)
-    assert ours.coef_.shape == theirs.coef_.shape
-    assert ours.intercept_.shape == theirs.intercept_.shape
+    reference = sk.LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(X, y)
+    np.testing.assert_array_equal(ours.classes_, reference.classes_)
+    np.testing.assert_array_equal(ours.predict(X), reference.predict(X))
+    np.testing.assert_allclose(ours.predict_proba(X), reference.predict_proba(X), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.predict_log_proba(X), reference.predict_log_proba(X), rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(ours.decision_function(X), reference.decision_function(X), rtol=1e-5, atol=1e-7)
+    assert ours.coef_.shape == reference.coef_.shape
+    assert ours.intercept_.shape == reference.intercept_.shape
 
 
 def test_float32():
@@ -231,16 +231,16 @@ def test_several_classes(settings, storage):
     X, y = several_classes()
     weight = np.random.default_rng(1).uniform(0.0, 2.0, len(y))
     ours = tf.LogisticRegression(tol=1e-9, class_weight="balanced", **settings).fit(storage(X), y, sample_weight=weight)
-    theirs = sk.LogisticRegression(tol=1e-12, max_iter=10_000, class_weight="balanced", **settings)
-    theirs.fit(X, y, sample_weight=weight)
+    reference = sk.LogisticRegression(tol=1e-12, max_iter=10_000, class_weight="balanced", **settings)
+    reference.fit(X, y, sample_weight=weight)
     close = 1e-3 if ours.coef_.dtype == np.float32 else 1e-5
     assert ours.certificate_.ok
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=close, atol=close)
-    np.testing.assert_allclose(ours.intercept_ - ours.intercept_.mean(), theirs.intercept_, rtol=close, atol=close)
-    np.testing.assert_allclose(ours.predict_proba(storage(X)), theirs.predict_proba(X), rtol=20 * close, atol=close)
-    np.testing.assert_allclose(ours.predict_log_proba(storage(X)), theirs.predict_log_proba(X), rtol=1e-2, atol=1e-2)
-    assert np.mean(ours.predict(storage(X)) == theirs.predict(X)) > 0.99
-    assert ours.n_iter_.shape == theirs.n_iter_.shape == (1,)
+    np.testing.assert_allclose(ours.coef_, reference.coef_, rtol=close, atol=close)
+    np.testing.assert_allclose(ours.intercept_ - ours.intercept_.mean(), reference.intercept_, rtol=close, atol=close)
+    np.testing.assert_allclose(ours.predict_proba(storage(X)), reference.predict_proba(X), rtol=20 * close, atol=close)
+    np.testing.assert_allclose(ours.predict_log_proba(storage(X)), reference.predict_log_proba(X), rtol=1e-2, atol=1e-2)
+    assert np.mean(ours.predict(storage(X)) == reference.predict(X)) > 0.99
+    assert ours.n_iter_.shape == reference.n_iter_.shape == (1,)
 
 
 def test_the_ways_to_a_softmax_meet():
@@ -256,8 +256,8 @@ def test_the_ways_to_a_softmax_meet():
         assert model.certificate_.value <= 1e-9
     np.testing.assert_allclose(many.coef_[:, :40], blocks.coef_, atol=2e-5)
     assert not many.coef_[:, 40:].any()
-    his = sk.LogisticRegression(tol=1e-8, solver="newton-cholesky").fit(X[:, :30], y)
-    np.testing.assert_allclose(newton.coef_, his.coef_, atol=1e-5)
+    sklearn_model = sk.LogisticRegression(tol=1e-8, solver="newton-cholesky").fit(X[:, :30], y)
+    np.testing.assert_allclose(newton.coef_, sklearn_model.coef_, atol=1e-5)
 
 
 def test_a_warm_start_of_several_classes():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import sklearn.linear_model as theirs
+import sklearn.linear_model as sklearn_module
 from scipy import sparse
 from sklearn.base import clone
 
@@ -32,7 +32,7 @@ def data(count=2):
 
 
 def both(settings, shuffle=False):
-    return (module.Perceptron(shuffle=shuffle, **settings) for module in (tenfold, theirs))
+    return (module.Perceptron(shuffle=shuffle, **settings) for module in (tenfold, sklearn_module))
 
 
 either_order = pytest.mark.parametrize("shuffle", [False, True], ids=["in order", "shuffled"])
@@ -42,11 +42,11 @@ either_order = pytest.mark.parametrize("shuffle", [False, True], ids=["in order"
 @either_order
 def test_two_classes(settings, shuffle):
     X, y = data()
-    ours, his = (model.fit(X, y) for model in both(settings, shuffle))
-    np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(ours.intercept_, his.intercept_, rtol=1e-12, atol=1e-12)
-    assert (ours.n_iter_, ours.t_) == (his.n_iter_, his.t_)
-    np.testing.assert_allclose(ours.decision_function(X), his.decision_function(X), rtol=1e-10, atol=1e-10)
+    ours, sklearn_model = (model.fit(X, y) for model in both(settings, shuffle))
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ours.intercept_, sklearn_model.intercept_, rtol=1e-12, atol=1e-12)
+    assert (ours.n_iter_, ours.t_) == (sklearn_model.n_iter_, sklearn_model.t_)
+    np.testing.assert_allclose(ours.decision_function(X), sklearn_model.decision_function(X), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -55,31 +55,31 @@ def test_two_classes(settings, shuffle):
 @either_order
 def test_three_classes_each_against_the_rest(settings, shuffle):
     X, y = data(3)
-    ours, his = (model.fit(X, y) for model in both(settings, shuffle))
-    np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(ours.intercept_, his.intercept_, rtol=1e-12, atol=1e-12)
-    assert ours.n_iter_ == his.n_iter_
+    ours, sklearn_model = (model.fit(X, y) for model in both(settings, shuffle))
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ours.intercept_, sklearn_model.intercept_, rtol=1e-12, atol=1e-12)
+    assert ours.n_iter_ == sklearn_model.n_iter_
 
 
 def test_weights_of_rows_are_lengths_of_steps():
     X, y = data()
     weight = np.random.default_rng(1).uniform(0.1, 3.0, 300)
-    # his patience is with the loss without weights
-    ours, his = (m.fit(X, y, sample_weight=weight) for m in both({"max_iter": 4, "tol": None}))
-    np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-12)
+    # scikit-learn's patience is with the loss without weights
+    ours, sklearn_model = (m.fit(X, y, sample_weight=weight) for m in both({"max_iter": 4, "tol": None}))
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, rtol=1e-12)
 
 
 def test_first_weights_and_parts():
     X, y = data()
     start = {"coef_init": np.ones((1, 5)), "intercept_init": np.array([2.0])}
-    ours, his = (m.fit(X, y, **start) for m in both({"max_iter": 2, "tol": None}))
-    np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-12)
-    ours, his = both({})
+    ours, sklearn_model = (m.fit(X, y, **start) for m in both({"max_iter": 2, "tol": None}))
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, rtol=1e-12)
+    ours, sklearn_model = both({})
     for part in (slice(0, 100), slice(100, 120), slice(120, 300)):
-        for model in (ours, his):
+        for model in (ours, sklearn_model):
             model.partial_fit(X[part], y[part], classes=[0, 1])
-        np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-12)
-        assert ours.t_ == his.t_
+        np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, rtol=1e-12)
+        assert ours.t_ == sklearn_model.t_
     assert ours.certificate_.status == "not judged"
     assert not ours.certificate_.ok
     assert "certify" in ours.certificate_.explain()
@@ -87,41 +87,41 @@ def test_first_weights_and_parts():
 
 def test_a_warm_start_goes_on():
     X, y = data()
-    ours, his = both({"max_iter": 1, "tol": None, "warm_start": True})
+    ours, sklearn_model = both({"max_iter": 1, "tol": None, "warm_start": True})
     for _ in range(3):
         ours.fit(X, y)
-        his.fit(X, y)
-        np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-12)
+        sklearn_model.fit(X, y)
+        np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, rtol=1e-12)
     cold = clone(ours).fit(X, y)
     assert not np.array_equal(cold.coef_, ours.coef_)
 
 
 def test_single_precision():
     X, y = data()
-    ours, his = (m.fit(X.astype(np.float32), y) for m in both({}))
-    assert ours.coef_.dtype == his.coef_.dtype == np.float32
-    np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-4)
+    ours, sklearn_model = (m.fit(X.astype(np.float32), y) for m in both({}))
+    assert ours.coef_.dtype == sklearn_model.coef_.dtype == np.float32
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, rtol=1e-4)
 
 
 def test_random_orders_are_as_good():
     X, y = data()
     scores = {
         module: np.mean([module.Perceptron(random_state=k).fit(X, y).score(X, y) for k in range(20)])
-        for module in (tenfold, theirs)
+        for module in (tenfold, sklearn_module)
     }
-    assert abs(scores[tenfold] - scores[theirs]) < 0.02
+    assert abs(scores[tenfold] - scores[sklearn_module]) < 0.02
 
 
-def test_certify_counts_the_mistakes_of_his():
+def test_certify_counts_the_mistakes_of_sklearn_model():
     X, y = data()
-    his = theirs.Perceptron().fit(X, y)
-    certificate = tenfold.certify(his, X, y)
-    assert certificate.value == np.sum(his.predict(X) != y) > 0
+    sklearn_model = sklearn_module.Perceptron().fit(X, y)
+    certificate = tenfold.certify(sklearn_model, X, y)
+    assert certificate.value == np.sum(sklearn_model.predict(X) != y) > 0
     assert not certificate.ok
     apart = y == 1
     X[apart] += 5.0
-    his.fit(X, y)
-    assert tenfold.certify(his, sparse.csr_array(X), y).ok
+    sklearn_model.fit(X, y)
+    assert tenfold.certify(sklearn_model, sparse.csr_array(X), y).ok
 
 
 @pytest.mark.parametrize("name", ["mode", "tie", "normalize", "multi_class", "record"])

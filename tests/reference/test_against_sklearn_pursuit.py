@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import sklearn.linear_model as theirs
+import sklearn.linear_model as sklearn_module
 from scipy import sparse
 
 import tenfold
@@ -30,23 +30,23 @@ def test_estimator(intercept, shape, settings, precompute):
     X, y = data(*shape)
     settings = {**settings, "fit_intercept": intercept, "precompute": precompute}
     ours = tenfold.OrthogonalMatchingPursuit(**settings).fit(X, y)
-    his = theirs.OrthogonalMatchingPursuit(**settings).fit(X, y)
-    np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(ours.intercept_, his.intercept_, rtol=1e-9, atol=1e-11)
-    assert ours.n_iter_ == his.n_iter_ == len(ours.path_)
-    assert ours.n_nonzero_coefs_ == his.n_nonzero_coefs_
+    sklearn_model = sklearn_module.OrthogonalMatchingPursuit(**settings).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(ours.intercept_, sklearn_model.intercept_, rtol=1e-9, atol=1e-11)
+    assert ours.n_iter_ == sklearn_model.n_iter_ == len(ours.path_)
+    assert ours.n_nonzero_coefs_ == sklearn_model.n_nonzero_coefs_
     assert ours.certificate_.ok
-    assert tenfold.certify(his, X, y).ok
+    assert tenfold.certify(sklearn_model, X, y).ok
 
 
 def test_several_targets_and_sparse_rows():
     X, Y = data(80, 30, targets=3)
-    his = theirs.OrthogonalMatchingPursuit(n_nonzero_coefs=4).fit(X, Y)
+    sklearn_model = sklearn_module.OrthogonalMatchingPursuit(n_nonzero_coefs=4).fit(X, Y)
     for kind in (np.asarray, sparse.csr_array):
         ours = tenfold.OrthogonalMatchingPursuit(n_nonzero_coefs=4).fit(kind(X), Y)
-        np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-9, atol=1e-11)
-        assert ours.n_iter_ == his.n_iter_
-        assert [set(path) for path in ours.path_] == [set(np.flatnonzero(w)) for w in his.coef_]
+        np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, rtol=1e-9, atol=1e-11)
+        assert ours.n_iter_ == sklearn_model.n_iter_
+        assert [set(path) for path in ours.path_] == [set(np.flatnonzero(w)) for w in sklearn_model.coef_]
 
 
 @pytest.mark.parametrize("shape", SHAPES[1:])
@@ -54,11 +54,11 @@ def test_several_targets_and_sparse_rows():
 def test_cross_validation(shape, settings):
     X, y = data(*shape)
     ours = tenfold.OrthogonalMatchingPursuitCV(**settings).fit(X, y)
-    his = theirs.OrthogonalMatchingPursuitCV(**settings).fit(X, y)
-    assert ours.n_nonzero_coefs_ == his.n_nonzero_coefs_
-    assert ours.n_iter_ == his.n_iter_
-    np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-9, atol=1e-11)
-    assert tenfold.certify(his, X, y).ok
+    sklearn_model = sklearn_module.OrthogonalMatchingPursuitCV(**settings).fit(X, y)
+    assert ours.n_nonzero_coefs_ == sklearn_model.n_nonzero_coefs_
+    assert ours.n_iter_ == sklearn_model.n_iter_
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, rtol=1e-9, atol=1e-11)
+    assert tenfold.certify(sklearn_model, X, y).ok
 
 
 @pytest.mark.parametrize("settings", [{}, {"n_nonzero_coefs": 3}, {"tol": 60.0}], ids=str)
@@ -68,22 +68,22 @@ def test_cross_validation(shape, settings):
 @only_if(lambda settings, path, targets: not (path and targets == 3 and "tol" in settings))
 def test_functions(settings, path, targets):
     X, Y = data(50, 12, targets=targets)
-    his, n_his = theirs.orthogonal_mp(X, Y, return_path=path, return_n_iter=True, **settings)
+    sklearn_model, n_sklearn = sklearn_module.orthogonal_mp(X, Y, return_path=path, return_n_iter=True, **settings)
     ours, n_ours = tenfold.orthogonal_mp(X, Y, return_path=path, return_n_iter=True, **settings)
-    assert n_ours == n_his
-    assert ours.shape == his.shape
-    np.testing.assert_allclose(ours, his, rtol=1e-9, atol=1e-11)
+    assert n_ours == n_sklearn
+    assert ours.shape == sklearn_model.shape
+    np.testing.assert_allclose(ours, sklearn_model, rtol=1e-9, atol=1e-11)
     norms = {"norms_squared": np.atleast_1d(np.sum(Y**2, axis=0))} if "tol" in settings else {}
     given = (X.T @ X, X.T @ Y.reshape(50, -1))  # of one dimension, with tol, he raises TypeError
-    his = theirs.orthogonal_mp_gram(*given, return_path=path, **settings, **norms)
+    sklearn_model = sklearn_module.orthogonal_mp_gram(*given, return_path=path, **settings, **norms)
     ours = tenfold.orthogonal_mp_gram(*given, return_path=path, **settings, **norms)
-    assert ours.shape == his.shape
-    np.testing.assert_allclose(ours, his, rtol=1e-8, atol=1e-12)
+    assert ours.shape == sklearn_model.shape
+    np.testing.assert_allclose(ours, sklearn_model, rtol=1e-8, atol=1e-12)
 
 
 def test_the_same_errors():
     X, y = data(20, 5)
-    for module in (tenfold, theirs):
+    for module in (tenfold, sklearn_module):
         with pytest.raises(ValueError, match="cannot be more than the number of features"):
             module.OrthogonalMatchingPursuit(n_nonzero_coefs=6).fit(X, y)
         with pytest.raises(ValueError, match="cannot be more than the number of features"):
@@ -96,7 +96,7 @@ def test_the_same_errors():
             module.orthogonal_mp(X, y, n_nonzero_coefs=0)
 
 
-@pytest.mark.parametrize("module", [tenfold, theirs])
+@pytest.mark.parametrize("module", [tenfold, sklearn_module])
 def test_a_relation_without_noise_ends_early_and_says_so(module):
     """Three columns explain everything: a fourth is not taken, and both warn."""
     X, _ = data(50, 12)
@@ -109,13 +109,13 @@ def test_a_relation_without_noise_ends_early_and_says_so(module):
 
 
 def test_small_targets_are_not_taken_for_nothing():
-    """His test of what is too small is absolute: at 1e-9 he finds nothing. Ours knows no units."""
+    """scikit-learn's test of what is too small is absolute: at 1e-9 he finds nothing. Ours knows no units."""
     X, y = data(60, 10)
     with pytest.warns(RuntimeWarning):
-        his = theirs.OrthogonalMatchingPursuit(n_nonzero_coefs=3, precompute=True).fit(X, 1e-12 * y)
+        sklearn_model = sklearn_module.OrthogonalMatchingPursuit(n_nonzero_coefs=3, precompute=True).fit(X, 1e-12 * y)
     ours = tenfold.OrthogonalMatchingPursuit(n_nonzero_coefs=3).fit(X, 1e-12 * y)
     plain = tenfold.OrthogonalMatchingPursuit(n_nonzero_coefs=3).fit(X, y)
     np.testing.assert_allclose(ours.coef_, 1e-12 * plain.coef_, rtol=1e-12)
-    judged = tenfold.certify(his, X, 1e-12 * y)
+    judged = tenfold.certify(sklearn_model, X, 1e-12 * y)
     assert not judged.ok
     assert "Fewer columns" in judged.explain()

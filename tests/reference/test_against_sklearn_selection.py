@@ -112,9 +112,9 @@ def test_weights_reach_every_step_and_every_score(numbers):
     doubled = [tuple(np.flatnonzero(np.isin(rows, part)) for part in pair) for pair in splits]
     model = [("ridge", make_pipeline(StandardScaler(), TheirRidge()), {"ridge__alpha": [0.1, 10.0, 100.0]})]
     ours = nested(model, X, y, outer=splits, sample_weight=weight)["ridge"]
-    theirs = nested(model, X[rows], y[rows], outer=doubled)["ridge"]
-    np.testing.assert_allclose(ours.scores, theirs.scores, rtol=1e-10)
-    assert ours.chosen == theirs.chosen
+    reference = nested(model, X[rows], y[rows], outer=doubled)["ridge"]
+    np.testing.assert_allclose(ours.scores, reference.scores, rtol=1e-10)
+    assert ours.chosen == reference.chosen
 
 
 def test_ridge_by_leave_one_out_is_ridge_in_cross_validate(numbers):
@@ -122,9 +122,9 @@ def test_ridge_by_leave_one_out_is_ridge_in_cross_validate(numbers):
     cv = KFold(5, shuffle=True, random_state=0)
     model = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-2, 3, 30)))
     ours = nested({"ridge": model}, X, y, outer=cv)["ridge"]
-    theirs = cross_validate(model, X, y, cv=cv, return_estimator=True)
-    assert ours.scores.tolist() == theirs["test_score"].tolist()
-    assert [one["alpha"] for one in ours.chosen] == [one[-1].alpha_ for one in theirs["estimator"]]
+    reference = cross_validate(model, X, y, cv=cv, return_estimator=True)
+    assert ours.scores.tolist() == reference["test_score"].tolist()
+    assert [one["alpha"] for one in ours.chosen] == [one[-1].alpha_ for one in reference["estimator"]]
     assert (ours.tried, ours.free) == (30, 29)
 
 

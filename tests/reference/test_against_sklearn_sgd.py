@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-import sklearn.linear_model as theirs
+import sklearn.linear_model as sklearn_module
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -44,7 +44,7 @@ def data(classes=2, n=240, p=7, seed=0):
 
 def both(name, X, y, weight=None, **settings):
     fits = []
-    for module in (tenfold, theirs):
+    for module in (tenfold, sklearn_module):
         model = quietly(module, name, **settings)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -65,12 +65,12 @@ def numbers(model):
     return np.concatenate([np.ravel(model.coef_), np.ravel(b)])
 
 
-def assert_same(ours, his, epochs=True):
-    a, b = numbers(ours), numbers(his)
+def assert_same(ours, sklearn_model, epochs=True):
+    a, b = numbers(ours), numbers(sklearn_model)
     np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10 * max(1.0, float(np.max(np.abs(b)))))
     if epochs:
-        assert ours.n_iter_ == his.n_iter_
-        assert ours.t_ == his.t_
+        assert ours.n_iter_ == sklearn_model.n_iter_
+        assert ours.t_ == sklearn_model.t_
 
 
 def settings_of(loss, penalty, schedule):
@@ -126,23 +126,23 @@ def test_averages(loss, penalty, schedule, average):
 def test_several_classes(classes, class_weight):
     X, y, _, weight = data(classes)
     chosen = {"class_weight": class_weight, "random_state": 1, "alpha": 0.01, "loss": "log_loss"}
-    ours, his = both("SGDClassifier", X, y, weight, **chosen)
-    assert_same(ours, his)
-    np.testing.assert_allclose(ours.predict_proba(X), his.predict_proba(X), rtol=1e-9, atol=1e-12)
-    np.testing.assert_array_equal(ours.predict(X), his.predict(X))
+    ours, sklearn_model = both("SGDClassifier", X, y, weight, **chosen)
+    assert_same(ours, sklearn_model)
+    np.testing.assert_allclose(ours.predict_proba(X), sklearn_model.predict_proba(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(ours.predict(X), sklearn_model.predict(X))
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "modified_huber"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_probabilities(loss, classes):
     X, y, _, _ = data(classes)
-    ours, his = both("SGDClassifier", X, y, loss=loss, random_state=1, alpha=0.1)
+    ours, sklearn_model = both("SGDClassifier", X, y, loss=loss, random_state=1, alpha=0.1)
     far = np.vstack([X, 30.0 * X])
-    np.testing.assert_allclose(ours.predict_proba(far), his.predict_proba(far), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(ours.predict_proba(far), sklearn_model.predict_proba(far), rtol=1e-8, atol=1e-12)
     with np.errstate(divide="ignore"):
         log = np.log(ours.predict_proba(X))
     np.testing.assert_allclose(ours.predict_log_proba(X), log, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(ours.decision_function(far), his.decision_function(far), rtol=1e-8)
+    np.testing.assert_allclose(ours.decision_function(far), sklearn_model.decision_function(far), rtol=1e-8)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -178,25 +178,25 @@ def test_passive_aggressive_values(loss, C):
 def test_one_class(nu, schedule):
     X, _, _, weight = data()
     for average in (False, 30):
-        ours, his = both("SGDOneClassSVM", X + 2.0, None, weight, nu=nu, learning_rate=schedule, eta0=0.002,
+        ours, sklearn_model = both("SGDOneClassSVM", X + 2.0, None, weight, nu=nu, learning_rate=schedule, eta0=0.002,
                          shuffle=False, average=average, max_iter=9, tol=None)  # fmt: skip
-        assert_same(ours, his)
-        np.testing.assert_allclose(ours.decision_function(X), his.decision_function(X), atol=1e-9)
-        np.testing.assert_allclose(ours.score_samples(X), his.score_samples(X), atol=1e-9)
-        np.testing.assert_array_equal(ours.predict(X), his.predict(X))
-        np.testing.assert_array_equal(ours.fit_predict(X), his.fit_predict(X))
+        assert_same(ours, sklearn_model)
+        np.testing.assert_allclose(ours.decision_function(X), sklearn_model.decision_function(X), atol=1e-9)
+        np.testing.assert_allclose(ours.score_samples(X), sklearn_model.score_samples(X), atol=1e-9)
+        np.testing.assert_array_equal(ours.predict(X), sklearn_model.predict(X))
+        np.testing.assert_array_equal(ours.fit_predict(X), sklearn_model.fit_predict(X))
 
 
 @pytest.mark.parametrize("average", [False, True, 70])
 @pytest.mark.parametrize("name", ["SGDClassifier", "SGDRegressor", "SGDOneClassSVM"])
-# with averages his next part starts from the intercepts of the first
+# with averages scikit-learn's next part starts from the intercepts of the first
 @only_if(lambda name, average: not (average and name == "SGDClassifier"))
 def test_parts(name, average):
     X, y, z, weight = data(3)
     target = {"SGDClassifier": y, "SGDRegressor": z}.get(name)
     first = {"classes": np.unique(y)} if name == "SGDClassifier" else {}
     fits = []
-    for module in (tenfold, theirs):
+    for module in (tenfold, sklearn_module):
         model = getattr(module, name)(average=average, random_state=5, shuffle=False)
         for part in (slice(0, 30), slice(30, 31), slice(31, 240), slice(0, 240)):
             model.partial_fit(X[part], None if target is None else target[part], sample_weight=weight[part],
@@ -215,7 +215,7 @@ def test_warm_starts_and_given_starts():
     X, y, z, _ = data(3)
     for name, target in (("SGDClassifier", y), ("SGDRegressor", z)):
         fits = []
-        for module in (tenfold, theirs):
+        for module in (tenfold, sklearn_module):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model = getattr(module, name)(warm_start=True, shuffle=False, max_iter=2)
@@ -225,7 +225,7 @@ def test_warm_starts_and_given_starts():
         rng = np.random.default_rng(0)
         coef, b = rng.standard_normal(np.shape(fits[0].coef_)), rng.standard_normal(np.shape(fits[0].intercept_))
         fits = []
-        for module in (tenfold, theirs):
+        for module in (tenfold, sklearn_module):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model = getattr(module, name)(shuffle=False, max_iter=2)
@@ -237,9 +237,9 @@ def test_single_precision_is_kept_and_computed_in_double():
     X, y, z, _ = data()
     single = X.astype(np.float32)
     for name, target in (("SGDClassifier", y), ("SGDRegressor", z), ("SGDOneClassSVM", None)):
-        ours, his = both(name, single, target, shuffle=False, max_iter=4)
-        assert ours.coef_.dtype == his.coef_.dtype == np.float32
-        np.testing.assert_allclose(numbers(ours), numbers(his), rtol=1e-3, atol=1e-4)
+        ours, sklearn_model = both(name, single, target, shuffle=False, max_iter=4)
+        assert ours.coef_.dtype == sklearn_model.coef_.dtype == np.float32
+        np.testing.assert_allclose(numbers(ours), numbers(sklearn_model), rtol=1e-3, atol=1e-4)
         double, _ = both(name, single.astype(np.float64), target, shuffle=False, max_iter=4)
         np.testing.assert_allclose(numbers(ours), numbers(double), rtol=1e-5, atol=1e-7)
 
@@ -250,9 +250,9 @@ def test_the_objective_after_five_epochs_is_not_worse(loss):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 20))
     y = X @ rng.standard_normal(20) + 2.0 * rng.standard_normal(4000) > 0
-    ours, his = both("SGDClassifier", X, y, loss=loss, alpha=0.01, max_iter=5, tol=None, random_state=0)
+    ours, sklearn_model = both("SGDClassifier", X, y, loss=loss, alpha=0.01, max_iter=5, tol=None, random_state=0)
     objectives = []
-    for model in (ours, his):
+    for model in (ours, sklearn_model):
         m = np.where(y, 1.0, -1.0) * model.decision_function(X)
         value = np.maximum(0.0, 1.0 - m) if loss == "hinge" else np.logaddexp(0.0, -m)
         objectives.append(value.mean() + 0.005 * np.sum(model.coef_**2))
@@ -260,7 +260,7 @@ def test_the_objective_after_five_epochs_is_not_worse(loss):
 
 
 def test_early_stopping_stops_on_the_rows_that_scikit_learn_keeps_apart():
-    """The rows are the same; the score is that of the weights, where his is that of weights without their scale."""
+    """The rows are the same; our score is that of the weights, scikit-learn's that of weights without their scale."""
     from sklearn.model_selection import StratifiedShuffleSplit
 
     X, y, _, _ = data(2)

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.linear_model
-import sklearn.svm as theirs
+import sklearn.svm as sklearn_module
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -34,7 +34,7 @@ REGRESSORS = [
 ]
 
 
-def his(cls, settings, X, y, weight=None):
+def fit_sklearn(cls, settings, X, y, weight=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return cls(**{**settings, **TIGHT}).fit(X, y, sample_weight=weight)
@@ -55,7 +55,7 @@ def same(ours, other, X, y, weight=None):
 def test_classes(settings, count, kind):
     X, y, _ = classes(90, 4, count=count)
     weight = zero_weights(90) if kind is np.asarray else None
-    other = his(theirs.LinearSVC, settings, X, y, weight)
+    other = fit_sklearn(sklearn_module.LinearSVC, settings, X, y, weight)
     ours = tenfold.LinearSVC(**settings, random_state=0).fit(kind(X), y, sample_weight=weight)
     same(ours, other, X, y, weight)
     assert np.mean(ours.predict(X) == other.predict(X)) > 0.97  # but for rows next to a boundary
@@ -66,7 +66,7 @@ def test_classes(settings, count, kind):
 def test_numbers(settings, kind):
     X, y, _ = regression(90, 4)
     weight = zero_weights(90) if kind is np.asarray else None
-    other = his(theirs.LinearSVR, settings, X, y, weight)
+    other = fit_sklearn(sklearn_module.LinearSVR, settings, X, y, weight)
     same(tenfold.LinearSVR(**settings, random_state=0).fit(kind(X), y, sample_weight=weight), other, X, y, weight)
 
 
@@ -74,11 +74,11 @@ def test_numbers(settings, kind):
 def test_a_free_intercept_is_that_of_libsvm(C):
     X, y, _ = classes(80, 3)
     ours = tenfold.LinearSVC(loss="hinge", C=C, penalize_intercept=False).fit(X, y)
-    other = theirs.SVC(kernel="linear", C=C, tol=1e-10).fit(X, y)
+    other = sklearn_module.SVC(kernel="linear", C=C, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(parameters(ours), parameters(other), atol=1e-4)
     X, y, _ = regression(80, 3)
     ours = tenfold.LinearSVR(epsilon=0.2, C=C, penalize_intercept=False).fit(X, y)
-    other = theirs.SVR(kernel="linear", epsilon=0.2, C=C, tol=1e-10).fit(X, y)
+    other = sklearn_module.SVR(kernel="linear", epsilon=0.2, C=C, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(parameters(ours), parameters(other), atol=1e-4)
 
 
@@ -91,7 +91,7 @@ def test_many_sparse_columns(settings):
     y = y + (settings.get("multi_class") is not None) * (X @ rng.standard_normal(3000) > 0.5)
     ours = tenfold.LinearSVC(**settings, tol=1e-8, random_state=0).fit(X, y)
     if "multi_class" not in settings:  # which liblinear takes very long for
-        same(ours, his(theirs.LinearSVC, settings, X, y), X, y)
+        same(ours, fit_sklearn(sklearn_module.LinearSVC, settings, X, y), X, y)
     assert ours.certificate_.ok
     assert ours.n_iter_ >= 3
     again = tenfold.certify(ours, X, y)
@@ -103,16 +103,16 @@ def test_loose_models_of_scikit_learn_are_told_apart():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for settings in ({"max_iter": 2, "dual": True}, {"loss": "hinge", "max_iter": 2}):
-            model = theirs.LinearSVC(**settings, random_state=0).fit(X, y)
+            model = sklearn_module.LinearSVC(**settings, random_state=0).fit(X, y)
             assert not tenfold.certify(model, X, y).ok
         best = tenfold.LinearSVC(loss="hinge").fit(X, y).certificate_
-        model = theirs.LinearSVC(loss="hinge", max_iter=30, random_state=0).fit(X, y)
-        found = tenfold.certify(model, X, y)
+        model = sklearn_module.LinearSVC(loss="hinge", max_iter=30, random_state=0).fit(X, y)
+        result = tenfold.certify(model, X, y)
         # the bound is tight though the model is loose
-        excess = found.objective - best.objective
-        assert excess <= found.value + found.floor
-        assert found.value <= excess + 0.2 * found.allowed
-        assert "not tight" not in found.note
+        excess = result.objective - best.objective
+        assert excess <= result.value + result.floor
+        assert result.value <= excess + 0.2 * result.allowed
+        assert "not tight" not in result.note
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_weights_of_many_columns_are_proved_without_a_dual_point(name, settings)
     assert ours.certificate_.ok
     assert again.ok
     assert again.value <= 2.0 * ours.certificate_.value + 0.1 * again.allowed
-    other = getattr(theirs, name)(**settings, **TIGHT).fit(X, y)
+    other = getattr(sklearn_module, name)(**settings, **TIGHT).fit(X, y)
     assert tenfold.certify(other, X, y).value <= 0.11 * again.allowed
     other.coef_ = other.coef_ * 1.01
     assert not tenfold.certify(other, X, y).ok
@@ -148,7 +148,7 @@ def test_logistic_weights_of_many_columns_are_proved_as_far_as_they_are():
     y = (X @ rng.standard_normal(5_000) > 0).astype(int)
     rough = sklearn.linear_model.LogisticRegression(C=100.0, tol=1e-2).fit(X, y)
     best = tenfold.LogisticRegression(C=100.0, tol=1e-10, max_iter=1_000).fit(X, y).certificate_.objective
-    found = tenfold.certify(rough, X, y)
-    true = found.objective - best
+    result = tenfold.certify(rough, X, y)
+    true = result.objective - best
     assert true > 1e-6
-    assert true <= found.value * (1.0 + 1e-9) <= 1.1 * true
+    assert true <= result.value * (1.0 + 1e-9) <= 1.1 * true

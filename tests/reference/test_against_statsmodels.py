@@ -52,49 +52,49 @@ def pair(request):
     return ours, reference(X, y, weight, fit_intercept)
 
 
-def close(ours, theirs, rtol=1e-8):
-    np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=rtol, atol=1e-12 * np.max(np.abs(theirs)))
+def close(ours, expected, rtol=1e-8):
+    np.testing.assert_allclose(np.asarray(ours), np.asarray(expected), rtol=rtol, atol=1e-12 * np.max(np.abs(expected)))
 
 
 def test_coefficients(pair):
-    ours, theirs = pair
-    found = np.concatenate([[ours.intercept_], ours.coef_]) if ours.fit_intercept else ours.coef_
-    close(found, theirs.params)
+    ours, expected = pair
+    result = np.concatenate([[ours.intercept_], ours.coef_]) if ours.fit_intercept else ours.coef_
+    close(result, expected.params)
 
 
 def test_standard_errors_and_covariance(pair):
-    ours, theirs = pair
-    close(ours.inference_.standard_errors, theirs.bse)
-    close(ours.inference_.covariance, theirs.cov_params())
+    ours, expected = pair
+    close(ours.inference_.standard_errors, expected.bse)
+    close(ours.inference_.covariance, expected.cov_params())
 
 
 def test_statistics_and_p_values(pair):
-    ours, theirs = pair
-    close(ours.inference_.statistics, theirs.tvalues)
-    np.testing.assert_allclose(ours.inference_.p_values, theirs.pvalues, rtol=1e-7, atol=1e-300)
+    ours, expected = pair
+    close(ours.inference_.statistics, expected.tvalues)
+    np.testing.assert_allclose(ours.inference_.p_values, expected.pvalues, rtol=1e-7, atol=1e-300)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
 def test_confidence_intervals(pair, level):
-    ours, theirs = pair
-    close(ours.inference_.confidence_interval(level), theirs.conf_int(1 - level))
+    ours, expected = pair
+    close(ours.inference_.confidence_interval(level), expected.conf_int(1 - level))
 
 
 def test_residual_variance_and_r_squared(pair):
-    ours, theirs = pair
-    close(ours.inference_.sigma2, theirs.scale)
-    assert ours.inference_.degrees_of_freedom == theirs.df_resid
-    assert ours.inference_.r_squared == pytest.approx(theirs.rsquared, rel=1e-8)
+    ours, expected = pair
+    close(ours.inference_.sigma2, expected.scale)
+    assert ours.inference_.degrees_of_freedom == expected.df_resid
+    assert ours.inference_.r_squared == pytest.approx(expected.rsquared, rel=1e-8)
 
 
 def test_tiny_p_values_keep_their_digits():
     """A t statistic of about 1000 on 58 degrees of freedom: the p value is 1e-120 or so, not zero."""
     X, y, _ = make()
     y = 1000.0 * X[:, 0] + y
-    theirs = reference(X, y, None, True)
+    expected = reference(X, y, None, True)
     ours = LinearRegression().fit(X, y)
-    assert 0 < theirs.pvalues[1] < 1e-80
-    np.testing.assert_allclose(ours.inference_.p_values, theirs.pvalues, rtol=1e-6)
+    assert 0 < expected.pvalues[1] < 1e-80
+    np.testing.assert_allclose(ours.inference_.p_values, expected.pvalues, rtol=1e-6)
 
 
 def test_several_targets_are_several_regressions():
@@ -104,9 +104,9 @@ def test_several_targets_are_several_regressions():
     together = LinearRegression().fit(X, Y).inference_
     assert len(together) == 2
     for k, ours in enumerate(together):
-        theirs = reference(X, Y[:, k], None, True)
-        close(ours.standard_errors, theirs.bse)
-        close(ours.p_values, theirs.pvalues, rtol=1e-7)
+        expected = reference(X, Y[:, k], None, True)
+        close(ours.standard_errors, expected.bse)
+        close(ours.p_values, expected.pvalues, rtol=1e-7)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
@@ -134,9 +134,16 @@ def test_summary_shows_the_numbers():
     X, y, _ = make()
     model = LinearRegression().fit(X, y)
     printed = np.array([float(number) for number in re.findall(r"-?\d+\.?\d*(?:e[+-]?\d+)?", str(model.summary()))])
-    theirs = reference(X, y, None, True)
-    interval = theirs.conf_int()[1]
-    for number in (theirs.rsquared, theirs.params[1], theirs.bse[1], theirs.tvalues[1], theirs.pvalues[1], *interval):
+    expected = reference(X, y, None, True)
+    interval = expected.conf_int()[1]
+    for number in (
+        expected.rsquared,
+        expected.params[1],
+        expected.bse[1],
+        expected.tvalues[1],
+        expected.pvalues[1],
+        *interval,
+    ):
         assert np.min(np.abs(printed - number)) <= 1e-3 * abs(number)
 
 

@@ -23,10 +23,10 @@ def data(request) -> tuple[np.ndarray, np.ndarray]:
 def test_folds_give_scikit_learns_probabilities(data, method):
     X, y = data
     ours = Calibrator(LogisticRegression(), method=method, cv=4).fit(X, y)
-    theirs = CalibratedClassifierCV(LogisticRegression(), method=method, cv=4, ensemble=False).fit(X, y)
-    # theirs ends its search early; ours is certified
+    reference = CalibratedClassifierCV(LogisticRegression(), method=method, cv=4, ensemble=False).fit(X, y)
+    # scikit-learn's ends its search early; ours is certified
     tolerance = 2e-4 if method == "sigmoid" else 1e-9
-    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=tolerance)
+    np.testing.assert_allclose(ours.predict_proba(X), reference.predict_proba(X), atol=tolerance)
     assert ours.certificate_.ok
 
 
@@ -36,9 +36,9 @@ def test_isotonic_is_scikit_learns():
     y = rng.random(300) < 1.0 / (1.0 + np.exp(-2.0 * score))
     w = rng.uniform(0.5, 2.0, 300)
     ours = Isotonic.fit(score, y, w)
-    theirs = IsotonicRegression(out_of_bounds="clip").fit(score, y, sample_weight=w)
+    reference = IsotonicRegression(out_of_bounds="clip").fit(score, y, sample_weight=w)
     at = np.linspace(-4, 4, 333)
-    np.testing.assert_allclose(ours(at), theirs.predict(at), atol=1e-12)
+    np.testing.assert_allclose(ours(at), reference.predict(at), atol=1e-12)
     assert ours.certificate.ok
 
 
@@ -47,12 +47,12 @@ def test_a_frozen_model_gives_scikit_learns_sigmoid():
     X = StandardScaler().fit_transform(X)
     model = FrozenEstimator(LinearSVC(C=0.01).fit(X[:300], y[:300]))
     ours = Calibrator(model).fit(X[300:], y[300:])
-    theirs = CalibratedClassifierCV(model).fit(X[300:], y[300:])
-    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=2e-4)
+    reference = CalibratedClassifierCV(model).fit(X[300:], y[300:])
+    np.testing.assert_allclose(ours.predict_proba(X), reference.predict_proba(X), atol=2e-4)
 
 
 def test_a_threshold_is_scikit_learns_fixed_one():
     X, y = load_breast_cancer(return_X_y=True)
     ours = DecisionClassifier(GaussianNB(), loss=screening_loss(9.0)).fit(X, y)
-    theirs = FixedThresholdClassifier(GaussianNB(), threshold=0.1, response_method="predict_proba").fit(X, y)
-    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    reference = FixedThresholdClassifier(GaussianNB(), threshold=0.1, response_method="predict_proba").fit(X, y)
+    np.testing.assert_array_equal(ours.predict(X), reference.predict(X))

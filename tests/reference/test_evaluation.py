@@ -32,26 +32,26 @@ def test_values_are_those_of_scikit_learn(k, weighted):
     y, proba, w = several(k)
     w = w if weighted else None
     said = np.argmax(proba, axis=1)
-    found = evaluate(y, proba=proba, sample_weight=w, beta=2.0)
+    result = evaluate(y, proba=proba, sample_weight=w, beta=2.0)
     near = {"rel": 1e-12, "abs": 1e-13}
-    assert found["accuracy"].value == pytest.approx(metrics.accuracy_score(y, said, sample_weight=w), **near)
-    assert found["balanced_accuracy"].value == pytest.approx(
+    assert result["accuracy"].value == pytest.approx(metrics.accuracy_score(y, said, sample_weight=w), **near)
+    assert result["balanced_accuracy"].value == pytest.approx(
         metrics.balanced_accuracy_score(y, said, sample_weight=w), **near
     )
-    assert found["mcc"].value == pytest.approx(metrics.matthews_corrcoef(y, said, sample_weight=w), **near)
-    assert found["log_loss"].value == pytest.approx(metrics.log_loss(y, proba, sample_weight=w), **near)
+    assert result["mcc"].value == pytest.approx(metrics.matthews_corrcoef(y, said, sample_weight=w), **near)
+    assert result["log_loss"].value == pytest.approx(metrics.log_loss(y, proba, sample_weight=w), **near)
     chances = proba[:, 1] if k == 2 else proba
-    assert found["brier"].value == pytest.approx(metrics.brier_score_loss(y, chances, sample_weight=w), **near)
-    np.testing.assert_allclose(found.confusion, metrics.confusion_matrix(y, said, sample_weight=w), rtol=1e-12)
+    assert result["brier"].value == pytest.approx(metrics.brier_score_loss(y, chances, sample_weight=w), **near)
+    np.testing.assert_allclose(result.confusion, metrics.confusion_matrix(y, said, sample_weight=w), rtol=1e-12)
     for average in ("macro", "weighted", "micro"):
-        theirs = metrics.precision_recall_fscore_support(y, said, beta=2.0, average=average, sample_weight=w)
-        for name, value in zip(("precision", "sensitivity", "f2"), theirs, strict=False):
-            assert found[f"{name}_{average}"].value == pytest.approx(value, **near)
-    theirs = metrics.precision_recall_fscore_support(y, said, beta=2.0, sample_weight=w)
+        reference = metrics.precision_recall_fscore_support(y, said, beta=2.0, average=average, sample_weight=w)
+        for name, value in zip(("precision", "sensitivity", "f2"), reference, strict=False):
+            assert result[f"{name}_{average}"].value == pytest.approx(value, **near)
+    reference = metrics.precision_recall_fscore_support(y, said, beta=2.0, sample_weight=w)
     table = metrics.multilabel_confusion_matrix(y, said, sample_weight=w)
     for label in range(k):
-        ours = found.per_class[label]
-        for name, value in zip(("precision", "sensitivity", "f2"), theirs, strict=False):
+        ours = result.per_class[label]
+        for name, value in zip(("precision", "sensitivity", "f2"), reference, strict=False):
             assert ours[name].value == pytest.approx(value[label], **near)
         (tn, fp), (fn, _) = table[label]
         assert ours["specificity"].value == pytest.approx(tn / (tn + fp), **near)
@@ -66,8 +66,8 @@ def test_values_are_those_of_scikit_learn(k, weighted):
         )
     if k > 2:
         for average in ("macro", "weighted"):
-            theirs = metrics.roc_auc_score(y, proba, multi_class="ovr", average=average, sample_weight=w)
-            assert found[f"roc_auc_{average}"].value == pytest.approx(theirs, **near)
+            reference = metrics.roc_auc_score(y, proba, multi_class="ovr", average=average, sample_weight=w)
+            assert result[f"roc_auc_{average}"].value == pytest.approx(reference, **near)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -76,31 +76,33 @@ def test_numbers_are_those_of_scikit_learn(weighted):
     y = 1e3 + rng.standard_normal(151)
     f = y + 0.3 * rng.standard_normal(151) + 0.1
     w = rng.integers(1, 5, 151).astype(float) if weighted else None
-    found = evaluate(y, f, sample_weight=w, quantile=0.8)
+    result = evaluate(y, f, sample_weight=w, quantile=0.8)
     near = {"rel": 1e-9}
-    assert found["r2"].value == pytest.approx(metrics.r2_score(y, f, sample_weight=w), **near)
-    assert found["mae"].value == pytest.approx(metrics.mean_absolute_error(y, f, sample_weight=w), **near)
-    assert found["rmse"].value == pytest.approx(metrics.root_mean_squared_error(y, f, sample_weight=w), **near)
-    assert found["median_absolute_error"].value == pytest.approx(
+    assert result["r2"].value == pytest.approx(metrics.r2_score(y, f, sample_weight=w), **near)
+    assert result["mae"].value == pytest.approx(metrics.mean_absolute_error(y, f, sample_weight=w), **near)
+    assert result["rmse"].value == pytest.approx(metrics.root_mean_squared_error(y, f, sample_weight=w), **near)
+    assert result["median_absolute_error"].value == pytest.approx(
         metrics.median_absolute_error(y, f, sample_weight=w), **near
     )
-    assert found["pinball_loss"].value == pytest.approx(
+    assert result["pinball_loss"].value == pytest.approx(
         metrics.mean_pinball_loss(y, f, alpha=0.8, sample_weight=w), **near
     )
-    assert found["bias"].value == pytest.approx(np.average(f - y, weights=w), **near)
-    assert found["share_below"].value == pytest.approx(np.average(y <= f, weights=w), **near)
+    assert result["bias"].value == pytest.approx(np.average(f - y, weights=w), **near)
+    assert result["share_below"].value == pytest.approx(np.average(y <= f, weights=w), **near)
 
 
 def test_reliability_is_that_of_scikit_learn():
     y, proba, _ = several(2)
-    found = evaluate(y, proba=proba, n_bins=7).calibration
+    result = evaluate(y, proba=proba, n_bins=7).calibration
     observed, predicted = calibration_curve(y, proba[:, 1], n_bins=7)
-    np.testing.assert_allclose(found.observed, observed, rtol=1e-12)
-    np.testing.assert_allclose(found.predicted, predicted, rtol=1e-12)
-    for hits, count, low, high in zip(found.observed * found.count, found.count, found.low, found.high, strict=True):
+    np.testing.assert_allclose(result.observed, observed, rtol=1e-12)
+    np.testing.assert_allclose(result.predicted, predicted, rtol=1e-12)
+    for hits, count, low, high in zip(
+        result.observed * result.count, result.count, result.low, result.high, strict=True
+    ):
         exact = scipy.stats.binomtest(round(hits), int(count)).proportion_ci()
         assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-10)
-    assert found.error == pytest.approx(np.sum(found.count * np.abs(observed - predicted)) / 240, rel=1e-12)
+    assert result.error == pytest.approx(np.sum(result.count * np.abs(observed - predicted)) / 240, rel=1e-12)
 
 
 # intervals ------------------------------------------------------------------------------------------------------------
@@ -111,8 +113,8 @@ def test_exact_binomial_intervals_of_r_and_statsmodels():
     assert (float(low), float(high)) == pytest.approx((0.7076683, 0.7654066), abs=5e-8)
     x, n = np.array([0, 1, 7, 20]), 20
     for confidence in (0.9, 0.99):
-        theirs = proportion_confint(x, n, alpha=1.0 - confidence, method="beta")
-        np.testing.assert_allclose(clopper_pearson(x, n, confidence), theirs, rtol=1e-10, atol=1e-14)
+        reference = proportion_confint(x, n, alpha=1.0 - confidence, method="beta")
+        np.testing.assert_allclose(clopper_pearson(x, n, confidence), reference, rtol=1e-10, atol=1e-14)
 
 
 def placements(score: np.ndarray, positive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -129,9 +131,9 @@ def test_delong_is_the_formula_over_all_pairs(ties):
     score = np.round(score * 2.0) if ties else score
     up, down = placements(score, positive)
     variance = np.var(up, ddof=1) / len(up) + np.var(down, ddof=1) / len(down)
-    found = rank_scores(score, positive, Sample(90))
-    assert found.area == pytest.approx(up.mean(), rel=1e-12)
-    assert Sample(90).variance(found.area_influence) == pytest.approx(variance, rel=1e-10)
+    result = rank_scores(score, positive, Sample(90))
+    assert result.area == pytest.approx(up.mean(), rel=1e-12)
+    assert Sample(90).variance(result.area_influence) == pytest.approx(variance, rel=1e-10)
     figure = evaluate(positive, score=score)["roc_auc"]
     half = scipy.stats.norm.ppf(0.975) * np.sqrt(variance) / (up.mean() * (1.0 - up.mean()))
     middle = np.log(up.mean() / (1.0 - up.mean()))
@@ -145,7 +147,7 @@ def test_influences_are_slopes_in_the_weights(name):
     positive = rng.random(40) < 0.4
     score = np.round(rng.standard_normal(40) + positive, 1)
     w = rng.uniform(0.5, 2.0, 40)
-    found = getattr(rank_scores(score, positive, Sample(40, w)), f"{name}_influence")
+    result = getattr(rank_scores(score, positive, Sample(40, w)), f"{name}_influence")
     step = 1e-6
     slopes = np.empty(40)
     for j in range(40):
@@ -157,15 +159,15 @@ def test_influences_are_slopes_in_the_weights(name):
     if name == "area":  # with the divisors of unbiased variances
         m = np.count_nonzero(positive)
         slopes *= np.where(positive, np.sqrt(m / (m - 1)), np.sqrt((40 - m) / (39 - m))) * np.sqrt(39 / 40)
-    np.testing.assert_allclose(found, slopes, atol=1e-8)
-    assert abs(found.sum()) < 1e-12 or name == "area"
+    np.testing.assert_allclose(result, slopes, atol=1e-8)
+    assert abs(result.sum()) < 1e-12 or name == "area"
 
 
 def test_a_symmetric_mean_has_the_interval_of_student():
     values = np.concatenate([np.linspace(1.0, 4.0, 9), -np.linspace(1.0, 4.0, 9)])
-    found = evaluate(np.full(18, 0.5), 0.5 + values, task="regression")["bias"]
-    theirs = scipy.stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), rel=1e-12)
+    result = evaluate(np.full(18, 0.5), 0.5 + values, task="regression")["bias"]
+    reference = scipy.stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
+    assert (result.low, result.high) == pytest.approx((reference.low, reference.high), rel=1e-12)
 
 
 def test_groups_have_the_robust_variance_of_statsmodels():
@@ -187,12 +189,12 @@ def test_groups_have_the_robust_variance_of_statsmodels():
 
 def test_the_median_has_the_order_statistics_of_the_binomial():
     values = np.random.default_rng(9).exponential(size=77)
-    found = Sample(77).median(values)
+    result = Sample(77).median(values)
     rank = int(scipy.stats.binom.ppf(0.025, 77, 0.5))
     ranked_values = np.sort(values)
-    assert (found.low, found.high) == (ranked_values[rank - 1], ranked_values[77 - rank])
-    theirs = scipy.stats.quantile_test(values, q=np.median(values), p=0.5).confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
+    assert (result.low, result.high) == (ranked_values[rank - 1], ranked_values[77 - rank])
+    reference = scipy.stats.quantile_test(values, q=np.median(values), p=0.5).confidence_interval(0.95)
+    assert (result.low, result.high) == pytest.approx((reference.low, reference.high))
 
 
 def test_the_bootstrap_is_that_of_scipy():
@@ -200,7 +202,7 @@ def test_the_bootstrap_is_that_of_scipy():
     y = rng.standard_normal(120)
     f = y + 0.7 * rng.standard_normal(120)
     ours = evaluate(y, f, n_resamples=20000)["r2"]
-    theirs = scipy.stats.bootstrap(
+    reference = scipy.stats.bootstrap(
         (y, f),
         lambda a, b, axis=-1: 1.0 - np.sum((a - b) ** 2, axis) / np.sum((a - a.mean(axis, keepdims=True)) ** 2, axis),
         paired=True,
@@ -208,7 +210,7 @@ def test_the_bootstrap_is_that_of_scipy():
         n_resamples=20000,
         rng=np.random.default_rng(0),
     ).confidence_interval
-    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.012)
+    assert (ours.low, ours.high) == pytest.approx((reference.low, reference.high), abs=0.012)
 
 
 def test_rows_that_are_alike_are_resampled_together_as_one_by_one():

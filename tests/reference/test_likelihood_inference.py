@@ -90,7 +90,7 @@ class Fit:
     design: Any
     case: Case
 
-    def theirs(self, **how: Any) -> Any:
+    def fit_statsmodels(self, **how: Any) -> Any:
         """statsmodels, with the constant first."""
         extra = {"freq_weights": self.given.get("sample_weight"), "offset": self.given.get("offset")}
         extra = {name: value for name, value in extra.items() if value is not None}
@@ -122,44 +122,44 @@ def fit(request) -> Fit:
     return Fit(model, X, y, given, design, case)
 
 
-def close(ours, theirs, rtol=1e-8):
-    np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=rtol, atol=1e-10 * np.max(np.abs(theirs)))
+def close(ours, expected, rtol=1e-8):
+    np.testing.assert_allclose(np.asarray(ours), np.asarray(expected), rtol=rtol, atol=1e-10 * np.max(np.abs(expected)))
 
 
 def test_classical_inference(fit):
-    ours, theirs = fit.model.inference_, fit.theirs()
-    close(ours.coefficients, theirs.params)
-    close(ours.covariance, theirs.cov_params())
-    close(ours.standard_errors, theirs.bse)
-    close(ours.statistics, theirs.tvalues)
-    np.testing.assert_allclose(ours.p_values, theirs.pvalues, rtol=1e-6, atol=1e-300)
-    close(ours.confidence_interval(0.9), theirs.conf_int(0.1))
-    assert ours.degrees_of_freedom == theirs.df_resid
+    ours, expected = fit.model.inference_, fit.fit_statsmodels()
+    close(ours.coefficients, expected.params)
+    close(ours.covariance, expected.cov_params())
+    close(ours.standard_errors, expected.bse)
+    close(ours.statistics, expected.tvalues)
+    np.testing.assert_allclose(ours.p_values, expected.pvalues, rtol=1e-6, atol=1e-300)
+    close(ours.confidence_interval(0.9), expected.conf_int(0.1))
+    assert ours.degrees_of_freedom == expected.df_resid
 
 
 def test_what_the_rows_say(fit):
-    ours, theirs = fit.model.inference_, fit.theirs()
-    assert ours.dispersion == pytest.approx(theirs.scale, rel=1e-8)
-    assert ours.deviance == pytest.approx(theirs.deviance, rel=1e-9)
-    assert ours.null_deviance == pytest.approx(theirs.null_deviance, rel=1e-7)
-    assert ours.pearson == pytest.approx(theirs.pearson_chi2, rel=1e-8)
-    assert ours.log_likelihood == pytest.approx(theirs.llf, rel=1e-9)
-    assert ours.aic == pytest.approx(theirs.aic, rel=1e-9)
-    assert ours.bic == pytest.approx(theirs.bic_llf, rel=1e-9)
+    ours, expected = fit.model.inference_, fit.fit_statsmodels()
+    assert ours.dispersion == pytest.approx(expected.scale, rel=1e-8)
+    assert ours.deviance == pytest.approx(expected.deviance, rel=1e-9)
+    assert ours.null_deviance == pytest.approx(expected.null_deviance, rel=1e-7)
+    assert ours.pearson == pytest.approx(expected.pearson_chi2, rel=1e-8)
+    assert ours.log_likelihood == pytest.approx(expected.llf, rel=1e-9)
+    assert ours.aic == pytest.approx(expected.aic, rel=1e-9)
+    assert ours.bic == pytest.approx(expected.bic_llf, rel=1e-9)
 
 
 def test_robust_covariances(fit):
     """statsmodels has HC0 alone for these; the others follow from its scores, its Hessian and its leverages."""
-    theirs = fit.theirs(cov_type="HC0")
-    close(fit.ours("HC0").covariance, theirs.cov_params())
+    expected = fit.fit_statsmodels(cov_type="HC0")
+    close(fit.ours("HC0").covariance, expected.cov_params())
     if fit.given:
         return
     n, k = fit.design.shape
-    close(fit.ours("HC1").covariance, n / (n - k) * theirs.cov_params())
-    bread = np.linalg.inv(theirs.model.hessian(theirs.params))
-    weight = theirs.model.hessian_factor(theirs.params) * theirs.scale
-    left = 1.0 - weight * np.einsum("ij,jk,ik->i", fit.design, -bread / theirs.scale, fit.design)
-    scores = theirs.model.score_obs(theirs.params)
+    close(fit.ours("HC1").covariance, n / (n - k) * expected.cov_params())
+    bread = np.linalg.inv(expected.model.hessian(expected.params))
+    weight = expected.model.hessian_factor(expected.params) * expected.scale
+    left = 1.0 - weight * np.einsum("ij,jk,ik->i", fit.design, -bread / expected.scale, fit.design)
+    scores = expected.model.score_obs(expected.params)
     for name, power in (("HC2", 0.5), ("HC3", 1.0)):
         adjusted = scores / left[:, None] ** power
         close(fit.ours(name).covariance, bread @ adjusted.T @ adjusted @ bread)
@@ -168,9 +168,9 @@ def test_robust_covariances(fit):
 # statsmodels counts rows, not weights, in its correction; weights are tested as repeated rows
 @only_if(lambda fit: not CASES[fit].weights)
 def test_covariance_of_clusters(fit):
-    theirs = fit.theirs(cov_type="cluster", cov_kwds={"groups": GROUPS})
+    expected = fit.fit_statsmodels(cov_type="cluster", cov_kwds={"groups": GROUPS})
     ours = fit.ours("cluster", groups=[f"town {g}" for g in GROUPS])
-    close(ours.covariance, theirs.cov_params())
+    close(ours.covariance, expected.cov_params())
     assert ours.groups == len(set(GROUPS))
 
 
@@ -195,13 +195,13 @@ def classified(request):
 
 def test_classes(classified):
     model, _, _, fit = classified
-    ours, theirs = model.inference_, fit()
-    close(ours.coefficients, np.ravel(theirs.params.T))
-    close(ours.covariance, theirs.cov_params())
-    np.testing.assert_allclose(ours.p_values, np.ravel(theirs.pvalues.T), rtol=1e-6)
-    assert ours.log_likelihood == pytest.approx(theirs.llf, rel=1e-10)
-    assert ours.deviance_explained == pytest.approx(theirs.prsquared, rel=1e-6)
-    assert (ours.aic, ours.bic) == (pytest.approx(theirs.aic, rel=1e-10), pytest.approx(theirs.bic, rel=1e-10))
+    ours, expected = model.inference_, fit()
+    close(ours.coefficients, np.ravel(expected.params.T))
+    close(ours.covariance, expected.cov_params())
+    np.testing.assert_allclose(ours.p_values, np.ravel(expected.pvalues.T), rtol=1e-6)
+    assert ours.log_likelihood == pytest.approx(expected.llf, rel=1e-10)
+    assert ours.deviance_explained == pytest.approx(expected.prsquared, rel=1e-6)
+    assert (ours.aic, ours.bic) == (pytest.approx(expected.aic, rel=1e-10), pytest.approx(expected.bic, rel=1e-10))
     assert ours.names[-4:] == tuple(
         f"{'' if len(model.classes_) == 2 else model.classes_[-1] + ': '}{name}"
         for name in ("intercept", "x0", "x1", "x2")
@@ -211,8 +211,8 @@ def test_classes(classified):
 def test_robust_covariances_of_classes(classified):
     model, X, y, fit = classified
     close(infer(model, X, y, covariance="HC0").covariance, fit(cov_type="HC0").cov_params())
-    theirs = fit(cov_type="cluster", cov_kwds={"groups": GROUPS})
-    close(infer(model, X, y, covariance="cluster", groups=GROUPS).covariance, theirs.cov_params())
+    expected = fit(cov_type="cluster", cov_kwds={"groups": GROUPS})
+    close(infer(model, X, y, covariance="cluster", groups=GROUPS).covariance, expected.cov_params())
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -258,20 +258,20 @@ def test_least_squares_with_robust_errors():
     y = X @ [1.0, -1.0, 0.0] + rng.standard_normal(N) * (0.1 + np.abs(X[:, 0] - 5.0))
     model, design = tenfold.LinearRegression().fit(X, y), np.column_stack([np.ones(N), X])
     for kind in ("HC0", "HC1", "HC2", "HC3"):
-        theirs = api.OLS(y, design).fit(cov_type=kind)
+        expected = api.OLS(y, design).fit(cov_type=kind)
         ours = infer(model, X, y, covariance=kind)
-        close(ours.covariance, theirs.cov_params())
-        close(ours.p_values, theirs.pvalues, rtol=1e-6)
-    theirs = api.OLS(y, design).fit(cov_type="cluster", cov_kwds={"groups": GROUPS})
-    close(infer(model, X, y, covariance="cluster", groups=GROUPS).covariance, theirs.cov_params())
+        close(ours.covariance, expected.cov_params())
+        close(ours.p_values, expected.pvalues, rtol=1e-6)
+    expected = api.OLS(y, design).fit(cov_type="cluster", cov_kwds={"groups": GROUPS})
+    close(infer(model, X, y, covariance="cluster", groups=GROUPS).covariance, expected.cov_params())
 
 
 def test_models_of_scikit_learn():
     X, _, y = labels(2)
-    theirs = sklearn.linear_model.LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(X, y)
+    expected = sklearn.linear_model.LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(X, y)
     ours = tenfold.LogisticRegression(C=np.inf, tol=1e-12).fit(X, y)
     for kind in ("nonrobust", "HC3"):
-        close(infer(theirs, X, y, covariance=kind).covariance, infer(ours, X, y, covariance=kind).covariance, 1e-5)
+        close(infer(expected, X, y, covariance=kind).covariance, infer(ours, X, y, covariance=kind).covariance, 1e-5)
     early = sklearn.linear_model.LogisticRegression(C=np.inf, max_iter=1000, tol=0.1).fit(X, y)
     with pytest.raises(ValueError, match="not at the maximum of the likelihood"):
         infer(early, X, y)
@@ -281,7 +281,7 @@ def test_a_tiny_p_value_keeps_its_digits():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 1))
     y = poisson(rng, np.exp(1.0 + X[:, 0]))
-    theirs = api.GLM(y, api.add_constant(X), family=families.Poisson()).fit(tol=1e-15)
+    expected = api.GLM(y, api.add_constant(X), family=families.Poisson()).fit(tol=1e-15)
     ours = tenfold.PoissonRegressor(alpha=0.0, tol=1e-13).fit(X, y).inference_
-    assert 0.0 <= theirs.pvalues[1] < 1e-200
-    np.testing.assert_allclose(ours.statistics, theirs.tvalues, rtol=1e-8)
+    assert 0.0 <= expected.pvalues[1] < 1e-200
+    np.testing.assert_allclose(ours.statistics, expected.tvalues, rtol=1e-8)

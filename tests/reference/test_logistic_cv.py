@@ -34,41 +34,41 @@ def test_scores_paths_and_choice(y, settings):
     legacy = both["use_legacy_attributes"]
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
     ours = tf.LogisticRegressionCV(tol=1e-8, **both).fit(WINE, y, sample_weight=weight)
-    theirs = sk.LogisticRegressionCV(tol=1e-10, max_iter=10_000, **both).fit(WINE, y, sample_weight=weight)
-    np.testing.assert_array_equal(ours.Cs_, theirs.Cs_)
-    np.testing.assert_allclose(ours.C_, theirs.C_)
-    np.testing.assert_allclose(ours.l1_ratio_, theirs.l1_ratio_)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
-    assert ours.intercept_.shape == theirs.intercept_.shape
-    assert np.shape(ours.n_iter_) == np.shape(theirs.n_iter_)
+    reference = sk.LogisticRegressionCV(tol=1e-10, max_iter=10_000, **both).fit(WINE, y, sample_weight=weight)
+    np.testing.assert_array_equal(ours.Cs_, reference.Cs_)
+    np.testing.assert_allclose(ours.C_, reference.C_)
+    np.testing.assert_allclose(ours.l1_ratio_, reference.l1_ratio_)
+    np.testing.assert_allclose(ours.coef_, reference.coef_, atol=1e-4)
+    assert ours.intercept_.shape == reference.intercept_.shape
+    assert np.shape(ours.n_iter_) == np.shape(reference.n_iter_)
     assert ours.passes_ > 0
-    pairs = [(ours.scores_, theirs.scores_, 1e-5), (ours.coefs_paths_, theirs.coefs_paths_, 2e-3)]
-    for mine, his, close in pairs:
+    pairs = [(ours.scores_, reference.scores_, 1e-5), (ours.coefs_paths_, reference.coefs_paths_, 2e-3)]
+    for mine, sklearn_model, close in pairs:
         if legacy:
-            assert list(mine) == list(his)
-            mine, his = (np.array(list(part.values())) for part in (mine, his))
-        assert mine.shape == his.shape
+            assert list(mine) == list(sklearn_model)
+            mine, sklearn_model = (np.array(list(part.values())) for part in (mine, sklearn_model))
+        assert mine.shape == sklearn_model.shape
         if close == 2e-3 and ours.fit_intercept:
             # intercepts of several classes are free up to a common constant
-            mine, his = mine[..., :-1], his[..., :-1]
-        np.testing.assert_allclose(mine, his, atol=close)
+            mine, sklearn_model = mine[..., :-1], sklearn_model[..., :-1]
+        np.testing.assert_allclose(mine, sklearn_model, atol=close)
     if ours.refit:
         assert ours.certificate_.ok
         assert tf.certify(ours, WINE, y, sample_weight=weight).ok
-        assert tf.certify(theirs, WINE, y, sample_weight=weight).ok
+        assert tf.certify(reference, WINE, y, sample_weight=weight).ok
     else:
         assert not ours.certificate_.ok
         assert "mean over the folds" in ours.certificate_.explain()
     given = {"sample_weight": weight}
-    assert ours.score(WINE, y, **given) == pytest.approx(theirs.score(WINE, y, **given), abs=1e-4)
+    assert ours.score(WINE, y, **given) == pytest.approx(reference.score(WINE, y, **given), abs=1e-4)
 
 
 def test_the_share_of_l1_is_chosen_too():
     both = {"Cs": [0.1, 1.0], "cv": 3, **NEW, "l1_ratios": (0.2, 0.9), "solver": "saga"}
     ours = tf.LogisticRegressionCV(tol=1e-7, **both).fit(WINE, BINARY)
-    theirs = sk.LogisticRegressionCV(tol=1e-8, max_iter=10_000, **both).fit(WINE, BINARY)
-    np.testing.assert_allclose(ours.scores_, theirs.scores_, atol=1e-5)
-    assert (ours.C_, ours.l1_ratio_) == (theirs.C_, theirs.l1_ratio_)
+    reference = sk.LogisticRegressionCV(tol=1e-8, max_iter=10_000, **both).fit(WINE, BINARY)
+    np.testing.assert_allclose(ours.scores_, reference.scores_, atol=1e-5)
+    assert (ours.C_, ours.l1_ratio_) == (reference.C_, reference.l1_ratio_)
     assert ours.certificate_.ok
 
 
@@ -151,8 +151,8 @@ def test_a_grid_with_an_l1_penalty_costs_few_fits(ratio):
     assert 1.0 < model.cost_ < 15.0
     assert model.certificate_.ok
     some = model.Cs_[[30, 40, 55]]
-    theirs = sk.LogisticRegressionCV(Cs=some, tol=1e-6, max_iter=1000, **settings).fit(X, y)
-    np.testing.assert_allclose(model.scores_[:, 0][:, [30, 40, 55]], theirs.scores_[:, 0], atol=1e-5)
+    reference = sk.LogisticRegressionCV(Cs=some, tol=1e-6, max_iter=1000, **settings).fit(X, y)
+    np.testing.assert_allclose(model.scores_[:, 0][:, [30, 40, 55]], reference.scores_[:, 0], atol=1e-5)
 
 
 def test_scikit_learns_warnings():
@@ -178,8 +178,8 @@ def test_a_class_that_a_fold_does_not_know_is_never_its_answer(intercept):
         one.coef_, one.intercept_ = (path[:, :-1], path[:, -1]) if intercept else (path, np.zeros(3))
         if intercept:  # otherwise nothing tells how rare a class is
             assert set(one.predict(X[train])) <= set(KINDS[train])
-        found = log_loss(KINDS[test], one.predict_proba(X[test]), labels=model.classes_)
-        np.testing.assert_allclose(-model.scores_[fold, 0, 1], found, rtol=1e-9)
+        result = log_loss(KINDS[test], one.predict_proba(X[test]), labels=model.classes_)
+        np.testing.assert_allclose(-model.scores_[fold, 0, 1], result, rtol=1e-9)
 
 
 def test_a_class_with_one_example_may_be_left_out():
@@ -191,7 +191,7 @@ def test_a_class_with_one_example_may_be_left_out():
     assert model.predict_proba(X).shape == (61, 3)
 
 
-def test_rows_elsewhere_are_refused():
+def test_out_of_core_rows_and_bad_settings_raise():
     with pytest.raises(TypeError, match="does not read"):
         tf.LogisticRegressionCV(**NEW).fit(tf.rows([(WINE, BINARY)]))
     with pytest.raises(ValueError, match="liblinear"):

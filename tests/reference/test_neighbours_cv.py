@@ -20,17 +20,18 @@ NUMBERS = X[:, 0] + X[:, 1] ** 2 + 0.3 * RNG.standard_normal(60)
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
 def test_errors_are_those_of_a_grid_search(weights):
-    for ours, his, y, score in (
+    rng = np.random.default_rng(1)
+    for ours, sklearn_model, y, score in (
         (KNeighborsClassifierCV, sklearn.neighbors.KNeighborsClassifier, CLASSES, "accuracy"),
         (KNeighborsCV, sklearn.neighbors.KNeighborsRegressor, NUMBERS, "neg_mean_squared_error"),
     ):
         grid = {"n_neighbors": [1, 2, 5, 11]}
-        search = GridSearchCV(his(weights=weights), grid, cv=LeaveOneOut(), scoring=score).fit(X, y)
+        search = GridSearchCV(sklearn_model(weights=weights), grid, cv=LeaveOneOut(), scoring=score).fit(X, y)
         model = ours([11, 1, 2, 5], weights=weights).fit(X, y)
         expected = search.cv_results_["mean_test_score"]
         np.testing.assert_allclose(model.cv_errors_, 1.0 - expected if score == "accuracy" else -expected)
         assert model.n_neighbors_ == search.best_params_["n_neighbors"]
-        queries = RNG.standard_normal((20, 3))
+        queries = rng.standard_normal((20, 3))
         assert model.candidates_.tolist() == [1, 2, 5, 11]
         if score == "accuracy":
             np.testing.assert_array_equal(model.predict(queries), search.predict(queries))
@@ -39,7 +40,8 @@ def test_errors_are_those_of_a_grid_search(weights):
 
 
 def test_errors_with_weights():
-    w = RNG.integers(0, 3, 60).astype(float)
+    rng = np.random.default_rng(1)
+    w = rng.integers(0, 3, 60).astype(float)
     inside = np.flatnonzero(w)
     model = KNeighborsCV(4).fit(X, NUMBERS, w)
     for k, error in zip(model.candidates_, model.cv_errors_, strict=True):
@@ -63,7 +65,8 @@ def test_errors_with_weights():
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9])
 def test_intervals_equal_refitting(weights, coverage):
-    new = RNG.standard_normal((15, 3))
+    rng = np.random.default_rng(1)
+    new = rng.standard_normal((15, 3))
     model = KNeighborsCV([4], weights=weights).fit(X, NUMBERS)
     n = len(X)
     centres, residuals = np.empty((n, 15)), np.empty(n)
@@ -110,7 +113,8 @@ def test_shapes_and_bad_input():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scores_of_predictions_left_out(weighted):
     """`scoring` is that of all predictions, each of a row that was left out."""
-    w = RNG.integers(1, 3, 60).astype(float) if weighted else None
+    rng = np.random.default_rng(1)
+    w = rng.integers(1, 3, 60).astype(float) if weighted else None
     fit = {"sample_weight": w} if weighted else {}
     grid, alone = [3, 7], {"sample_weight": w} if weighted else {}
     for k, (name, method, score) in enumerate(
@@ -140,7 +144,7 @@ def test_errors_name_the_class_of_the_user():
             cls(neighbours=3)
 
 
-def test_a_number_that_is_not_the_best_is_refused():
+def test_a_number_that_is_not_the_best_is_not_certified():
     model = KNeighborsClassifierCV(9).fit(X, CLASSES)
     assert tenfold.certify(model, X, CLASSES).ok
     for name, value in (

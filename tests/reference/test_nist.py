@@ -21,10 +21,10 @@ ALL = pytest.mark.parametrize("data", SETS, ids=lambda s: s.name)
 WITH_NOISE = pytest.mark.parametrize("data", NOISY, ids=lambda s: s.name)
 
 
-def digits(found, certified) -> float:
+def digits(result, certified) -> float:
     """Log relative error: correct significant digits of the worst entry, 15 at most (NIST prints 15)."""
-    found, certified = np.atleast_1d(found).astype(float), np.atleast_1d(certified).astype(float)
-    error = np.max(np.abs(found - certified) / np.where(certified == 0, 1.0, np.abs(certified)))
+    result, certified = np.atleast_1d(result).astype(float), np.atleast_1d(certified).astype(float)
+    error = np.max(np.abs(result - certified) / np.where(certified == 0, 1.0, np.abs(certified)))
     return 15.0 if error == 0 else min(15.0, -math.log10(error))
 
 
@@ -83,18 +83,18 @@ def test_wampler_sets_differ_by_a_multiple_of_one_error_vector():
 @ALL
 def test_at_least_the_digits_of_lstsq(data: ReferenceSet):
     X, y = data.X, data.y
-    theirs = scipy.linalg.lstsq(np.column_stack([np.ones(len(y)), X]), y)[0]
+    reference = scipy.linalg.lstsq(np.column_stack([np.ones(len(y)), X]), y)[0]
     ours = weights(LinearRegression().fit(X, y))
-    assert digits(ours, data.coefficients) >= digits(theirs, data.coefficients) - NOISE
+    assert digits(ours, data.coefficients) >= digits(reference, data.coefficients) - NOISE
 
 
 @ALL
 def test_at_least_the_digits_of_lstsq_with_a_constant_column(data: ReferenceSet):
     """The same with the constant as a column of the design: no centring helps here."""
     X, y = np.column_stack([np.ones(len(data.y)), data.X]), data.y
-    theirs = scipy.linalg.lstsq(X, y)[0]
+    reference = scipy.linalg.lstsq(X, y)[0]
     ours = LinearRegression(fit_intercept=False).fit(X, y).coef_
-    assert digits(ours, data.coefficients) >= digits(theirs, data.coefficients) - NOISE
+    assert digits(ours, data.coefficients) >= digits(reference, data.coefficients) - NOISE
 
 
 @ALL

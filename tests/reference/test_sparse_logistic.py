@@ -42,15 +42,15 @@ def objective(model, X, y, C, ratio):
 def test_the_optimum_of_saga(C, ratio, K):
     X, y = make(K=K)
     ours = tf.LogisticRegression(C=C, l1_ratio=ratio, solver="saga", tol=1e-9).fit(X, y)
-    theirs = sk.LogisticRegression(C=C, l1_ratio=ratio, solver="saga", tol=1e-10, max_iter=100_000).fit(X, y)
+    reference = sk.LogisticRegression(C=C, l1_ratio=ratio, solver="saga", tol=1e-10, max_iter=100_000).fit(X, y)
     assert ours.certificate_.ok
-    assert objective(ours, X, y, C, ratio) <= objective(theirs, X, y, C, ratio) * (1 + 1e-9)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-4)
-    np.testing.assert_array_equal(ours.coef_ == 0, np.abs(theirs.coef_) < 1e-7)
-    certificate = tf.certify(theirs, X, y)
+    assert objective(ours, X, y, C, ratio) <= objective(reference, X, y, C, ratio) * (1 + 1e-9)
+    np.testing.assert_allclose(ours.coef_, reference.coef_, atol=2e-4)
+    np.testing.assert_array_equal(ours.coef_ == 0, np.abs(reference.coef_) < 1e-7)
+    certificate = tf.certify(reference, X, y)
     assert certificate.ok
     # the bound holds for what was found by others
-    excess = (objective(theirs, X, y, C, ratio) - objective(ours, X, y, C, ratio)) / (C * len(y))
+    excess = (objective(reference, X, y, C, ratio) - objective(ours, X, y, C, ratio)) / (C * len(y))
     assert certificate.value + certificate.floor >= excess
 
 
@@ -96,7 +96,7 @@ def test_a_strong_penalty_leaves_no_weights_and_says_so():
 
 
 @pytest.mark.parametrize("K", [2, 3])
-def test_worsened_copies_are_refused(K):
+def test_worsened_copies_are_not_certified(K):
     X, y = make(K=K)
     model = tf.LogisticRegression(l1_ratio=1.0, solver="saga").fit(X, y)
     for change in (lambda m: m.coef_ * 1.05, lambda m: m.coef_ + 0.05 * (m.coef_ == 0)):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import sklearn.linear_model as theirs
+import sklearn.linear_model as sklearn_module
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -52,9 +52,9 @@ def test_fits(name, settings, kind):
     assert ours.certificate_.ok, ours.certificate_.explain()
     assert certify(ours, X, y, sample_weight=weight).ok
     whole = X.astype(np.float64) if single else X
-    his = getattr(theirs, name)(**TIGHT, **settings).fit(whole, y, sample_weight=weight)
-    np.testing.assert_allclose(ours.coef_, his.coef_, atol=1e-2 if single else 1e-5)
-    np.testing.assert_allclose(ours.intercept_, his.intercept_, atol=1e-2 if single else 1e-5)
+    sklearn_model = getattr(sklearn_module, name)(**TIGHT, **settings).fit(whole, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, atol=1e-2 if single else 1e-5)
+    np.testing.assert_allclose(ours.intercept_, sklearn_model.intercept_, atol=1e-2 if single else 1e-5)
 
 
 @pytest.mark.parametrize("kind", ["C", "Fortran", "sparse", "very sparse"])
@@ -62,13 +62,17 @@ def test_paths_and_folds(kind):
     X, Y, weight = data()
     X, y = KINDS[kind](X), Y[:, 0]
     grid = {"alphas": 15, "eps": 0.05}
-    for a, b in zip(tenfold.lasso_path(X, y, **grid, **TIGHT), theirs.lasso_path(X, y, **grid, **TIGHT), strict=True):
+    for a, b in zip(
+        tenfold.lasso_path(X, y, **grid, **TIGHT), sklearn_module.lasso_path(X, y, **grid, **TIGHT), strict=True
+    ):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
-    ours, his = (m.LassoCV(cv=3, **grid, **TIGHT).fit(X, y, sample_weight=weight) for m in (tenfold, theirs))
+    ours, sklearn_model = (
+        m.LassoCV(cv=3, **grid, **TIGHT).fit(X, y, sample_weight=weight) for m in (tenfold, sklearn_module)
+    )
     assert "shared rows" in ours.cv_method_
-    np.testing.assert_allclose(ours.mse_path_, his.mse_path_, rtol=1e-5)
-    np.testing.assert_allclose(ours.alpha_, his.alpha_)
-    np.testing.assert_allclose(ours.coef_, his.coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.mse_path_, sklearn_model.mse_path_, rtol=1e-5)
+    np.testing.assert_allclose(ours.alpha_, sklearn_model.alpha_)
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, atol=1e-5)
     assert ours.certificate_.ok
 
 
@@ -107,7 +111,7 @@ def test_one_sweep_is_not_enough():
     assert model.status_ == "iteration limit"
 
 
-def test_many_columns_elsewhere_are_refused():
+def test_many_columns_out_of_core_raise():
     X, Y, _ = data(20, 12_000)
     with pytest.raises(ValueError, match="need the rows in memory"):
         tenfold.Lasso().fit(tenfold.rows([(X, Y[:, 0])]))

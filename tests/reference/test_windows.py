@@ -24,32 +24,32 @@ KERNELS = ["gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosin
 def test_densities_of_scikit_learn(kernel, weight, bandwidth):
     settings = {"kernel": kernel, "bandwidth": bandwidth}
     ours = KernelDensity(**settings).fit(X, sample_weight=weight)
-    his = sklearn.neighbors.KernelDensity(**settings).fit(X, sample_weight=weight)
-    assert ours.bandwidth_ == pytest.approx(his.bandwidth_, rel=1e-14)
-    found, expected = ours.score_samples(Q), his.score_samples(Q)
-    # his sums take bounds of a tree away again, and leave their rounding: where the density is zero it is not
-    np.testing.assert_allclose(np.exp(found), np.exp(expected), rtol=1e-7, atol=1e-13)
+    sklearn_model = sklearn.neighbors.KernelDensity(**settings).fit(X, sample_weight=weight)
+    assert ours.bandwidth_ == pytest.approx(sklearn_model.bandwidth_, rel=1e-14)
+    result, expected = ours.score_samples(Q), sklearn_model.score_samples(Q)
+    # scikit-learn subtracts the bounds of a tree and leaves their rounding: a density of zero is not zero there
+    np.testing.assert_allclose(np.exp(result), np.exp(expected), rtol=1e-7, atol=1e-13)
     assert ours.certificate_.ok
     assert tenfold.certify(ours, X, None, weight).ok
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "canberra"])
 def test_densities_in_other_metrics(metric):
-    ours, his = (cls(metric=metric).fit(X) for cls in (KernelDensity, sklearn.neighbors.KernelDensity))
-    np.testing.assert_allclose(ours.score_samples(Q), his.score_samples(Q), rtol=1e-10)
+    ours, sklearn_model = (cls(metric=metric).fit(X) for cls in (KernelDensity, sklearn.neighbors.KernelDensity))
+    np.testing.assert_allclose(ours.score_samples(Q), sklearn_model.score_samples(Q), rtol=1e-10)
     with pytest.raises(ValueError, match="invalid metric for KDTree"):
         KernelDensity(metric="canberra", algorithm="kd_tree").fit(X)
 
 
 def test_gaussian_density_of_scipy():
-    found = KernelDensity(bandwidth=0.3).fit(X[:, :1]).score_samples(Q[:, :1])
+    result = KernelDensity(bandwidth=0.3).fit(X[:, :1]).score_samples(Q[:, :1])
     scipy_density = scipy.stats.gaussian_kde(X[:, 0], bw_method=0.3 / X[:, 0].std(ddof=1))
-    np.testing.assert_allclose(found, scipy_density.logpdf(Q[:, 0]), rtol=1e-10)
+    np.testing.assert_allclose(result, scipy_density.logpdf(Q[:, 0]), rtol=1e-10)
 
 
 def test_far_from_the_rows_logarithms_stay():
-    found = KernelDensity(bandwidth=0.1).fit([[0.0], [1.0]]).score_samples([[100.0]])
-    assert found[0] == pytest.approx(scipy.stats.norm.logpdf(99.0 / 0.1) - np.log(2 * 0.1), rel=1e-12)
+    result = KernelDensity(bandwidth=0.1).fit([[0.0], [1.0]]).score_samples([[100.0]])
+    assert result[0] == pytest.approx(scipy.stats.norm.logpdf(99.0 / 0.1) - np.log(2 * 0.1), rel=1e-12)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -71,13 +71,13 @@ def test_volume_of_the_cosine_window(d):
 def test_bandwidth_by_likelihood(kernel):
     candidates = [0.5, 1.0, 2.0, 4.0]
     model = KernelDensity(bandwidth="likelihood", kernel=kernel, candidates=candidates).fit(X)
-    for h, found in zip(model.candidates_, model.likelihoods_, strict=True):
+    for h, result in zip(model.candidates_, model.likelihoods_, strict=True):
         alone = [
             sklearn.neighbors.KernelDensity(bandwidth=h, kernel=kernel).fit(np.delete(X, i, 0)).score(X[i : i + 1])
             for i in range(len(X))
         ]
-        if np.isfinite(found):
-            assert found == pytest.approx(np.mean(alone), rel=1e-9)
+        if np.isfinite(result):
+            assert result == pytest.approx(np.mean(alone), rel=1e-9)
         else:
             assert np.min(alone) < -1e300
     assert model.bandwidth_ == candidates[int(np.argmax(model.likelihoods_))]
@@ -91,11 +91,11 @@ def test_bandwidth_by_likelihood(kernel):
 @pytest.mark.parametrize("kernel", ["gaussian", "tophat"])
 @pytest.mark.parametrize("weight", [None, W], ids=["equal", "weights"])
 def test_rows_that_are_drawn(kernel, weight):
-    ours, his = (
+    ours, sklearn_model = (
         cls(kernel=kernel, bandwidth=0.5).fit(X, sample_weight=weight)
         for cls in (KernelDensity, sklearn.neighbors.KernelDensity)
     )
-    np.testing.assert_allclose(ours.sample(20, random_state=3), his.sample(20, random_state=3), rtol=1e-12)
+    np.testing.assert_allclose(ours.sample(20, random_state=3), sklearn_model.sample(20, random_state=3), rtol=1e-12)
     with pytest.raises(NotImplementedError):
         KernelDensity(kernel="linear").fit(X).sample()
 

@@ -19,15 +19,16 @@ def energy(X, label, centres):
 
 def test_seeger_12_1_both_halves_of_a_step_lower_the_energy_by_the_printed_amounts():
     """The assignment by sum_i(||x - mu_t||^2 - min_k ||x - mu_k||^2), the means by sum_k n_k ||mu' - mu||^2."""
+    rng = np.random.default_rng(13)
     centres = X[[0, 1, 2]]
-    old = RNG.integers(0, 3, len(X))
+    old = rng.integers(0, 3, len(X))
     D = np.sum((X[:, None] - centres[None]) ** 2, axis=-1)
-    found = rows_alone(X, None).fold(assigned(centres, np.zeros(2)))
+    result = rows_alone(X, None).fold(assigned(centres, np.zeros(2)))
     new = D.argmin(axis=1)
-    assert energy(X, old, centres) - found.energy == pytest.approx(np.sum(D[np.arange(len(X)), old] - D.min(axis=1)))
-    means = found.sums / found.weight[:, None]
-    fall = np.sum(found.weight * np.sum((means - centres) ** 2, axis=1))
-    assert found.energy - energy(X, new, means) == pytest.approx(fall, rel=1e-12)
+    assert energy(X, old, centres) - result.energy == pytest.approx(np.sum(D[np.arange(len(X)), old] - D.min(axis=1)))
+    means = result.sums / result.weight[:, None]
+    fall = np.sum(result.weight * np.sum((means - centres) ** 2, axis=1))
+    assert result.energy - energy(X, new, means) == pytest.approx(fall, rel=1e-12)
 
 
 def test_seeger_12_1_at_the_end_centres_are_means_and_rows_are_nearest():
@@ -60,7 +61,8 @@ def test_welling_11_the_cost_is_a_trace():
 
 def test_welling_11_the_spectral_bound_and_that_of_centred_rows():
     """tr K - the K largest values is below any cost; about the mean K - 1 are enough, and the bound is tighter."""
-    rows = RNG.standard_normal((80, 6)) + 3.0
+    rng = np.random.default_rng(13)
+    rows = rng.standard_normal((80, 6)) + 3.0
     model = KMeans(3, random_state=0).fit(rows)
     values = np.linalg.eigvalsh(rows @ rows.T)[::-1]
     plain = float(np.sum(values) - np.sum(values[:3]))
@@ -84,7 +86,8 @@ def test_cookbook_12_online_the_first_row_overwrites_the_seed():
 
 
 def test_cookbook_12_figure_12_1_three_clouds_by_single_rows():
-    order = RNG.permutation(len(X))
+    rng = np.random.default_rng(13)
+    order = rng.permutation(len(X))
     model = OnlineKMeans(3, init=X[[0, 60, 120]], max_iter=30).fit(X[order])
     truth = np.repeat([0, 1, 2], 60)[order]
     assert np.mean(model.labels_ == truth) > 0.95

@@ -25,10 +25,10 @@ def test_seeger_5_1_boxes_and_fruit():
     np.testing.assert_allclose(posterior["orange"], [2 / 3, 1 / 3])
     np.testing.assert_allclose(posterior["apple"], [2 / 11, 9 / 11])
     shares = np.array([11 / 20, 9 / 20])
-    found = bayes_decisions([posterior["apple"], posterior["orange"]], with_reject(2, 1.0))
-    assert found.choice.tolist() == [1, 0]
+    result = bayes_decisions([posterior["apple"], posterior["orange"]], with_reject(2, 1.0))
+    assert result.choice.tolist() == [1, 0]
     # 1/10 of apples from red boxes and 3/20 of oranges from blue ones are told wrong
-    assert found.risk @ shares == pytest.approx(1 / 10 + 3 / 20)
+    assert result.risk @ shares == pytest.approx(1 / 10 + 3 / 20)
     # two fruits of the same box: P(second orange | first orange) = 7/12
     assert posterior["orange"] @ [3 / 4, 1 / 4] == pytest.approx(7 / 12)
 
@@ -70,9 +70,9 @@ def test_seeger_5_2_1_bayes_errors_from_posteriors():
     for distance, error in ((1.0, 0.25), (2.0, 0.14758), (5.0, 0.06283)):
         X, _ = make_cauchy(100_000, distance=distance, random_state=0)
         odds = (1.0 + (X[:, 0] + distance) ** 2) / (1.0 + (X[:, 0] - distance) ** 2)
-        found = best_error(odds / (1.0 + odds))
-        assert found.value == pytest.approx(error, abs=0.002)
-        assert found.low < error < found.high or abs(found.value - error) < 0.001
+        result = best_error(odds / (1.0 + odds))
+        assert result.value == pytest.approx(error, abs=0.002)
+        assert result.low < error < result.high or abs(result.value - error) < 0.001
     for apart, error in ((1.0, 0.30854), (2.0, 0.15866), (3.0, 0.06681), (4.0, 0.02275)):
         assert ndtr(-apart / 2.0) == pytest.approx(error, abs=5e-6)
         X, _ = make_gaussian_classes(100_000, means=[[-apart / 2], [apart / 2]], covariances=1.0, random_state=0)
@@ -100,8 +100,8 @@ def test_cookbook_5_the_five_figures():
     """TP 40, FN 10, FP 5, TN 45. The printed table 5.1 has FP in the place of FN, which would give 40/45 for both."""
     y = np.repeat([1, 1, 0, 0], [40, 10, 5, 45])
     said = np.repeat([1, 0, 1, 0], [40, 10, 5, 45])
-    found = evaluate(y, said)
-    assert found.confusion.tolist() == [[45, 5], [10, 40]]
+    result = evaluate(y, said)
+    assert result.confusion.tolist() == [[45, 5], [10, 40]]
     for name, value in {
         "accuracy": 85 / 100,
         "sensitivity": 40 / 50,
@@ -109,10 +109,10 @@ def test_cookbook_5_the_five_figures():
         "precision": 40 / 45,
         "f1": 2 * (40 / 45) * (40 / 50) / (40 / 45 + 40 / 50),
     }.items():
-        assert found[name].value == pytest.approx(value), name
+        assert result[name].value == pytest.approx(value), name
     # type I and II errors are what is missing from specificity and sensitivity
-    assert 1.0 - found["specificity"].value == pytest.approx(5 / 50)
-    assert 1.0 - found["sensitivity"].value == pytest.approx(10 / 50)
+    assert 1.0 - result["specificity"].value == pytest.approx(5 / 50)
+    assert 1.0 - result["sensitivity"].value == pytest.approx(10 / 50)
 
 
 def test_cookbook_5_sweeping_the_threshold_makes_the_curve():

@@ -41,8 +41,8 @@ def joint(model, X):
 
 def test_cookbook_13_three_gaussians_are_found(fitted):
     model, _, means = fitted
-    found = model.means_[np.argmin(np.sum((model.means_[:, None] - means) ** 2, axis=2), axis=0)]
-    np.testing.assert_allclose(found, means, atol=0.25)
+    result = model.means_[np.argmin(np.sum((model.means_[:, None] - means) ** 2, axis=2), axis=0)]
+    np.testing.assert_allclose(result, means, atol=0.25)
 
 
 def test_cookbook_13_3_the_likelihood_is_a_product_of_rows(fitted):

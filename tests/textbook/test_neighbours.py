@@ -19,7 +19,8 @@ Y = np.sign(X[:, 0] + 0.3 * RNG.standard_normal(90)).astype(int)
 
 def test_rosasco_2_1_nearest_neighbour():
     """i' = argmin |x - x_i|^2, f(x) = y_i'."""
-    queries = RNG.standard_normal((30, 4))
+    rng = np.random.default_rng(1)
+    queries = rng.standard_normal((30, 4))
     expected = [Y[np.argmin(((X - q) ** 2).sum(axis=1))] for q in queries]
     np.testing.assert_array_equal(KNeighborsClassifier(1).fit(X, Y).predict(queries), expected)
     np.testing.assert_array_equal(KNeighborsClassifier(1).fit(X, Y).predict(X), Y)
@@ -27,7 +28,8 @@ def test_rosasco_2_1_nearest_neighbour():
 
 def test_rosasco_2_1_hamming_distance():
     """d(x, x') = (1 / D) sum_j [x_j != x'_j]."""
-    words = RNG.integers(0, 3, (20, 7)).astype(float)
+    rng = np.random.default_rng(1)
+    words = rng.integers(0, 3, (20, 7)).astype(float)
     distances, rows = NearestNeighbors(n_neighbors=20, metric="hamming").fit(words).kneighbors(words[:1])
     np.testing.assert_allclose(distances[0], np.mean(words[rows[0]] != words[0], axis=1))
 
@@ -41,7 +43,8 @@ def test_rosasco_2_2_all_rows_as_neighbours():
 
 def test_rosasco_2_2_sign_of_the_sum():
     """With odd K the sign of the sum of labels -1 and +1 is the majority."""
-    queries = RNG.standard_normal((30, 4))
+    rng = np.random.default_rng(1)
+    queries = rng.standard_normal((30, 4))
     for k in (1, 3, 15):
         sums = k * KNeighborsRegressor(k).fit(X, Y).predict(queries)
         np.testing.assert_array_equal(np.sign(sums), KNeighborsClassifier(k).fit(X, Y).predict(queries))
@@ -80,31 +83,33 @@ def test_rosasco_3_1_error_of_k_neighbours():
     expected = s**2 + (truth - f[rows].mean()) ** 2 + s**2 / k
     draws = 4000
     noisy = f[:, None] + s * rng.standard_normal((21, draws))
-    found = KNeighborsRegressor(k).fit(x, noisy).predict(at)[0]
-    errors = (truth + s * rng.standard_normal(draws) - found) ** 2
+    result = KNeighborsRegressor(k).fit(x, noisy).predict(at)[0]
+    errors = (truth + s * rng.standard_normal(draws) - result) ** 2
     assert errors.mean() == pytest.approx(expected, rel=0.06)
     assert abs(errors.mean() - (s**2 + (truth + f[rows].mean()) ** 2 + s**2 / k)) > 10.0
 
 
 def test_welling_5_votes_by_similarity():
     """The sign of sum_n K(x, x_n) (2 y_n - 1) over the k most similar, as a function of the distance."""
+    rng = np.random.default_rng(1)
     labels = (Y > 0).astype(int)
-    queries = RNG.standard_normal((30, 4))
+    queries = rng.standard_normal((30, 4))
 
     def similarity(distances):
         return np.exp(-(distances**2))
 
     model = KNeighborsClassifier(7, weights=similarity).fit(X, labels)
-    for q, found in zip(queries, model.predict(queries), strict=True):
+    for q, result in zip(queries, model.predict(queries), strict=True):
         away = np.linalg.norm(X - q, axis=1)
         near = np.argsort(away)[:7]
-        assert found == (similarity(away[near]) @ (2 * labels[near] - 1) > 0)
+        assert result == (similarity(away[near]) @ (2 * labels[near] - 1) > 0)
 
 
 def test_seeger_2_1_two_prototypes_are_a_linear_classifier():
     """w = w_+ - w_-, b = (|w_-|^2 - |w_+|^2) / 2."""
+    rng = np.random.default_rng(1)
     plus, minus = np.array([1.0, 2.0, -1.0]), np.array([0.5, -1.0, 0.3])
-    queries = RNG.standard_normal((200, 3))
+    queries = rng.standard_normal((200, 3))
     model = KNeighborsClassifier(1).fit([minus, plus], [-1, 1])
     linear = np.sign(queries @ (plus - minus) + 0.5 * (minus @ minus - plus @ plus))
     np.testing.assert_array_equal(model.predict(queries), linear)
@@ -112,7 +117,8 @@ def test_seeger_2_1_two_prototypes_are_a_linear_classifier():
 
 def test_seeger_6_1_histogram():
     """Bars of height n_j / (n dx) have area one."""
-    grades = RNG.choice(np.arange(0, 6.5, 0.5), size=200)
+    rng = np.random.default_rng(1)
+    grades = rng.choice(np.arange(0, 6.5, 0.5), size=200)
     model = Histogram(width=0.5).fit(grades[:, None])
     edges = model.bin_edges_[0]
     assert np.sum(model.density_ * np.diff(edges)) == pytest.approx(1.0)
@@ -121,7 +127,8 @@ def test_seeger_6_1_histogram():
 
 def test_seeger_12_2_1_kernel_density():
     """(1 / n) sum_i N(x | x_i, h^2 I); a small h has spikes, and the likelihood of rows left out finds the middle."""
-    rows = RNG.standard_normal((60, 2))
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((60, 2))
     at = np.array([0.3, -0.2])
     d = ((rows - at) ** 2).sum(axis=1)
     expected = np.mean(np.exp(-d / (2 * 0.25)) / (2 * np.pi * 0.25))
@@ -148,11 +155,11 @@ def test_cookbook_22_whitening_is_the_mahalanobis_distance():
 def test_cookbook_c_4_distances():
     """Euclidean, city block, ordinal by ranks, Hamming."""
     rows = np.array([[1.0, 10.0], [2.0, 1000.0], [9.0, 20.0]])
-    found = {
+    result = {
         name: NearestNeighbors(n_neighbors=3, metric=name).fit(rows).kneighbors(rows[:1])
         for name in ("euclidean", "manhattan", "ordinal", "hamming")
     }
-    assert found["euclidean"][0][0].tolist() == [0.0, pytest.approx(np.sqrt(164.0)), pytest.approx(np.sqrt(980101.0))]
-    assert found["manhattan"][0][0].tolist() == [0.0, 18.0, 991.0]
-    np.testing.assert_allclose(found["ordinal"][0][0], [0.0, 1.0, 1.0])  # ranks (1, 1), (2, 3), (3, 2) of three
-    assert found["hamming"][0][0].tolist() == [0.0, 1.0, 1.0]
+    assert result["euclidean"][0][0].tolist() == [0.0, pytest.approx(np.sqrt(164.0)), pytest.approx(np.sqrt(980101.0))]
+    assert result["manhattan"][0][0].tolist() == [0.0, 18.0, 991.0]
+    np.testing.assert_allclose(result["ordinal"][0][0], [0.0, 1.0, 1.0])  # ranks (1, 1), (2, 3), (3, 2) of three
+    assert result["hamming"][0][0].tolist() == [0.0, 1.0, 1.0]

@@ -368,8 +368,8 @@ def test_section_11_3_iterative_soft_thresholding(share):
     settings = {"alpha": l1 + l2, "l1_ratio": l1 / (l1 + l2), "fit_intercept": False, "tol": 1e-14}
     expected = rosasco_lasso(X, y, lam, share)
     for solver in ("cd", "ista", "fista"):
-        found = tenfold.ElasticNet(solver=solver, max_iter=10_000, **settings).fit(X, y)
-        np.testing.assert_allclose(found.coef_, expected, atol=1e-6)
+        result = tenfold.ElasticNet(solver=solver, max_iter=10_000, **settings).fit(X, y)
+        np.testing.assert_allclose(result.coef_, expected, atol=1e-6)
 
 
 def test_section_11_3_correlated_columns_share_with_the_elastic_net_alone():

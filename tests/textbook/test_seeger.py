@@ -626,8 +626,8 @@ def test_10_2_2_leave_one_out_of_ridge_at_fixed_nu(design, fit_intercept):
 
 def test_section_5_2_3_bayes_error_of_cauchy_classes():
     for delta, expected in ((0.0, 0.5), (1.0, 0.25), (2.0, 0.14758), (5.0, 0.06283), (10.0, 0.03173)):
-        found = tenfold.bounds.bayes_error([scipy.stats.cauchy(0.0, 3.0), scipy.stats.cauchy(6.0 * delta, 3.0)])
-        assert found.value == pytest.approx(expected, abs=5e-6)
+        result = tenfold.bounds.bayes_error([scipy.stats.cauchy(0.0, 3.0), scipy.stats.cauchy(6.0 * delta, 3.0)])
+        assert result.value == pytest.approx(expected, abs=5e-6)
 
 
 def test_section_6_4_2_bayes_error_of_gaussian_classes():

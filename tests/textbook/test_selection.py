@@ -30,9 +30,9 @@ def test_seeger_10_2_1_every_case_is_validated_once():
 
 def test_seeger_10_2_1_the_classic_mistake():
     """n = 50, 5000 columns of noise, the 100 best by correlation: error 0 by wrong folds, a half by right ones."""
-    found = wrong_cross_validation(50, 5000, 100, times=3)
-    assert found.wrong.mean() < 0.02
-    assert abs(found.right.mean() - 0.5) < 0.15
+    result = wrong_cross_validation(50, 5000, 100, times=3)
+    assert result.wrong.mean() < 0.02
+    assert abs(result.right.mean() - 0.5) < 0.15
 
 
 def test_seeger_10_2_1_the_one_standard_error_rule_takes_more_regularisation():
@@ -63,9 +63,9 @@ def test_seeger_10_1_2_high_degrees_are_unstable_under_splits():
 def test_seeger_10_2_2_leaving_out_by_refits_is_the_closed_form():
     X, y = sine(30, np.random.default_rng(2))
     X = PolynomialFeatures(5, include_bias=False).fit_transform(X)
-    found = nested({"ridge": Ridge(1e-3)}, X, y, outer=leave_one_out(X), scoring="neg_mean_squared_error", refit=False)
+    result = nested({"ridge": Ridge(1e-3)}, X, y, outer=leave_one_out(X), scoring="neg_mean_squared_error", refit=False)
     closed = RidgeCV([1e-3]).fit(X, y)
-    assert -found["ridge"].score == pytest.approx(closed.cv_errors_[0], rel=1e-9)
+    assert -result["ridge"].score == pytest.approx(closed.cv_errors_[0], rel=1e-9)
 
 
 def test_rosasco_3_3_the_number_of_neighbours_by_leave_one_out():

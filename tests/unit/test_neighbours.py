@@ -99,6 +99,7 @@ def test_sparse_rows_and_queries(metric):
 
 
 def test_precomputed_distances():
+    rng = np.random.default_rng(1)
     D = np.linalg.norm(X[:, None] - X, axis=2)
     T = np.linalg.norm(Q[:, None] - X, axis=2)
     model, plain = (NearestNeighbors(metric=name).fit(rows) for name, rows in (("precomputed", D), ("euclidean", X)))
@@ -114,7 +115,7 @@ def test_precomputed_distances():
         NearestNeighbors(metric="precomputed").fit(-D)
     classes = KNeighborsClassifier(metric="precomputed").fit(D, Y)
     np.testing.assert_array_equal(classes.predict(T), KNeighborsClassifier().fit(X, Y).predict(Q))
-    w = RNG.integers(0, 2, 80).astype(float)
+    w = rng.integers(0, 2, 80).astype(float)
     weighted = KNeighborsClassifier(metric="precomputed").fit(D, Y, w)
     np.testing.assert_array_equal(weighted.predict(T), KNeighborsClassifier().fit(X[w > 0], Y[w > 0]).predict(Q))
 
@@ -235,7 +236,8 @@ def test_a_weight_multiplies_the_vote():
 
 
 def test_a_row_of_weight_zero_is_no_neighbour():
-    w = RNG.integers(0, 3, 80).astype(float)
+    rng = np.random.default_rng(1)
+    w = rng.integers(0, 3, 80).astype(float)
     model = KNeighborsClassifier().fit(X, Y, sample_weight=w)
     left = np.flatnonzero(w)
     fewer = KNeighborsClassifier().fit(X[left], Y[left], sample_weight=w[left])
@@ -248,6 +250,7 @@ def test_a_row_of_weight_zero_is_no_neighbour():
 
 
 def test_several_outputs():
+    rng = np.random.default_rng(1)
     Z = np.column_stack([Y, Y[::-1] == 1])
     ours, his = (cls().fit(X, Z) for cls in (KNeighborsClassifier, sklearn.neighbors.KNeighborsClassifier))
     np.testing.assert_array_equal(ours.predict(Q), his.predict(Q))
@@ -255,7 +258,7 @@ def test_several_outputs():
         np.testing.assert_allclose(a, b)
     assert ours.outputs_2d_
     assert [c.tolist() for c in ours.classes_] == [c.tolist() for c in his.classes_]
-    V = RNG.standard_normal((80, 2)).astype(np.float32)
+    V = rng.standard_normal((80, 2)).astype(np.float32)
     ours, his = (cls().fit(X, V) for cls in (KNeighborsRegressor, sklearn.neighbors.KNeighborsRegressor))
     np.testing.assert_allclose(ours.predict(Q), his.predict(Q), rtol=1e-5)
     assert ours.predict(Q).dtype == his.predict(Q).dtype == np.float32
@@ -316,7 +319,8 @@ def test_graphs():
 
 
 def test_a_radius_for_each_query():
-    radii = RNG.uniform(0.2, 1.5, len(Q))
+    rng = np.random.default_rng(1)
+    radii = rng.uniform(0.2, 1.5, len(Q))
     for algorithm in ("brute", "kd_tree"):
         found = NearestNeighbors(algorithm=algorithm).fit(X).radius_neighbors(Q, radii, return_distance=False)
         for q, radius, rows in zip(Q, radii, found, strict=True):
@@ -420,8 +424,9 @@ def test_rows_and_queries_that_cannot_meet():
 
 @pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis", "canberra", "jaccard", "haversine", "minkowski"])
 def test_metrics_of_rows_in_files(metric, monkeypatch):
+    rng = np.random.default_rng(1)
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 10)
-    rows = (RNG.random((600, 4)) > 0.5) * 1.0 if metric == "jaccard" else RNG.standard_normal((600, 4))
+    rows = (rng.random((600, 4)) > 0.5) * 1.0 if metric == "jaccard" else rng.standard_normal((600, 4))
     rows = rows[:, :2] if metric == "haversine" else rows
     settings = {"metric": metric, "p": 3.0, "algorithm": "brute"}
     here, there = NearestNeighbors(**settings).fit(rows), NearestNeighbors(**settings).fit(tenfold.rows([rows]))
@@ -443,8 +448,9 @@ def test_metrics_of_rows_of_other_libraries(metric):
 
 def test_rows_at_one_distance_on_a_device():
     """More of them than candidates: all are measured."""
+    rng = np.random.default_rng(1)
     put = pytest.importorskip("array_api_strict").asarray
-    rows = np.round(RNG.standard_normal((400, 8)))
+    rows = np.round(rng.standard_normal((400, 8)))
     rows[50:] = rows[:350]
     here, there = NearestNeighbors(algorithm="brute").fit(rows), NearestNeighbors().fit(put(rows))
     np.testing.assert_array_equal(host(there.kneighbors(put(rows))[1]), here.kneighbors(rows)[1])

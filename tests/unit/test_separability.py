@@ -86,10 +86,10 @@ def test_seegers_margin_takes_rows_to_length_one():
     X, y, _ = apart(60, 4)
     scaled = X * np.linspace(0.1, 20.0, 60)[:, None]
     a, b = (separability(Z, y, fit_intercept=False, normalize=True) for Z in (X, scaled))
-    if a.separable:
-        np.testing.assert_allclose(a.lower, b.lower, rtol=1e-5)
-        found = margins(X, y, a.coef)
-        np.testing.assert_allclose(found.normalised_of_set, a.lower, rtol=1e-6)
+    assert a.separable
+    np.testing.assert_allclose(a.lower, b.lower, rtol=1e-5)
+    found = margins(X, y, a.coef)
+    np.testing.assert_allclose(found.normalised_of_set, a.lower, rtol=1e-6)
 
 
 def test_margins_distances_and_projections():

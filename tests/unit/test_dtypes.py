@@ -54,7 +54,8 @@ def test_kinds(name):
 
 
 def test_a_key_by_its_name():
-    numbers = RNG.permutation(10 * np.arange(ROWS) + 5)
+    rng = np.random.default_rng(1)
+    numbers = rng.permutation(10 * np.arange(ROWS) + 5)
     frame = pl.DataFrame({"customer_id": numbers, "amount": numbers})
     assert [c.kind for c in infer_schema(frame).columns] == ["identifier", "number"]
 

@@ -1,4 +1,4 @@
-"""Rows drawn by hypothesis, and what is known of them in extended precision."""
+"""Hypothesis strategies for blocks of samples, and their moments in extended precision."""
 
 from typing import NamedTuple
 

@@ -14,8 +14,6 @@ from tenfold.data import Block
 from tenfold.judge.kmeans_assignment import judged_assignment
 from tenfold.stats.kmeans_assignment import Farthest, assigned_in_arrays, farthest
 
-RNG = np.random.default_rng(0)
-
 
 def brute(X, centres):
     """Squared distances by differences in float64."""
@@ -38,8 +36,9 @@ def isa(request):
 @pytest.mark.parametrize(("n", "p", "k"), [(200, 1, 3), (333, 33, 100), (70, 130, 17), (50, 2, 1)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_labels_are_those_of_float64(isa, n, p, k, dtype):
-    X = (RNG.standard_normal((n, p)) + 30.0).astype(dtype)
-    centres = np.ascontiguousarray(X[:k] + RNG.standard_normal((k, p)) * 1e-3, dtype=np.float64)
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((n, p)) + 30.0).astype(dtype)
+    centres = np.ascontiguousarray(X[:k] + rng.standard_normal((k, p)) * 1e-3, dtype=np.float64)
     number, square = _core.nearest(X, centres, 2)
     expected = brute(X, centres)
     np.testing.assert_array_equal(number, expected.argmin(axis=1))
@@ -57,9 +56,10 @@ def test_near_ties_are_decided_in_float64(isa):
 @pytest.mark.parametrize("storage", ["dense", "float32", "sparse"])
 def test_the_judge_assigns_rows_by_products_of_its_own(isa, storage):
     """On a grid, where rows are half way between centres, the first of equals counts for the judge, too."""
-    X = np.round(2.0 * RNG.standard_normal((500, 4)))
+    rng = np.random.default_rng(0)
+    X = np.round(2.0 * rng.standard_normal((500, 4)))
     X = X.astype(np.float32) if storage == "float32" else X
-    weight, centres, place = RNG.integers(0, 3, 500).astype(np.float64), X[:60].astype(np.float64), np.full(4, 0.5)
+    weight, centres, place = rng.integers(0, 3, 500).astype(np.float64), X[:60].astype(np.float64), np.full(4, 0.5)
     number, square = brute(X, centres).argmin(axis=1), brute(X, centres).min(axis=1)
     block = Block(sparse.csr_array(X) if storage == "sparse" else X, np.zeros((500, 0)), weight)
     found = judged_assignment(centres, place)(block)
@@ -105,8 +105,9 @@ def test_a_row_far_beyond_float32_is_compared_in_float64():
 @pytest.mark.parametrize("k", [3, 40, 700])
 @pytest.mark.parametrize("storage", ["dense", "float32", "sparse"])
 def test_bounds_change_nothing_but_the_work(k, storage):
+    rng = np.random.default_rng(0)
     X = blobs(2100, 8, 12)
-    weight = RNG.integers(0, 3, len(X)).astype(np.float64)
+    weight = rng.integers(0, 3, len(X)).astype(np.float64)
     X = X.astype(np.float32) if storage == "float32" else X
     S = sparse.csr_array(X)
     ours = _core.Lloyd(S.data, S.indices, S.indptr, 8, weight) if storage == "sparse" else _core.Lloyd(X, weight)
@@ -129,7 +130,8 @@ def test_bounds_change_nothing_but_the_work(k, storage):
 
 
 def test_the_lift_in_the_array_api_is_the_compiled_one():
-    X, weight = blobs(), RNG.integers(0, 3, 600).astype(np.float64)
+    rng = np.random.default_rng(0)
+    X, weight = blobs(), rng.integers(0, 3, 600).astype(np.float64)
     centres, place = X[:7].copy(), X.mean(axis=0)
     slow = assigned_in_arrays(centres, place, Block(X, np.zeros((600, 0)), weight)).result()
     fast = _core.assign(X, weight, centres, place, 2)
@@ -225,7 +227,8 @@ def test_warnings_of_scikit_learn():
 
 
 def test_a_step_too_few_is_not_certified():
-    X = RNG.standard_normal((500, 3))
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 3))
     with pytest.warns(ConvergenceWarning, match="iteration limit"):
         model = KMeans(8, max_iter=1, random_state=0).fit(X)
     assert not model.certificate_.ok
@@ -233,9 +236,10 @@ def test_a_step_too_few_is_not_certified():
 
 
 def test_the_fall_by_a_slow_formula():
-    X, weight = blobs(), RNG.uniform(0.0, 2.0, 600)
+    rng = np.random.default_rng(0)
+    X, weight = blobs(), rng.uniform(0.0, 2.0, 600)
     model = KMeans(4, random_state=0).fit(X, sample_weight=weight)
-    model.cluster_centers_ = model.cluster_centers_ + 0.3 * RNG.standard_normal((4, 5))
+    model.cluster_centers_ = model.cluster_centers_ + 0.3 * rng.standard_normal((4, 5))
     D = brute(X, model.cluster_centers_)
     label, before = D.argmin(axis=1), weight @ D.min(axis=1)
     means = np.array([np.average(X[label == k], axis=0, weights=weight[label == k]) for k in range(4)])
@@ -293,9 +297,10 @@ def test_partial_fit_wants_the_columns_of_the_first_part():
 
 
 def test_threads_change_no_bits():
+    rng = np.random.default_rng(0)
     from threadpoolctl import threadpool_limits
 
-    X = RNG.standard_normal((20_000, 6))
+    X = rng.standard_normal((20_000, 6))
     found = []
     for count in (1, 2):
         with threadpool_limits(count), warnings.catch_warnings():
@@ -329,8 +334,9 @@ def test_verbose_says_what_scikit_learn_says(capsys):
 
 
 def test_no_centres_are_below_the_bound():
+    rng = np.random.default_rng(0)
     X = blobs(200, 4, 3)
-    weight = RNG.integers(1, 4, 200).astype(np.float64)
+    weight = rng.integers(1, 4, 200).astype(np.float64)
     for k in (1, 2, 3, 4):
         model = KMeans(k, random_state=0, n_init=3).fit(X, sample_weight=weight)
         assert kmeans_energy(X, k, weight) <= model.inertia_ * (1.0 + 1e-12)
