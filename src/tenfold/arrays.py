@@ -204,7 +204,7 @@ HEAD = 1024
 """Rows from which the place and the spread of a block are guessed."""
 
 
-class Head(NamedTuple):
+class ColumnSummary(NamedTuple):
     """Mean, mean absolute deviation from it and mean square about it of the columns of some rows, and the value of
     those that are constant in them, not a number for others.
     """
@@ -215,7 +215,7 @@ class Head(NamedTuple):
     constant: Floats
 
 
-def heads_of(X: Array, y: Array, cuts: Sequence[tuple[int, int]]) -> list[Head]:
+def column_summaries(X: Array, y: Array, cuts: Sequence[tuple[int, int]]) -> list[ColumnSummary]:
     """Of the columns of [X y], for each range of rows, from rows equally far apart; one way from the device for all.
 
     A head that differs from the first by less than the deviation counts as the first: what is measured from one place
@@ -231,11 +231,11 @@ def heads_of(X: Array, y: Array, cuts: Sequence[tuple[int, int]]) -> list[Head]:
         away = head - mean[:, None, :]
         about = xp.mean(xp.abs(away), axis=1), xp.mean(away * away, axis=1)
     found = on_host(xp.stack([mean, *about, xp.min(head, axis=1), xp.max(head, axis=1)], axis=1))
-    heads = [Head(m, d, s, np.where(low == high, low, np.nan)) for m, d, s, low, high in found]
+    heads = [ColumnSummary(m, d, s, np.where(low == high, low, np.nan)) for m, d, s, low, high in found]
     return [heads[0] if _agree(heads[0], head) else head for head in heads]
 
 
-def _agree(one: Head, other: Head) -> bool:
+def _agree(one: ColumnSummary, other: ColumnSummary) -> bool:
     with np.errstate(invalid="ignore"):  # as in heads_of
         near = np.all(np.abs(other.mean - one.mean) <= one.deviation)
     return bool(near and np.array_equal(one.constant, other.constant, equal_nan=True))

@@ -142,7 +142,7 @@ def _inference_of(
         raise ValueError(reason)
     rows = _rows(model, X, y, sample_weight, offset)
     if groups is not None:
-        rows = rows.grouped(_numbers(groups, rows.shape[0]))
+        rows = rows.regroup(_numbers(groups, rows.shape[0]))
     fitted = params(model, int(model.coef_.shape[0]) if len(model.coef_.shape) > 1 else 1)[0]
     answer = infer_likelihood(rows, found.loss, fitted, bool(model.fit_intercept), coefficient_names(model), covariance)
     if isinstance(answer, str):

@@ -55,7 +55,7 @@ def take_samples(X: Any) -> Array:
     X = validate_rows(_AnyValues(), X)
     step = -(-X.shape[0] // MOST_SAMPLES)
     if isinstance(X, Table):
-        return BatchRows(X, np.zeros((X.shape[0], 0))).thin(step).X
+        return BatchRows(X, np.zeros((X.shape[0], 0))).subsample(step).X
     if is_dask(X):
         return np.asarray(rows_alone(X, None).X[::step].compute())  # type: ignore[attr-defined]
     return X[::step, :]

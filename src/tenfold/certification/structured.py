@@ -16,14 +16,16 @@ def tagger(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     check_classes(model)
     tokens = model._known(X)
     number = numbers_of(model, flat_tags(y, tokens))
-    sequences = tokens.tagged(number, weights_of_sequences(sample_weight, tokens))
+    sequences = tokens.with_tags(number, weights_of_sequences(sample_weight, tokens))
     return count_tags(sequences, weights_of(model), status=status(model))
 
 
 def check_tags(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Tags of the model's own, which are all right where none of the judge's is wrong."""
     tokens = model._known(X)
-    some = tokens.tagged(numbers_of(model, flat_tags(y, tokens)), weights_of_sequences(sample_weight, tokens)).counted
+    some = tokens.with_tags(
+        numbers_of(model, flat_tags(y, tokens)), weights_of_sequences(sample_weight, tokens)
+    ).counted
     own = model.predict([X[i] for i in some[:MOST_SAMPLES]])
     same = all(np.array_equal(tags, np.asarray(y[i])) for i, tags in zip(some[:MOST_SAMPLES], own, strict=True))
     return "" if same else "StructuredPerceptron.predict does not return the best tags of the fitted arrays."

@@ -162,7 +162,7 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
 def rows_of_classes(X: Array, number: Array, weight: Array | None) -> Rows:
     """Rows that have the numbers of their classes as targets and as groups."""
     number = number.astype(np.int32) if is_numpy(number) else number
-    return as_rows(X, number, weight).grouped(number)
+    return as_rows(X, number, weight).regroup(number)
 
 
 def as_precise(values: Array, X: Any) -> Array:

@@ -28,7 +28,7 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool, multi_output: boo
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     if not is_dask(y):
         y = check_array(y, ensure_2d=False, dtype="numeric" if numeric else None, input_name="y", estimator=estimator)
-    y = dask.aligned(y, X, np.float64 if numeric else None)
+    y = dask.align(y, X, np.float64 if numeric else None)
     if y.ndim not in (1, 2) or (y.ndim == 2 and not multi_output):
         raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
     if y.dtype.kind == "f" and (place := dask.place_of(y, _not_finite)) is not None:
@@ -98,7 +98,7 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
 
 def beside(values: Any, X: Array, name: str) -> Array:
     """Finite numbers (n,) in float64, in the memory of the workers beside X."""
-    found = dask.aligned(values, X)
+    found = dask.align(values, X)
     if found.ndim != 1:
         raise ValueError(f"{name} must be 1D array, one number a row, got {found.ndim}D array.")
     if (place := dask.place_of(found, _not_finite)) is not None:
@@ -166,7 +166,7 @@ def predictions(model: Any, X: Any, f: Callable[[Array], Array]) -> Array:
     return dask.rowwise(f if model._missing else partial(_predictions, f), to_predict(model, X))
 
 
-def crossed(
+def map_pairs(
     model: Any,
     X: Any,
     rows: DaskRows,
@@ -182,7 +182,7 @@ def crossed(
     X = to_predict(model, X)
     starts = np.concatenate([[0], np.cumsum(X.chunks[0])]) if itself else None
     lifted = partial(_met, lift, bool(model._missing))
-    return dask.crossed(lifted, _merged, partial(_finished, finish, starts), X, rows._parts, nothing)
+    return dask.map_pairs(lifted, _merged, partial(_finished, finish, starts), X, rows._parts, nothing)
 
 
 def _met(lift: Callable[[Array], Callable[[Any], Any]], missing: bool, queries: Array, *chunks: Array) -> Any:

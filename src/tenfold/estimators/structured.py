@@ -159,7 +159,7 @@ class StructuredPerceptron(BaseEstimator):
         self.n_features_in_ = tokens.X.shape[1]
         self.classes_, number = np.unique(tags, return_inverse=True)
         fitted = fit(
-            tokens.tagged(number, weight),
+            tokens.with_tags(number, weight),
             len(self.classes_),
             average=bool(self.average),
             shuffle=bool(self.shuffle),

@@ -47,7 +47,7 @@ class Along:
     @classmethod
     def of_rows(cls, rows: Rows, mean: Floats, directions: Floats) -> "Along":
         """By one pass, and a few rows before for the units of the columns."""
-        sample: Columns = rows.thin(sampling_step(rows.shape[0], SAMPLE_ROWS)).fold(Columns.lift)
+        sample: Columns = rows.subsample(sampling_step(rows.shape[0], SAMPLE_ROWS)).fold(Columns.lift)
         U = probes(sample.lengths(origin=False)[0][None] ** 2 / (sample.weight or 1.0))[0].T
         directions = np.hstack([directions, U])
         found: WithinForms = rows.fold(within_forms(mean, np.ascontiguousarray(directions.T)))

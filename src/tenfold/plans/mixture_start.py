@@ -102,13 +102,13 @@ def start(
         raise KeyboardInterrupt
     label = kmeans.labelled(sample, weight, found.centres)[0]
     if kind == "full":
-        return given.over(_of_groups(model, sample.grouped(label.astype(np.int32)), components, seen))
+        return given.over(_of_groups(model, sample.regroup(label.astype(np.int32)), components, seen))
     return given.over(_of_shares(model, kind, X, weight, np.eye(components)[label], seen))
 
 
 def _sample(rows: Rows, components: int, seen: Seen) -> tuple[Floats, Floats]:
     """Rows of positive weight, complete, and their weights."""
-    sample: Gathered = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_COMPONENT * components))).fold(
+    sample: Gathered = rows.subsample(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_COMPONENT * components))).fold(
         Gathered.lift
     )
     inside = sample.weight > 0.0

@@ -105,7 +105,7 @@ def unit(params: Params) -> Params:
 
 def refuse_tiny(rows: Rows) -> None:
     """Without a penalty a column of tiny values has a huge weight, and squares of its values are not numbers."""
-    sample = rows.thin(sampling_step(rows.shape[0], 2048))
+    sample = rows.subsample(sampling_step(rows.shape[0], 2048))
     if rows.sparse:
         largest = np.asarray(abs(sample.whole().X).max(axis=0).todense()).ravel()
     else:

@@ -9,7 +9,7 @@ import numpy as np
 from tenfold.arrays import Floats, Integers
 from tenfold.cli.load_table import Prepared
 from tenfold.evaluation import clopper_pearson
-from tenfold.features.dtypes import as_text, canonical
+from tenfold.features.dtypes import as_text, cast_column
 
 BINS, LEVELS, CLASSES = 12, 8, 10
 MOST_COLUMNS, MOST_SAMPLES = 200, 20_000
@@ -124,7 +124,7 @@ def _between(sizes: Floats, mean: Floats, low: Floats, high: Floats) -> dict[str
 def _profile(series: Any, column: Any, target: Target | None, missing: float) -> dict[str, Any]:
     found: dict[str, Any] = {"name": column.name, "kind": column.kind, "missing": missing, "strength": None}
     if column.kind in ("number", "count", "date"):
-        values = canonical(series, column)
+        values = cast_column(series, column)
         gaps = values.is_null().to_numpy()
         days = values.cast(int) / DAY if column.kind == "date" else values
         numbers = days.to_numpy().astype(np.float64)
@@ -137,7 +137,7 @@ def _profile(series: Any, column: Any, target: Target | None, missing: float) ->
         fine = _by_quantiles(numbers, gaps)
         line = 0.0 if target is None else target.strength_of_line(numbers, ~gaps)
     elif column.kind in ("category", "boolean", "ordinal"):
-        text = as_text(canonical(series, column))
+        text = as_text(cast_column(series, column))
         gaps = text.is_null().to_numpy()
         if gaps.all():
             return found

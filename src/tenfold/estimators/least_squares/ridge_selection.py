@@ -290,7 +290,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         inside = np.zeros(rows.shape[0], dtype=np.int32)
         inside[test] = 1
         several = is_classifier(self) and self._several
-        return score_from_rows(name, rows.grouped(inside), fold, weighted=weighted, several=several)
+        return score_from_rows(name, rows.regroup(inside), fold, weighted=weighted, several=several)
 
     def _foreign_scores(self, rows: Rows, fold: Fold, parameters: dict[str, Any]) -> Floats:
         """The score of every alpha on test rows of another device: predictions, not rows, come to the host."""

@@ -43,7 +43,7 @@ def told_of(model: Any, X: Any, question: Question, told: Reporter) -> Array:
         assert isinstance(index, Source)
         lift = partial(_lifted, question, index.form, own)
         make = partial(_made, question, index.form, told.make)
-        return clusters().crossed(model, X, index.rows, lift, make, told.nothing, itself=own)
+        return clusters().map_pairs(model, X, index.rows, lift, make, told.nothing, itself=own)
     answer = partial(_answered, model._index, question, told.make)
     if own and isinstance(X, Table):
         return numbered(BatchRows(X, np.zeros((X.shape[0], 0)))).map(partial(_of_block, answer))

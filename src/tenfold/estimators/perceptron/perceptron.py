@@ -253,7 +253,7 @@ class Perceptron(Mistaken, Linear):
         problem, course = problem_of(self), self._course(parts=parts, rows=rows.shape[0])
         if self.penalty is None:
             if group is not None:
-                rows = rows.grouped(group)
+                rows = rows.regroup(group)
                 course = replace(course, score=held_back(problem, rows))
             return fit_last(problem, rows, start, course, limits, rows.dtype, judge=not parts)
         ratio = {"l2": 0.0, "l1": 1.0, "elasticnet": float(self.l1_ratio)}[self.penalty]
