@@ -126,7 +126,7 @@ def test_predictions_are_the_largest_scores(name, monkeypatch):
     expected = model.predict(X)
     assert np.array_equal(expected, np.argmax(model.predict_log_proba(X), axis=1))
     monkeypatch.setattr("tenfold.estimators.predictors.MANY", 1)
-    monkeypatch.setattr("tenfold.estimators.predictors.PIECE", 200)
+    monkeypatch.setattr("tenfold.estimators.predictors.PIECE_ROWS", 200)
     assert np.array_equal(model.predict(X), expected)
     assert np.array_equal(model.predict(np.asfortranarray(X)), expected)
     X[2500, 3] = np.nan
@@ -139,7 +139,7 @@ def test_predictions_are_the_largest_scores(name, monkeypatch):
 
 def test_rows_that_cannot_be_told_apart_go_to_double_precision(monkeypatch):
     monkeypatch.setattr("tenfold.estimators.predictors.MANY", 1)
-    monkeypatch.setattr("tenfold.estimators.predictors.PIECE", 50)
+    monkeypatch.setattr("tenfold.estimators.predictors.PIECE_ROWS", 50)
     random = np.random.default_rng(0)
     X, y = random.standard_normal((1000, 4)), np.arange(1000) % 2
     model = tenfold.GaussianNB().fit(X, y)

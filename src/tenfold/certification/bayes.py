@@ -4,7 +4,7 @@ from typing import Any
 
 from tenfold.arrays import Floats, numpy_dtype, wide
 from tenfold.certification.by_class import numbers_of, rows_of
-from tenfold.estimators.class_statistics import given_priors, rows_of_classes
+from tenfold.estimators.class_statistics import as_class_rows, check_priors
 from tenfold.estimators.naive_bayes.categorical import least_categories
 from tenfold.estimators.naive_bayes.discrete import smoothing
 from tenfold.estimators.naive_bayes.gaussian import GaussianNB
@@ -23,11 +23,11 @@ def gaussian(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     # scikit-learn smooths by the largest variance of the rows without their weights
     plain = given is not None and not isinstance(model, GaussianNB)
     return judge.gaussian(
-        rows_of_classes(X, number, given),
+        as_class_rows(X, number, given),
         stored,
         model.var_smoothing,
-        priors=given_priors(model.priors, len(mean)),
-        spread_of=rows_of_classes(X, number, None) if plain else None,
+        priors=check_priors(model.priors, len(mean)),
+        spread_of=as_class_rows(X, number, None) if plain else None,
     )
 
 
@@ -83,7 +83,7 @@ def mixed(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 def known_densities(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Of the classifier whose densities are known the priors alone."""
-    priors = given_priors(model.priors, len(model.priors_))
+    priors = check_priors(model.priors, len(model.priors_))
     return judge.shares(rows_of(model, X, y, sample_weight), None, model.priors_, priors)
 
 

@@ -11,8 +11,8 @@ from tenfold.arrays import Array, Floats, is_sparse, numpy_dtype, on_host, unit_
 from tenfold.certification.models import known, validated
 from tenfold.certification.outputs import Expect, Labels, Output, products
 from tenfold.data import Rows
-from tenfold.estimators.class_statistics import rows_of_classes
-from tenfold.estimators.classes import numbered
+from tenfold.estimators.class_labels import label_indices
+from tenfold.estimators.class_statistics import as_class_rows
 from tenfold.estimators.discriminant.centroid import NearestCentroid
 from tenfold.estimators.validation import validate_weights
 from tenfold.losses.classification import Softmax
@@ -21,7 +21,7 @@ from tenfold.losses.classification import Softmax
 def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     """Rows with the numbers of their classes, as the model's own fit would take them."""
     X, number = numbers_of(model, X, y)
-    return rows_of_classes(X, number, validate_weights(sample_weight, X))
+    return as_class_rows(X, number, validate_weights(sample_weight, X))
 
 
 def numbers_of(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
@@ -29,7 +29,7 @@ def numbers_of(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
     X, y = validated(model, X, y, numeric=False)
     known(model, y)
     check_classes(model)
-    return X, numbered(model.classes_, y, X)
+    return X, label_indices(model.classes_, y, X)
 
 
 def check_classes(model: Any) -> None:

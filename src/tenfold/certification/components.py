@@ -9,7 +9,7 @@ from tenfold.arrays import namespace, numpy_dtype, on_host, wide
 from tenfold.certification.models import status
 from tenfold.data import Block, Rows, weights_of
 from tenfold.estimators.decomposition.principal import count_asked
-from tenfold.estimators.validation import rows_alone, validate_rows, validate_weights
+from tenfold.estimators.validation import as_rows_without_target, validate_rows, validate_weights
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.pca import Derived, spectral
 from tenfold.stats.derivatives import Total
@@ -79,7 +79,7 @@ def _rows(model: Any, X: Any, sample_weight: Any) -> Rows:
     X = validate_rows(BaseEstimator(), X)
     if X.shape[1] != model.n_features_in_:
         raise ValueError(f"X has {X.shape[1]} features, and the model {model.n_features_in_}.")
-    return rows_alone(X, validate_weights(sample_weight, X))
+    return as_rows_without_target(X, validate_weights(sample_weight, X))
 
 
 def _count(rows: Rows) -> int:

@@ -10,11 +10,11 @@ from tenfold.certification.linear_outputs import scores
 from tenfold.certification.models import contradicted, known, params, status, validated
 from tenfold.certification.outputs import Labels, Output
 from tenfold.data import Block, Rows
-from tenfold.estimators.classes import numbered, targets
+from tenfold.estimators.class_labels import class_targets, label_indices
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.huber import strength
 from tenfold.estimators.glm.offset import validate_offset
-from tenfold.estimators.validation import as_rows, kept_rows, total_weight, validate_weights
+from tenfold.estimators.validation import as_rows, as_weighted_rows, total_weight, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gap_huber import scaled_gap
 from tenfold.judge.gap_smooth import gap
@@ -52,7 +52,7 @@ def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, loss: Loss, offset: 
             raise ValueError(f"The loss {loss.name!r} takes no offset.")
         y, weight = without_offset(loss, y, weight, validate_offset(offset, X))
     total = total_weight(y, weight)
-    return Judged(kept_rows(X, y, weight), total, total / asked)
+    return Judged(as_weighted_rows(X, y, weight), total, total / asked)
 
 
 def unit_deviance(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
@@ -135,8 +135,8 @@ def any_loss(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
     else:
         X, y = validated(model, X, y, numeric=False)
         known(model, y)
-        target = targets(numbered(model.classes_, y, X), int(model.classes_.shape[0]))
-        data = Judged(kept_rows(X, target, validate_weights(sample_weight, X)), 0.0)
+        target = class_targets(label_indices(model.classes_, y, X), int(model.classes_.shape[0]))
+        data = Judged(as_weighted_rows(X, target, validate_weights(sample_weight, X)), 0.0)
     penalty = rescaled_penalty(penalty, 1.0 / data.factor)
     if loss.nonsmooth and isinstance(penalty, L2):
         penalty = ElasticNet(0.0, float(np.max(penalty.strength)))

@@ -12,10 +12,10 @@ from tenfold.certification.glm import loss_of
 from tenfold.certification.logistic import chosen
 from tenfold.certification.models import is_pipeline, known, params, validated
 from tenfold.data import Rows
-from tenfold.estimators.classes import encoded, numbered, targets
+from tenfold.estimators.class_labels import class_targets, encode_labels, label_indices
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.offset import validate_offset, with_offset
-from tenfold.estimators.inference_mixin import coefficient_names, refusal
+from tenfold.estimators.inference_mixin import coefficient_names, inference_obstacle
 from tenfold.estimators.logistic.regression import CLASS_WEIGHTS
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.inference import COVARIANCES, LikelihoodInference
@@ -137,7 +137,9 @@ def _inference_of(
     check_is_fitted(model)
     found = maximised(model)
     assert found is not None
-    reason = found.refused or refusal(certificate, found.penalised) or _unclear(model, sample_weight, covariance)
+    reason = (
+        found.refused or inference_obstacle(certificate, found.penalised) or _unclear(model, sample_weight, covariance)
+    )
     if reason:
         raise ValueError(reason)
     rows = _rows(model, X, y, sample_weight, offset)
@@ -174,7 +176,7 @@ def _rows(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Rows:
     if not classes:
         return as_rows(X, with_offset(as_float(y), validate_offset(offset, X)), weight)
     known(model, y)
-    return as_rows(X, targets(numbered(model.classes_, y, X), int(model.classes_.shape[0])), weight)
+    return as_rows(X, class_targets(label_indices(model.classes_, y, X), int(model.classes_.shape[0])), weight)
 
 
 def _numbers(groups: Any, n: int) -> Array:
@@ -184,7 +186,7 @@ def _numbers(groups: Any, n: int) -> Array:
         raise ValueError(f"groups must have one label a row, shape {(n,)}, got shape {tuple(labels.shape)}.")
     if isinstance(labels, np.ndarray):  # any values: groups need not be classes
         return np.unique(labels, return_inverse=True)[1].astype(np.int32)
-    return encoded(labels, labels)[1]
+    return encode_labels(labels, labels)[1]
 
 
 def _check_asked(covariance: Any, groups: Any) -> None:

@@ -9,7 +9,7 @@ from sklearn.utils import compute_sample_weight
 from tenfold.arrays import Array, Floats, is_dask, is_foreign, is_sparse, like, namespace, on_host
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Table
-from tenfold.estimators.classes import class_factors, factor_of_each, numbered
+from tenfold.estimators.class_labels import compute_class_weights, label_indices, sample_factors
 from tenfold.estimators.least_squares.ridge import signs
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
@@ -39,7 +39,7 @@ def _classification_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tupl
     weight = validate_weights(sample_weight, X)
     if y.ndim == 1:
         known(model, y)
-        Y = signs(numbered(model.classes_, y, X), model.classes_.shape[0])
+        Y = signs(label_indices(model.classes_, y, X), model.classes_.shape[0])
     else:
         Y = namespace(y).where(y > 0, 1.0, -1.0)
     if model.class_weight is not None:
@@ -51,8 +51,8 @@ def _classification_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tupl
 def _balance(model: Any, y: Array, X: Array) -> Array:
     """The class weight of each row."""
     if is_dask(y) and y.ndim == 1:
-        number = numbered(model.classes_, y, X)
-        return factor_of_each(class_factors(model.class_weight, model.classes_, number, None), number)
+        number = label_indices(model.classes_, y, X)
+        return sample_factors(compute_class_weights(model.class_weight, model.classes_, number, None), number)
     factor = np.asarray(compute_sample_weight(model.class_weight, on_host(y)), dtype=np.float64)
     return like(factor, X) if is_foreign(X) else factor
 

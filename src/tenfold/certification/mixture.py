@@ -9,7 +9,7 @@ from tenfold.arrays import Array, Floats, numpy_dtype, on_host, unit_roundoff, w
 from tenfold.certification.models import status
 from tenfold.certification.outputs import Labels, Output
 from tenfold.estimators.mixture.gaussian import GaussianMixture
-from tenfold.estimators.validation import require_finite, rows_alone, validate_rows, validate_weights
+from tenfold.estimators.validation import as_rows_without_target, require_finite, validate_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.mixtures import Said, em_step
 from tenfold.plans.mixture_start import look
@@ -20,14 +20,14 @@ from tenfold.stats.gaussians import Mixture
 class _AnyRows(BaseEstimator):
     """Takes rows of which values are missing."""
 
-    _missing = True
+    _allow_nan = True
 
 
 def gaussian(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     X = validate_rows(_AnyRows(), X)
     if X.shape[1] != model.n_features_in_:
         raise ValueError(f"X has {X.shape[1]} features, and the model {model.n_features_in_}.")
-    rows = rows_alone(X, validate_weights(sample_weight, X))
+    rows = as_rows_without_target(X, validate_weights(sample_weight, X))
     seen = require_finite(_AnyRows(), X, lambda: look(rows))
     kind = model.covariance_type
     ours = isinstance(model, GaussianMixture)

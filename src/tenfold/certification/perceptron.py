@@ -9,7 +9,7 @@ from tenfold.arrays import Floats, contiguous, is_sparse, numpy_dtype, unit_roun
 from tenfold.certification.models import known, params, status, validated
 from tenfold.certification.outputs import Labels, Output
 from tenfold.data import Rows
-from tenfold.estimators.classes import numbered
+from tenfold.estimators.class_labels import label_indices
 from tenfold.estimators.perceptron.mistake_driven import problem_of, weights_of_rows
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
@@ -95,6 +95,6 @@ def _products(X: Any, Z: Any) -> Floats:
 def _given(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Separation, Rows]:
     X, y = validated(model, X, y, numeric=False)
     known(model, y)
-    label = numbered(model.classes_, y, X)
+    label = label_indices(model.classes_, y, X)
     weight = weights_of_rows(model, label, validate_weights(sample_weight, X))
     return problem_of(model), as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, label, weight)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tenfold.arrays import contiguous
 from tenfold.certification.models import known, params, status, validated
-from tenfold.estimators.classes import numbered
+from tenfold.estimators.class_labels import label_indices
 from tenfold.estimators.svm.parameters import Task, machine_of, refuse_elsewhere, rows_of, tasks
 from tenfold.estimators.validation import validate_weights
 from tenfold.judge.certificate import Certificate
@@ -19,7 +19,7 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
     X, y = validated(model, X, y, numeric=False)
     known(model, y)
     X = contiguous(X) if isinstance(X, np.ndarray) else X
-    todo = tasks(model, numbered(model.classes_, y, X), validate_weights(sample_weight, X))
+    todo = tasks(model, label_indices(model.classes_, y, X), validate_weights(sample_weight, X))
     count = int(model.classes_.shape[0])
     fitted, dtype = params(model, 1 if count == 2 else count)
     options = {"status": status(model), "dtype": dtype}

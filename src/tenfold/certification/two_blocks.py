@@ -10,7 +10,7 @@ from tenfold.certification.models import status, validated
 from tenfold.data import Rows
 from tenfold.estimators.cross_decomposition.blocks import ridges
 from tenfold.estimators.cross_decomposition.views import widths_of_views
-from tenfold.estimators.validation import as_rows, rows_alone, validate_rows, validate_weights
+from tenfold.estimators.validation import as_rows, as_rows_without_target, validate_rows, validate_weights
 from tenfold.judge.cca_pls import Latent, canonical, deflated, singular
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.multiview_cca import several_views
@@ -58,7 +58,7 @@ def views(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     if weights.shape[1] != model.n_components:
         raise ValueError(f"The model has {weights.shape[1]} directions for n_components={model.n_components}.")
     return several_views(
-        rows_alone(X, validate_weights(sample_weight, X)),
+        as_rows_without_target(X, validate_weights(sample_weight, X)),
         means=wide(model.mean_),
         units=wide(model.scale_),
         directions=np.split(weights, np.cumsum(widths)[:-1]),

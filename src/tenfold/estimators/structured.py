@@ -149,7 +149,7 @@ class StructuredPerceptron(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StructuredPerceptron":
         """Fit to sequences X, their tags y, and optional `sample_weight` of the sequences."""
         check_parameters(self, self._constraints)
-        self._registration.refuse(type(self).__name__, X)
+        self._registration.check_source(type(self).__name__, X)
         self.__dict__.pop("vectorizer_", None)
         sequences = _as_list(X)
         if _of_dicts(sequences):
@@ -207,7 +207,7 @@ class StructuredPerceptron(BaseEstimator):
     def _known(self, X: Any) -> Sequences:
         """Sequences with the features of the fit."""
         check_is_fitted(self)
-        self._registration.refuse(type(self).__name__, X)
+        self._registration.check_source(type(self).__name__, X)
         tokens = self._tokens(_as_list(X))
         if tokens.X.shape[1] != self.n_features_in_:
             raise ValueError(

@@ -14,7 +14,7 @@ from tenfold.data.errors import TableError, some
 from tenfold.features.dtypes import without_missing
 from tenfold.features.encoder import TableEncoder
 from tenfold.features.frames import frame_of, pl
-from tenfold.features.profiles import duplicates, count_levels, numeric_values, profile, schema_of
+from tenfold.features.profiles import count_levels, duplicates, numeric_values, profile, schema_of
 from tenfold.features.schema import DROPPED, ColumnType, Schema
 
 SMALL_SHIFT, SMALL_RATE, FEW_EXPECTED = 0.05, 0.01, 5.0

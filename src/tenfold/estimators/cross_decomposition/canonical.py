@@ -8,7 +8,7 @@ from tenfold.estimators.cross_decomposition.blocks import ITERATED, REPORT_ONLY,
 from tenfold.estimators.parameters import Constraints, array_like, real
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
-from tenfold.estimators.validation import follow
+from tenfold.estimators.validation import convert_like
 from tenfold.plans.cca_pls import Fitted, fit_canonical
 
 
@@ -115,4 +115,4 @@ class CCA(Regressing):
     def _store(self, found: Fitted, X: Array) -> None:
         super()._store(found, X)
         assert found.stored.correlations is not None
-        self.correlations_ = follow(found.stored.correlations, X)
+        self.correlations_ = convert_like(found.stored.correlations, X)

@@ -14,10 +14,10 @@ from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
 from tenfold.estimators.validation import (
-    follow,
+    as_rows_without_target,
+    convert_like,
     require_finite,
     restore_on_error,
-    rows_alone,
     validate_rows,
     validate_weights,
     warn_unless_certified,
@@ -140,24 +140,24 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
             raise ValueError(
                 f"n_components={self.n_components} is more than the columns of the smallest view, {min(self.widths_)}."
             )
-        rows = rows_alone(X, validate_weights(sample_weight, X))
+        rows = as_rows_without_target(X, validate_weights(sample_weight, X))
         ridge = ridges(self.ridge, len(self.widths_))
         dtype = numpy_dtype(X.dtype)
         found = require_finite(
             self, X, lambda: fit_views(rows, self.widths_, self.n_components, self.scale, ridge, dtype)
         )
-        self.weights_, self.values_ = follow(found.weights, X), follow(found.values, X)
-        self.correlations_ = follow(found.correlations, X)
-        self.mean_, self.scale_ = follow(found.means, X), follow(found.units, X)
+        self.weights_, self.values_ = convert_like(found.weights, X), convert_like(found.values, X)
+        self.correlations_ = convert_like(found.correlations, X)
+        self.mean_, self.scale_ = convert_like(found.means, X), convert_like(found.units, X)
         self.certificate_ = found.certificate
         warn_unless_certified(self)
         return self
 
     def transform(self, X: Any) -> Array:
         """Scores of the samples X: those of the first view, then those of the second, ..., (n, m n_components)."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         k, parts = self.n_components, np.split(wide(self.weights_), np.cumsum(self.widths_)[:-1])
         axes, start = np.zeros((len(parts) * k, self.n_features_in_)), 0
         for i, part in enumerate(parts):

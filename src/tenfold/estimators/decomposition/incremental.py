@@ -7,10 +7,10 @@ from tenfold.estimators.decomposition.principal import Principal, store_componen
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    follow,
+    as_rows_without_target,
+    convert_like,
     require_finite,
     restore_on_error,
-    rows_alone,
     validate_rows,
     validate_weights,
 )
@@ -165,7 +165,7 @@ class IncrementalPCA(Principal):
                 "features as input."
             )
         weight = validate_weights(sample_weight, X)
-        rows = rows_alone(X, weight)
+        rows = as_rows_without_target(X, weight)
         new: Moments = require_finite(self, X, lambda: fold_moments(rows))
         self._number(*rows.shape)
         self.moments_ = new if first else self.moments_.merge(new)
@@ -177,7 +177,11 @@ class IncrementalPCA(Principal):
             numpy_dtype(X.dtype),
         )
         store_components(self, found, X)
-        self.mean_, self.var_, self.noise_variance_ = follow(found.mean, X), follow(variances, X), found.noise
+        self.mean_, self.var_, self.noise_variance_ = (
+            convert_like(found.mean, X),
+            convert_like(variances, X),
+            found.noise,
+        )
         self.n_samples_seen_ = self.moments_.count
         self.batch_size_ = 5 * rows.shape[1] if self.batch_size is None else self.batch_size
         return self

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, like, namespace, numpy_dtype, wide
-from tenfold.estimators.class_statistics import as_precise
+from tenfold.estimators.class_statistics import cast_like
 from tenfold.estimators.decomposition.projected import Projected
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import (
@@ -25,10 +25,10 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    follow,
+    as_rows_without_target,
+    convert_like,
     require_finite,
     restore_on_error,
-    rows_alone,
     validate_rows,
     validate_weights,
     warn_unless_certified,
@@ -76,23 +76,23 @@ class Principal(Projected):
         """The covariance of the model: ``V'(L - s I)V + s I``, s the noise, (n_features, n_features)."""
         V, variances, noise = self._model()
         S = (V.T * (variances - noise)) @ V + noise * np.eye(V.shape[1])
-        return follow(S, self.components_)
+        return convert_like(S, self.components_)
 
     def get_precision(self) -> Array:
         """The inverse of `get_covariance`."""
         V, variances, noise = self._model()
         if noise == 0.0:
-            return follow(np.linalg.inv((V.T * variances) @ V), self.components_)
+            return convert_like(np.linalg.inv((V.T * variances) @ V), self.components_)
         P = (V.T * (1.0 / variances - 1.0 / noise)) @ V + np.eye(V.shape[1]) / noise
-        return follow(P, self.components_)
+        return convert_like(P, self.components_)
 
 
 def store_components(model: Any, found: Components, X: Array) -> None:
     """Set the attributes of components."""
-    model.components_ = follow(found.axes, X, copy=False)
-    model.singular_values_ = follow(found.singular_values, X)
-    model.explained_variance_ = follow(found.variances, X)
-    model.explained_variance_ratio_ = follow(found.shares, X)
+    model.components_ = convert_like(found.axes, X, copy=False)
+    model.singular_values_ = convert_like(found.singular_values, X)
+    model.explained_variance_ = convert_like(found.variances, X)
+    model.explained_variance_ratio_ = convert_like(found.shares, X)
 
 
 def count_asked(n_components: Any, keep: Any, solver: str, shape: tuple[int, int]) -> int | float | str:
@@ -250,7 +250,7 @@ class PCA(Principal):
         check_parameters(self, self._constraints)
         X = validate_rows(self, X)
         weight = validate_weights(sample_weight, X)
-        rows = rows_alone(X, weight)
+        rows = as_rows_without_target(X, weight)
         count = self._count(*rows.shape)
         found, self.certificate_ = require_finite(
             self,
@@ -268,7 +268,7 @@ class PCA(Principal):
             ),
         )
         store_components(self, found, X)
-        self.mean_, self.noise_variance_ = follow(found.mean, X), found.noise
+        self.mean_, self.noise_variance_ = convert_like(found.mean, X), found.noise
         self.n_components_, self.n_samples_ = len(found.axes), rows.shape[0]
         warn_unless_certified(self)
         return self
@@ -305,7 +305,7 @@ class PCA(Principal):
 
     def score_samples(self, X: Any) -> Array:
         """The log density of each row in the model of a Gaussian with equal noise, (n,), in the precision of X."""
-        return as_precise(self._raw(X, self._density_of_rows), X)
+        return cast_like(self._predict_raw(X, self._density_of_rows), X)
 
     def _density_of_rows(self, few: bool) -> Callable[[Array], Array]:
         V, variances, noise = self._model()

@@ -12,9 +12,9 @@ from tenfold.estimators.decomposition.projected import Projected
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, random_state, real
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
+    as_rows_without_target,
     require_finite,
     restore_on_error,
-    rows_alone,
     validate_rows,
     validate_weights,
     warn_unless_certified,
@@ -138,7 +138,7 @@ class TruncatedSVD(Projected):
         check_parameters(self, self._constraints)
         X = validate_rows(self, X)
         weight = validate_weights(sample_weight, X)
-        rows = rows_alone(X, weight)
+        rows = as_rows_without_target(X, weight)
         p = rows.shape[1]
         if self.n_components > p:
             raise ValueError(f"n_components({self.n_components}) must be <= n_features({p}).")

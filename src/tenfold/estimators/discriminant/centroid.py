@@ -9,8 +9,8 @@ from sklearn.utils.metaestimators import available_if
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
-from tenfold.estimators.class_statistics import ByClass, as_precise_logarithms
-from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, odds, probabilities
+from tenfold.estimators.class_labels import argmax_scores, log_odds, log_probabilities, probabilities, take_classes
+from tenfold.estimators.class_statistics import ClassStatisticsClassifier, cast_log_probabilities
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.estimators.registration import Registration
@@ -22,7 +22,7 @@ def _not_manhattan(model: "NearestCentroid") -> bool:
     return model.metric != "manhattan"
 
 
-class NearestCentroid(ByClass):
+class NearestCentroid(ClassStatisticsClassifier):
     """The class whose centroid is nearest.
 
     Centroids are weighted means, or medians with the metric "manhattan". With `shrink_threshold` t each centroid is
@@ -107,7 +107,7 @@ class NearestCentroid(ByClass):
         self.shrink_threshold = shrink_threshold
         self.priors = priors
 
-    def _refuse_parts(self) -> None:
+    def _check_partial_fit(self) -> None:
         if self.metric == "manhattan":
             raise ValueError("Medians need all rows at once: call fit, or take another metric.")
 
@@ -160,10 +160,10 @@ class NearestCentroid(ByClass):
             priors = priors / priors.sum()
         return priors
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return plan.scores(self.metric, self.centroids_, self._unit(), self.class_prior_)
 
-    def _plain_of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _plain_of_rows(self, small: bool) -> Callable[[Array], Array]:
         """With columns in the units of the data."""
         return plan.scores(self.metric, self.centroids_, np.ones(self.centroids_.shape[1]), self.class_prior_)
 
@@ -177,7 +177,7 @@ class NearestCentroid(ByClass):
         (n,).
         """
         if self.metric != "mahalanobis" and self.__sklearn_is_fitted__() and self._equal():
-            return chosen_classes(self.classes_, self._raw(X, self._plain_of_rows, largest))
+            return take_classes(self.classes_, self._predict_raw(X, self._plain_of_rows, argmax_scores))
         return super().predict(X)
 
     def _equal(self) -> bool:
@@ -188,17 +188,17 @@ class NearestCentroid(ByClass):
         """Scores ``-d^2 + 2 log q_c`` of the samples X and all classes, (n, n_classes); of two the difference, second
         minus first, (n,).
         """
-        return self._in_precision(X, odds)
+        return self._predict_in_precision(X, log_odds)
 
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes for the samples X, (n, n_classes): the softmax of the scores."""
-        return self._in_precision(X, probabilities)
+        return self._predict_in_precision(X, probabilities)
 
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities of the classes for the samples X, (n, n_classes)."""
-        return as_precise_logarithms(self._raw(X, then=log_probabilities), X)
+        return cast_log_probabilities(self._predict_raw(X, then=log_probabilities), X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

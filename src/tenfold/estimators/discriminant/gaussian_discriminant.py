@@ -8,13 +8,13 @@ from sklearn.base import clone
 
 from tenfold.arrays import Array, Floats, on_host, wide
 from tenfold.data import MemoryRows, NotFinite, Rows
-from tenfold.estimators.class_statistics import ByClass
-from tenfold.estimators.classes import odds
+from tenfold.estimators.class_labels import log_odds
+from tenfold.estimators.class_statistics import ClassStatisticsClassifier
 from tenfold.plans.by_class import TooFewRows
 from tenfold.stats.moments import GroupedMoments
 
 
-class GaussianClasses(ByClass):
+class GaussianClasses(ClassStatisticsClassifier):
     """Classes that are judged by their means and covariances."""
 
     priors: Any
@@ -40,7 +40,7 @@ class GaussianClasses(ByClass):
         if missing:
             raise TooFewRows(f"All rows of the classes {missing} have weight zero, or there are none.")
 
-    def _refuse_parts(self) -> None:
+    def _check_partial_fit(self) -> None:
         if self.shrinkage == "auto" or self.covariance_estimator is not None:
             raise ValueError(
                 "shrinkage='auto' and covariance_estimator need all rows at once: call fit, or give a shrinkage."
@@ -62,7 +62,7 @@ class GaussianClasses(ByClass):
 
     def decision_function(self, X: Any) -> Array:
         """Scores of all classes for the samples X, (n, n_classes); of two the difference, second minus first, (n,)."""
-        return self._in_precision(X, odds)
+        return self._predict_in_precision(X, log_odds)
 
 
 def priors_in_float64(priors: Any) -> Floats | None:

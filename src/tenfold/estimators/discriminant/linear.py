@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tenfold.arrays import Array, Floats, numpy_dtype, wide
 from tenfold.data import Rows
-from tenfold.estimators.class_statistics import as_precise
+from tenfold.estimators.class_statistics import cast_like
 from tenfold.estimators.discriminant.gaussian_discriminant import (
     GaussianClasses,
     estimated_covariances,
@@ -19,7 +19,7 @@ from tenfold.estimators.discriminant.gaussian_discriminant import (
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, integer, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import follow
+from tenfold.estimators.validation import convert_like
 from tenfold.plans import discriminant as plan
 from tenfold.plans.by_class import TooFewRows
 from tenfold.plans.gaussian_classes import LinearSettings, fit_linear
@@ -101,7 +101,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     array([0.9912, 0.0088])
     """
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
         method="Linear discriminant analysis",
         texts=("S6.4", "S11.2", "B16", "W13"),
@@ -189,16 +189,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         for name in ("scalings_", "xbar_", "explained_variance_ratio_", "covariance_"):
             self.__dict__.pop(name, None)
         if found.covariance is not None:
-            self.covariance_ = follow(found.covariance, X)
+            self.covariance_ = convert_like(found.covariance, X)
         if found.axes is not None:
-            self.scalings_, self.explained_variance_ratio_ = (follow(part, X) for part in found.axes)
+            self.scalings_, self.explained_variance_ratio_ = (convert_like(part, X) for part in found.axes)
         if found.centre is not None:
-            self.xbar_ = follow(found.centre, X)
-        self.means_, self.priors_, self.coef_, self.intercept_ = (follow(part, X) for part in found.scores[:4])
+            self.xbar_ = convert_like(found.centre, X)
+        self.means_, self.priors_, self.coef_, self.intercept_ = (convert_like(part, X) for part in found.scores[:4])
         self.certificate_ = found.certificate
         self._max_components = self._n_features_out = components
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         coef, intercept = wide(self.coef_), wide(self.intercept_)
         if len(wide(self.means_)) == 2:  # of two classes: the first has the score zero
             coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, intercept)
@@ -212,9 +212,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Coordinates of the samples X along the directions, (n, n_components)."""
         if self.solver == "lsqr":
             raise NotImplementedError("transform not implemented for 'lsqr' solver (use 'svd' or 'eigen').")
-        return as_precise(self._raw(X, self._along_directions), X)
+        return cast_like(self._predict_raw(X, self._along_directions), X)
 
-    def _along_directions(self, few: bool) -> Callable[[Array], Array]:
+    def _along_directions(self, small: bool) -> Callable[[Array], Array]:
         V = wide(self.scalings_)[:, : self._max_components]
         shift = wide(self.xbar_) if self.solver == "svd" else np.zeros(len(V))
         return partial(_along, np.ascontiguousarray(V.T), shift)

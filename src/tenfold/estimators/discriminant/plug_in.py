@@ -70,7 +70,7 @@ class GaussianPlugIn(GaussianClasses):
     (array([[12., 12.]]), array([-48.]))
     """
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
         method="Gaussian plug-in classifiers",
         texts=("S6.4", "S7.3.1"),
@@ -116,7 +116,7 @@ class GaussianPlugIn(GaussianClasses):
         if found.linear is not None:
             self.coef_, self.intercept_ = found.linear
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         factors, logs = plan.factors_of(self.covariance_, on_host(self.classes_))
         with np.errstate(divide="ignore"):
             return plan.QuadraticScores(wide(self.means_), factors, np.log(self.priors_) - 0.5 * logs)

@@ -83,7 +83,7 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
     (0.98, True)
     """
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
         method="Quadratic discriminant analysis",
         texts=("S6.4", "B C.1"),
@@ -188,7 +188,7 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
             "the collinearity."
         )
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         pairs = list(zip(self.scalings_, self.rotations_, strict=True))
         factors = np.array([plan.triangle(variances, axes) for variances, axes in pairs])
         with np.errstate(divide="ignore"):

@@ -20,7 +20,7 @@ from tenfold.data import MemoryRows, Rows, targets_of, weights_of
 from tenfold.estimators.least_squares.ridge import Ridge
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, function, nothing, real, splitter
 from tenfold.estimators.predictors import LinearPredictor
-from tenfold.estimators.validation import as_rows, refuse_extra, require_finite, store, warn_unless_certified
+from tenfold.estimators.validation import as_rows, check_no_extra_params, require_finite, store, warn_unless_certified
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import fold_moments, from_moments
@@ -324,7 +324,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         given = params if weight is None else {**params, "sample_weight": weight}
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, "fit", **given)
-        refuse_extra(self, set(params) - {"groups"})
+        check_no_extra_params(self, set(params) - {"groups"})
         score = {} if weight is None else {"sample_weight": weight}
         return Bunch(
             scorer=Bunch(score=score),

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tenfold.estimators.parameters import check_arguments, integer, real
-from tenfold.estimators.validation import require_finite, rows_alone, validate_rows, validate_weights
+from tenfold.estimators.validation import as_rows_without_target, require_finite, validate_rows, validate_weights
 from tenfold.solvers.em import Allowance, Model, steps
 from tenfold.solvers.loop import Record, run
 
@@ -123,7 +123,7 @@ def em(
     check_arguments("em", {"tol": (real(0.0),), "max_iter": (integer(1),)}, tol=tol, max_iter=max_iter)
     holder = BaseEstimator()
     X = validate_rows(holder, X)
-    rows = rows_alone(X, validate_weights(sample_weight, X))
+    rows = as_rows_without_target(X, validate_weights(sample_weight, X))
     seen = 0
 
     def report(record: Record, params: Any) -> bool:

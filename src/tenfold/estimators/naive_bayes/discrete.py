@@ -156,7 +156,7 @@ class MultinomialNB(DiscreteNB):
            [0.571, 0.286, 0.143]])
     """
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
         method="Naive Bayes of counts",
         texts=("S6.5", "W6"),
@@ -187,7 +187,7 @@ class MultinomialNB(DiscreteNB):
     ) -> tuple[Sequence[Floats], Certificate]:
         return naive_bayes.fit_multinomial(sums, rows, alpha, priors)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return naive_bayes.LinearScores.of_present(self.feature_log_prob_, self.class_log_prior_)
 
     def sample(self, n_samples: int = 1, length: int = 100, random_state: Any = None) -> tuple[Array, Array]:
@@ -266,7 +266,7 @@ class ComplementNB(DiscreteNB):
     array([1])
     """
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
         method="Complement naive Bayes",
         texts=("S6.5",),
@@ -301,7 +301,7 @@ class ComplementNB(DiscreteNB):
         found, self.feature_all_, certificate = naive_bayes.fit_complement(sums, rows, alpha, priors, self.norm)
         return found, certificate
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         alone = len(self.class_count_) == 1
         return naive_bayes.LinearScores(
             self.feature_log_prob_, self.class_log_prior_ if alone else 0.0 * self.class_count_
@@ -425,7 +425,7 @@ class BernoulliNB(DiscreteNB):
     ) -> tuple[Sequence[Floats], Certificate]:
         return naive_bayes.fit_bernoulli(sums, rows, alpha, priors, self._above())
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         scores = naive_bayes.LinearScores.of_present if self.presence_only else naive_bayes.LinearScores.of_all
         return scores(self.feature_log_prob_, self.class_log_prior_, self._above())
 

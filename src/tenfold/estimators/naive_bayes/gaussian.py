@@ -8,12 +8,12 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, numpy_dtype, on_host
 from tenfold.data import Rows
-from tenfold.estimators.class_statistics import given_priors
+from tenfold.estimators.class_statistics import check_priors
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.naive_bayes.learned import NaiveBayes
 from tenfold.estimators.parameters import Constraints, array_like, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import follow
+from tenfold.estimators.validation import convert_like
 from tenfold.plans import naive_bayes
 from tenfold.stats.class_totals import ClassColumns
 
@@ -73,7 +73,7 @@ class GaussianNB(NaiveBayes):
     (0.96, True)
     """
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
         method="Naive Bayes of numbers",
         texts=("S6.5.2",),
@@ -102,7 +102,7 @@ class GaussianNB(NaiveBayes):
         self.threshold = threshold
 
     def _fold(self, rows: Rows, classes: int) -> ClassColumns:
-        priors = given_priors(self.priors, classes)
+        priors = check_priors(self.priors, classes)
         if priors is not None and not np.isclose(priors.sum(), 1.0):
             raise ValueError("The sum of the priors should be 1.")
         if priors is not None and np.any(priors < 0):
@@ -110,14 +110,18 @@ class GaussianNB(NaiveBayes):
         return naive_bayes.fold_columns(rows, classes)
 
     def _estimate(self, sums: ClassColumns, rows: Rows | None, X: Array) -> None:
-        priors = given_priors(self.priors, len(sums.weight))
+        priors = check_priors(self.priors, len(sums.weight))
         found, self.certificate_ = naive_bayes.fit_gaussian(
             sums, rows, self.var_smoothing, priors, numpy_dtype(X.dtype)
         )
-        self.theta_, self.var_, self.epsilon_ = follow(found.mean, X), follow(found.variance, X), found.added
-        self.class_count_, self.class_prior_ = follow(found.weight, X), follow(found.priors, X)
+        self.theta_, self.var_, self.epsilon_ = (
+            convert_like(found.mean, X),
+            convert_like(found.variance, X),
+            found.added,
+        )
+        self.class_count_, self.class_prior_ = convert_like(found.weight, X), convert_like(found.priors, X)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         mean, variance, prior = (
             np.ascontiguousarray(on_host(part), dtype=np.float64)
             for part in (self.theta_, self.var_, self.class_prior_)

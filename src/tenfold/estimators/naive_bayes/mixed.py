@@ -100,7 +100,7 @@ class MixedNB(NaiveBayes):
         "class_prior": (nothing(), array_like()),
         "threshold": (real(-np.inf, np.inf, "both"),),
     }
-    _missing = True
+    _allow_nan = True
 
     theta_: Floats
     var_: Floats
@@ -138,7 +138,7 @@ class MixedNB(NaiveBayes):
     def _columns(self) -> tuple[Integers, Integers, Integers]:
         return columns_of_kinds(self.kinds, self.n_features_in_)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         numbers, marks, tables = self._columns()
         names = names_of(self)
         named = tuple(names[int(j)] for j in tables)

@@ -10,9 +10,15 @@ from sklearn.utils import column_or_1d
 
 from tenfold.arrays import Array, Floats, Integers, contiguous
 from tenfold.data import Rows
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
-from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered_or_refused, refuse_numbers
-from tenfold.estimators.labels import seeds_of_classes
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback
+from tenfold.estimators.class_labels import (
+    check_label_indices,
+    check_labels,
+    class_seeds,
+    compute_class_weights,
+    encode_labels,
+    take_classes,
+)
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -23,11 +29,11 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
-from tenfold.estimators.predictors import Scored, Sparsified
+from tenfold.estimators.predictors import ScoreMixin, SparsifyMixin
 from tenfold.estimators.registration import Registration, Source
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
+    convert_like,
     validate,
     validate_more,
     validate_weights,
@@ -53,7 +59,7 @@ REPORT_ONLY = {
 }
 
 
-class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class Mistaken(ScoreMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """What the three perceptrons share: rows one after the other, several classes, parts."""
 
     _registration: ClassVar[Registration]
@@ -64,7 +70,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _course(self, *, parts: bool, rows: int = 2) -> Course:
         """Of so many rows; one row has one order, and a seed costs as much as learning it."""
         mixed = bool(self.shuffle) and rows > 1
-        seeds = seeds_of_classes(self.random_state, len(self.classes_)) if mixed else []
+        seeds = class_seeds(self.random_state, len(self.classes_)) if mixed else []
         return Course(
             eta=float(self.eta0),
             batch=getattr(self, "mode", "online") == "batch",
@@ -80,7 +86,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _all_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Integers, Floats | None]:
         """X, y, numbers of the classes, and weights, of a whole fit; sets `classes_`."""
         X, y = validate(self, X, y, numeric=False, multi_output=False)
-        self.classes_, label = encoded(column_or_1d(y, warn=True), X)
+        self.classes_, label = encode_labels(column_or_1d(y, warn=True), X)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(self.classes_)} class: "
@@ -104,26 +110,26 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if not first and classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}")
         X, y = validate_more(self, X, y, first=first, numeric=False, multi_output=False)
-        refuse_numbers(y)
+        check_labels(y)
         if first:
             self.classes_ = np.unique(classes)
         if len(self.classes_) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class.")
-        return X, numbered_or_refused(self.classes_, y, X), validate_weights(sample_weight, X)
+        return X, check_label_indices(self.classes_, y, X), validate_weights(sample_weight, X)
 
     def _rows(self, X: Array, label: Integers, weight: Floats | None) -> Rows:
         weight = weights_of_rows(self, label, weight)
         return as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, label, weight)
 
     def _limits(self, X: Array, y: Array) -> Limits:
-        callback = watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
+        callback = make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
         return Limits(int(self.max_iter), self.time_limit, callback)
 
     def _one_pass(self) -> Limits:
         return Limits(1)
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        return {"coef_": follow(params.coef, X), "intercept_": follow(params.intercept, X)}
+        return {"coef_": convert_like(params.coef, X), "intercept_": convert_like(params.intercept, X)}
 
     def _settle(self, fitted: PerceptronFit, X: Array) -> None:
         """Store what a whole fit found, and warn where it was cut short."""
@@ -182,10 +188,10 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         z = self.decision_function(X)
         if z.ndim == 1:
-            return chosen_classes(self.classes_, z >= 0 if self.tie == "positive" else z > 0)
+            return take_classes(self.classes_, z >= 0 if self.tie == "positive" else z > 0)
         if self.tie == "positive":
-            return chosen_classes(self.classes_, z.shape[1] - 1 - np.argmax(z[:, ::-1], axis=1))
-        return chosen_classes(self.classes_, np.argmax(z, axis=1))
+            return take_classes(self.classes_, z.shape[1] - 1 - np.argmax(z[:, ::-1], axis=1))
+        return take_classes(self.classes_, np.argmax(z, axis=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -193,12 +199,12 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
-class Linear(Sparsified):
+class Linear(SparsifyMixin):
     """Scores of weights that are stored, and their storage."""
 
     def decision_function(self, X: Any) -> Array:
         """Scores ``X w + b``: (n,) of two classes, else (n, classes)."""
-        z = self._raw(X)
+        z = self._predict_raw(X)
         return z[:, 0] if z.shape[1] == 1 else z
 
 
@@ -213,7 +219,7 @@ def weights_of_rows(model: Any, label: Integers, weight: Floats | None) -> Float
     """Sample weight times class weight; balanced by the number of rows, whatever their weights, as in scikit-learn."""
     if model.class_weight is None:
         return weight
-    factor = class_factors(model.class_weight, model.classes_, label, None)[label]
+    factor = compute_class_weights(model.class_weight, model.classes_, label, None)[label]
     return factor if weight is None else weight * factor
 
 

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, integer, nothing, real
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.sgd.classifier import OnlineClassifier
 from tenfold.estimators.sgd.regressor import OnlineRegressor
@@ -32,7 +32,7 @@ def _refuse_partial(model: Any) -> None:
         raise ValueError("early_stopping should be False with partial_fit")
 
 
-class PassiveAggressiveClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
+class PassiveAggressiveClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator):
     """Passive-aggressive classification (Crammer et al., 2006).
 
     For every row with hinge loss ``l = max(0, 1 - y (x.w + b)) > 0`` the weights move by ``tau y x``, with
@@ -215,7 +215,7 @@ class PassiveAggressiveClassifier(Scored, OnlineClassifier, ClassifierMixin, Bas
         return self
 
 
-class PassiveAggressiveRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
+class PassiveAggressiveRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
     """Passive-aggressive regression (Crammer et al., 2006).
 
     For every row with loss ``l = max(0, |x.w + b - y| - epsilon) > 0`` the weights move towards y by ``tau x``, with

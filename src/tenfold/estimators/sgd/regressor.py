@@ -9,10 +9,10 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.labels import SEEDS
+from tenfold.estimators.class_labels import SEEDS
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, nothing, real
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.sgd.sgd_fit import (
     INSTEAD,
@@ -74,14 +74,14 @@ class OnlineRegressor(Online):
 
     def predict(self, X: Any) -> Array:
         """``X w + b``, (n,)."""
-        return np.ravel(self._raw(X))
+        return np.ravel(self._predict_raw(X))
 
 
 def validate_numbers(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
     return validate(model, X, y, multi_output=False)
 
 
-class SGDRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
+class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
     """Linear regression by stochastic gradient descent, the delta rule: one step a row.
 
     Goes down on ``1/n sum_i s_i loss(y_i, x_i.w + b) + alpha R(w)``, n the number of rows, s_i the weight of a row,

@@ -10,11 +10,11 @@ from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, contiguous, is_sparse
 from tenfold.data import Table
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback
 from tenfold.estimators.parameters import Constraints, boolean, integer, nothing, random_state, real
-from tenfold.estimators.predictors import Sparsified
+from tenfold.estimators.predictors import SparsifyMixin
 from tenfold.estimators.registration import Source
-from tenfold.estimators.validation import as_rows, canonical, follow, is_plain, require_finite
+from tenfold.estimators.validation import as_rows, convert_like, is_plain, require_finite, sum_duplicates
 from tenfold.plans.sgd import Held, Patience, Rule, SgdFit, Target, fit, start_at
 from tenfold.solvers.loop import Status
 from tenfold.stats.derivatives import Params
@@ -52,7 +52,7 @@ REPORT_ONLY = {
 }
 
 
-class Online(CallbackSupportMixin, Sparsified):
+class Online(CallbackSupportMixin, SparsifyMixin):
     """A model of `coef_` and `intercept_` whose rows are taken one after the other."""
 
     max_iter: int
@@ -72,7 +72,7 @@ class Online(CallbackSupportMixin, Sparsified):
         return np.asarray(self.intercept_, dtype=np.float64).reshape(-1)
 
     def _put_bias(self, b: Floats, X: Array) -> dict[str, Any]:
-        return {"intercept_": follow(b, X)}
+        return {"intercept_": convert_like(b, X)}
 
     def _learn(
         self,
@@ -110,7 +110,7 @@ class Online(CallbackSupportMixin, Sparsified):
                 time_limit=None if partial else self.time_limit,
                 callback=None
                 if partial
-                else watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                else make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
             ),
         )
         self._store(fitted, rule, X, in_place=partial)
@@ -123,7 +123,7 @@ class Online(CallbackSupportMixin, Sparsified):
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
         coef, b = params
-        return {"coef_": follow(coef[0] if self._flat else coef, X), **self._put_bias(b, X)}
+        return {"coef_": convert_like(coef[0] if self._flat else coef, X), **self._put_bias(b, X)}
 
     def _store(self, fitted: SgdFit, rule: Rule, X: Array, *, in_place: bool) -> None:
         """Set what was learned; `in_place`, as in scikit-learn's partial_fit, into the arrays that are there."""
@@ -232,7 +232,7 @@ def validate_part(model: Any, X: Any, y: Any, validated: Any) -> tuple[Array, Ar
     if not hasattr(model, "t_"):
         return validated(model, X, y)
     if isinstance(X, Table):
-        model._registration.refuse(type(model).__name__, X)
+        model._registration.check_source(type(model).__name__, X)
     known = {name: vars(model)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(model)}
     if not isinstance(X, Table) and not (is_plain(X) and len(known) == 1):  # else there are no names to compare
         validate_data(model, X, reset=False, skip_check_array=True)
@@ -256,7 +256,7 @@ def validate_held(model: Any, X_val: Any, y_val: Any) -> tuple[Array, Any]:
     X_val, y_val = validate_data(
         model, X_val, y_val, reset=False, accept_sparse="csr", dtype=list(FLOATS), y_numeric=False
     )
-    return canonical(X_val), y_val
+    return sum_duplicates(X_val), y_val
 
 
 def kept_apart(splitter: Any, X: Array, y: Array, weight: Array | None, fraction: float) -> tuple[Any, Array]:
