@@ -62,9 +62,9 @@ def test_the_judge_refuses_what_is_off(spoilt):
 
     def certificate():
         stored = judge.Stored(parts["mean"], model.priors_, parts["coef"], parts["intercept"])
-        seen = lda_directions.Along.of_rows(rows, parts["mean"], parts["directions"])
+        seen = lda_directions.DirectionStatistics.of_rows(rows, parts["mean"], parts["directions"])
         also = {"centre": model.xbar_, "shares": model.explained_variance_ratio_, "more": {}}
-        return lda_directions.whitened(seen, stored, parts["directions"], model.tol, **also)
+        return lda_directions.judge_directions(seen, stored, parts["directions"], model.tol, **also)
 
     whole = certificate()
     if spoilt == "outside":

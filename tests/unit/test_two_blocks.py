@@ -12,7 +12,7 @@ from sklearn import cross_decomposition
 import tenfold
 from estimators import pairs, weights
 from tenfold import CCA, PLSSVD, MultiviewCCA, PLSCanonical, PLSRegression, principal_angles
-from tenfold.certification.two_blocks import latent
+from tenfold.certification.cca_pls import latent
 from tenfold.estimators.validation import as_rows
 from tenfold.judge.cca_pls import canonical
 from tenfold.plans import cca_pls as plan

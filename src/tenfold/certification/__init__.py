@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import tenfold
-from tenfold.certification.models import contradicted, is_pipeline
+from tenfold.certification.models import contradict, is_pipeline
 from tenfold.certification.outputs import find_difference
 from tenfold.data import BudgetSpent, limit_passes
 from tenfold.estimators.registration import Registration, registration_of
@@ -116,7 +116,7 @@ def certify(
     expect = load_function(registration.outputs)
     if not complaint and expect:
         complaint = find_difference(model, X, expect)
-    return contradicted(certificate, complaint) if complaint else certificate
+    return contradict(certificate, complaint) if complaint else certificate
 
 
 def find_registration(cls: type) -> Registration | None:

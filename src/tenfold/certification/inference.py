@@ -10,7 +10,7 @@ from tenfold.arrays import Array, is_dask, is_foreign
 from tenfold.certification import certify, find_registration, samples_before
 from tenfold.certification.glm import loss_of
 from tenfold.certification.logistic import chosen
-from tenfold.certification.models import is_pipeline, known, params, validated
+from tenfold.certification.models import check_known_classes, fitted_params, is_pipeline, validate_like_fit
 from tenfold.data import Rows
 from tenfold.estimators.class_labels import class_targets, encode_labels, label_indices
 from tenfold.estimators.glm.deviance import as_float
@@ -145,7 +145,7 @@ def _inference_of(
     rows = _rows(model, X, y, sample_weight, offset)
     if groups is not None:
         rows = rows.regroup(_numbers(groups, rows.shape[0]))
-    fitted = params(model, int(model.coef_.shape[0]) if len(model.coef_.shape) > 1 else 1)[0]
+    fitted = fitted_params(model, int(model.coef_.shape[0]) if len(model.coef_.shape) > 1 else 1)[0]
     answer = infer_likelihood(rows, found.loss, fitted, bool(model.fit_intercept), coefficient_names(model), covariance)
     if isinstance(answer, str):
         raise ValueError(answer)
@@ -171,11 +171,11 @@ def _unclear(model: Any, sample_weight: Any, covariance: str) -> str:
 def _rows(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Rows:
     """All rows with their targets, the offset beside them; a weight is how often a row is there."""
     classes = is_classifier(model)
-    X, y = validated(model, X, y, numeric=not classes)
+    X, y = validate_like_fit(model, X, y, numeric=not classes)
     weight = validate_weights(sample_weight, X)
     if not classes:
         return as_rows(X, with_offset(as_float(y), validate_offset(offset, X)), weight)
-    known(model, y)
+    check_known_classes(model, y)
     return as_rows(X, class_targets(label_indices(model.classes_, y, X), int(model.classes_.shape[0])), weight)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import compute_sample_weight
 
 from tenfold.arrays import Array, Floats, is_dask, is_foreign, is_sparse, like, namespace, on_host
-from tenfold.certification.models import known, params, status, validated
+from tenfold.certification.models import check_known_classes, fit_status, fitted_params, validate_like_fit
 from tenfold.data import Table
 from tenfold.estimators.class_labels import compute_class_weights, label_indices, sample_factors
 from tenfold.estimators.least_squares.ridge import signs
@@ -29,16 +29,16 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
 
 def _regression_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
     """X, the targets and the weights."""
-    X, y = validated(model, X, y, numeric=True)
+    X, y = validate_like_fit(model, X, y, numeric=True)
     return X, y, validate_weights(sample_weight, X)
 
 
 def _classification_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
     """X, targets of -1 and +1, and the weights with those of the classes."""
-    X, y = validated(model, X, y, numeric=False)
+    X, y = validate_like_fit(model, X, y, numeric=False)
     weight = validate_weights(sample_weight, X)
     if y.ndim == 1:
-        known(model, y)
+        check_known_classes(model, y)
         Y = signs(label_indices(model.classes_, y, X), model.classes_.shape[0])
     else:
         Y = namespace(y).where(y > 0, 1.0, -1.0)
@@ -63,8 +63,8 @@ def _least_squares(model: Any, X: Array, y: Array, weight: Array | None) -> Cert
     alpha = np.asarray(getattr(model, "alpha_", getattr(model, "alpha", 0.0)), dtype=np.float64)
     alpha = np.array(np.broadcast_to(np.ravel(alpha), rows.targets))
     problem = ridge_problem(alpha, columns.weight, model.fit_intercept, getattr(model, "positive", False))
-    fitted, dtype = params(model, rows.targets)
-    return residual(problem, rows, fitted, columns, status=status(model), dtype=dtype).certificate
+    fitted, dtype = fitted_params(model, rows.targets)
+    return residual(problem, rows, fitted, columns, status=fit_status(model), dtype=dtype).certificate
 
 
 def check_regression_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:

@@ -27,7 +27,7 @@ def is_pipeline(model: Any) -> bool:
     return module is not None and isinstance(model, module.Pipeline)
 
 
-def validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Array]:
+def validate_like_fit(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Array]:
     """X and y as the model's own fit would take them; the model is not changed."""
     if isinstance(X, Table) or is_foreign(X):
         return validate(BaseEstimator(), X, y, numeric=numeric)
@@ -45,7 +45,7 @@ def validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Arra
     return sum_duplicates(X), np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
 
 
-def known(model: Any, y: Array) -> None:
+def check_known_classes(model: Any, y: Array) -> None:
     unknown = unknown_classes(model.classes_, y)
     if unknown.size:
         raise ValueError(
@@ -53,7 +53,7 @@ def known(model: Any, y: Array) -> None:
         )
 
 
-def params(model: Any, targets: int) -> tuple[Params, Any]:
+def fitted_params(model: Any, targets: int) -> tuple[Params, Any]:
     """The fitted weights and intercepts in float64, and the dtype in which the model keeps them.
 
     An intercept that was given, and that the model was not to fit, is a constant that no problem here knows of.
@@ -67,11 +67,11 @@ def params(model: Any, targets: int) -> tuple[Params, Any]:
     return Params(coef, np.ascontiguousarray(b)), dtype
 
 
-def contradicted(certificate: Certificate, complaint: str) -> Certificate:
+def contradict(certificate: Certificate, complaint: str) -> Certificate:
     """The certificate of a model of which another part contradicts what was certified, or the data."""
     return replace(certificate, value=np.inf, status=INCONSISTENT, note=complaint)
 
 
-def status(model: Any) -> str:
+def fit_status(model: Any) -> str:
     """How the fit ended, where the model says so."""
     return str(getattr(model, "status_", STATUS))

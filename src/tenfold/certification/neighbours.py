@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, Integers, is_dask, is_sparse, namespace, numpy_dtype, on_host
-from tenfold.certification.models import known
+from tenfold.certification.models import check_known_classes
 from tenfold.certification.outputs import Labels, Output, take_samples
 from tenfold.cross_validation.knn_loo import list_of
 from tenfold.data import MemoryRows, Rows
@@ -257,7 +257,7 @@ def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Means of the rows of each class that are nearest to a prototype."""
     X, y = validate_data(model, X, y, dtype=np.float64, order="C", reset=False)
     weight = validate_weights(sample_weight, X)
-    known(model, y)
+    check_known_classes(model, y)
     if weight is not None and not weight.all():
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
     number, which = (np.searchsorted(model.classes_, names) for names in (y, model.prototype_classes_))

@@ -9,7 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, contiguous
-from tenfold.certification.models import known, params, validated
+from tenfold.certification.models import check_known_classes, fitted_params, validate_like_fit
 from tenfold.data import Table
 from tenfold.estimators.class_labels import label_indices
 from tenfold.estimators.validation import as_rows, drop_zero_weights, sum_duplicates, validate_weights
@@ -41,13 +41,13 @@ REFUSED = {
 
 
 def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    X, y = validated(model, X, y, numeric=False)
-    known(model, y)
+    X, y = validate_like_fit(model, X, y, numeric=False)
+    check_known_classes(model, y)
     weight = validate_weights(sample_weight, X)
     number = label_indices(model.classes_, y, X)
     factors = np.asarray(compute_class_weight(model.class_weight, classes=model.classes_, y=y), dtype=np.float64)
     count = len(model.classes_)
-    fitted, dtype = params(model, 1 if count == 2 else count)
+    fitted, dtype = fitted_params(model, 1 if count == 2 else count)
     # as scikit-learn has it, a class weighs in its own problem only, unless there are two
     owns = [(1, factors[1], factors[0])] if count == 2 else [(k, factors[k], 1.0) for k in range(count)]
     found = []
@@ -61,8 +61,8 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    X, y = validated(model, X, y, numeric=True)
-    fitted, dtype = params(model, 1)
+    X, y = validate_like_fit(model, X, y, numeric=True)
+    fitted, dtype = fitted_params(model, 1)
     return _one(model, X, np.asarray(y, dtype=np.float64), validate_weights(sample_weight, X), fitted, dtype)
 
 

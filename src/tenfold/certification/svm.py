@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import contiguous
-from tenfold.certification.models import known, params, status, validated
+from tenfold.certification.models import check_known_classes, fit_status, fitted_params, validate_like_fit
 from tenfold.estimators.class_labels import label_indices
 from tenfold.estimators.svm.parameters import Task, machine_of, refuse_elsewhere, rows_of, tasks
 from tenfold.estimators.validation import validate_weights
@@ -16,13 +16,13 @@ from tenfold.stats.derivatives import Params
 
 def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     refuse_elsewhere(model, X)
-    X, y = validated(model, X, y, numeric=False)
-    known(model, y)
+    X, y = validate_like_fit(model, X, y, numeric=False)
+    check_known_classes(model, y)
     X = contiguous(X) if isinstance(X, np.ndarray) else X
     todo = tasks(model, label_indices(model.classes_, y, X), validate_weights(sample_weight, X))
     count = int(model.classes_.shape[0])
-    fitted, dtype = params(model, 1 if count == 2 else count)
-    options = {"status": status(model), "dtype": dtype}
+    fitted, dtype = fitted_params(model, 1 if count == 2 else count)
+    options = {"status": fit_status(model), "dtype": dtype}
     if model.multi_class == "crammer_singer":
         if count == 2:
             # of two classes the model keeps the difference, and the shortest weights are opposite
@@ -39,8 +39,8 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     refuse_elsewhere(model, X)
-    X, y = validated(model, X, y, numeric=True)
+    X, y = validate_like_fit(model, X, y, numeric=True)
     X = contiguous(X) if isinstance(X, np.ndarray) else X
     rows, total = rows_of(X, Task(y, validate_weights(sample_weight, X)))
-    fitted, dtype = params(model, 1)
-    return machine_of(model, total).judged(rows, fitted, status=status(model), dtype=dtype)
+    fitted, dtype = fitted_params(model, 1)
+    return machine_of(model, total).judged(rows, fitted, status=fit_status(model), dtype=dtype)

@@ -29,7 +29,7 @@ from tenfold.estimators.validation import (
     validate_weights,
 )
 from tenfold.judge.certificate import Certificate
-from tenfold.plans.by_class import TooFewRows
+from tenfold.plans.class_statistics import TooFewSamples
 
 
 class ClassStatisticsClassifier(ScoreMixin, ClassifierMixin, Predictor, BaseEstimator):
@@ -123,7 +123,7 @@ class ClassStatisticsClassifier(ScoreMixin, ClassifierMixin, Predictor, BaseEsti
         rows = as_class_rows(X, label_indices(self.classes_, y, X), weight)
         of_part = require_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
         self._sums = of_part if first else self._merge(self._sums, of_part)
-        with suppress(TooFewRows):  # later parts may bring more
+        with suppress(TooFewSamples):  # later parts may bring more
             self._estimate(self._sums, rows if first else None, X)
         return self
 

@@ -67,7 +67,7 @@ class Predictor:
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
             finite = finiteness(self)
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finite, reset=False)
-        elif then is argmax_scores and X.size >= MIN_ENTRIES_FLOAT32 and hasattr(f := of_rows(False), "decided"):
+        elif then is argmax_scores and X.size >= MIN_ENTRIES_FLOAT32 and hasattr(f := of_rows(False), "decide"):
             return self._argmax(f, X)
         elif self._propagates_nonfinite and X.size >= MIN_COMPILED_ENTRIES:
             return _predict_in_pieces(partial(self._check_after, of_rows(False)), then, X)
@@ -83,7 +83,7 @@ class Predictor:
         parts, in_double = [], partial(self._check_before, scores)
         for start in range(0, X.shape[0], 4 * PIECE_ROWS):
             part = contiguous(X[start : start + 4 * PIECE_ROWS])
-            number = scores.decided(part)
+            number = scores.decide(part)
             undecided = np.flatnonzero(number < 0)
             if undecided.size:
                 number[undecided] = argmax_scores(in_double(part[undecided] if undecided.size < len(part) else part))

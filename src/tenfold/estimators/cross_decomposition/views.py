@@ -1,4 +1,4 @@
-"""Canonical correlations of any number of views."""
+"""Multiview canonical correlation analysis."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tenfold.arrays import Array, numpy_dtype, wide
-from tenfold.estimators.cross_decomposition.blocks import along, ridges
+from tenfold.estimators.cross_decomposition.blocks import project, ridges
 from tenfold.estimators.parameters import Constraints, array_like, boolean, check_parameters, integer, real
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration
@@ -27,7 +27,7 @@ from tenfold.plans.cca_pls import fit_views
 
 
 class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, BaseEstimator):
-    """Canonical correlations of any number of views: directions of each whose scores are correlated with all others.
+    """Multiview canonical correlation analysis: directions of each view with maximally correlated scores.
 
     The columns of X are views side by side. With C_ij the covariances of views i and j, directions w maximise
     ``sum_{i != j} w_i'C_ij w_j`` where ``sum_i w_i'(C_ii + ridge_i I)w_i`` is the number of views m: the generalised
@@ -89,7 +89,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
         texts=("B10", "W14"),
         reads=("one pass",),
         certificate=("spectral",),
-        judge="two_blocks.views",
+        judge="cca_pls.views",
         stored={"weights_": floats("p c"), "scale_": floats("p")},
     )
     _constraints: ClassVar[Constraints] = {
@@ -163,7 +163,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
         for i, part in enumerate(parts):
             axes[i * k : (i + 1) * k, start : start + len(part)] = part.T
             start += len(part)
-        return partial(along, axes / wide(self.scale_), wide(self.mean_))
+        return partial(project, axes / wide(self.scale_), wide(self.mean_))
 
     @property
     def _n_features_out(self) -> int:

@@ -1,4 +1,4 @@
-"""The best classifier there is, where the densities of the classes are known."""
+"""The Bayes classifier of known class densities."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from tenfold.stats.class_totals import ClassSums
 
 
 class BayesClassifier(ClassStatisticsClassifier):
-    """Bayes' rule for densities that are known: no classifier errs less.
+    """Bayes' rule with known class densities: the classifier with the smallest error rate.
 
     Predicts the class c with the largest ``log p_c(x) + log q_c``. Only the priors are learned.
 
@@ -65,8 +65,8 @@ class BayesClassifier(ClassStatisticsClassifier):
         where=("arrays", "files", "Dask"),
         instead="Densities are functions of NumPy arrays.",
         certificate=("exact",),
-        judge="bayes.known_densities",
-        outputs="by_class.known_densities",
+        judge="naive_bayes.bayes_classifier",
+        outputs="class_scores.bayes_classifier",
     )
     _constraints: ClassVar[Constraints] = {"densities": (array_like(),), "priors": (nothing(), array_like())}
 

@@ -15,7 +15,7 @@ from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.estimators.registration import Registration
 from tenfold.plans import nearest_centroid as plan
-from tenfold.plans.by_class import TooFewRows
+from tenfold.plans.class_statistics import TooFewSamples
 
 
 def _not_manhattan(model: "NearestCentroid") -> bool:
@@ -23,7 +23,7 @@ def _not_manhattan(model: "NearestCentroid") -> bool:
 
 
 class NearestCentroid(ClassStatisticsClassifier):
-    """The class whose centroid is nearest.
+    """Classify by the nearest class centroid.
 
     Centroids are weighted means, or medians with the metric "manhattan". With `shrink_threshold` t each centroid is
     moved towards the mean of all rows, column by column: ``d = (centroid - mean) / (m_c (s + median s))``, with s the
@@ -83,7 +83,7 @@ class NearestCentroid(ClassStatisticsClassifier):
         reads=("one pass",),
         certificate=("exact",),
         judge="discriminant.centroids",
-        outputs="by_class.centroids",
+        outputs="class_scores.centroids",
         board=Entry(
             "nearest-centroid",
             "classification",
@@ -122,25 +122,25 @@ class NearestCentroid(ClassStatisticsClassifier):
         centres = plan.centres_of(sums)
         weight = centres.weight
         if np.any(weight == 0.0):
-            raise TooFewRows("All rows of some class have weight zero, or there are none.")
+            raise TooFewSamples("All rows of some class have weight zero, or there are none.")
         if self.metric == "mahalanobis" and weight.sum() <= len(weight):
-            raise TooFewRows("There are no more rows than classes, and no covariance within them.")
-        found, self.certificate_ = plan.fit_centroids(
+            raise TooFewSamples("There are no more rows than classes, and no covariance within them.")
+        result, self.certificate_ = plan.fit_centroids(
             centres,
             sums,
             rows,
             self._shares(weight),
             metric=self.metric,
             threshold=self.shrink_threshold,
-            given=priors_of_classes(self.priors, len(weight)),
+            given=resolve_priors(self.priors, len(weight)),
         )
-        if np.any(found.spread == 0.0):
+        if np.any(result.spread == 0.0):
             warnings.warn(
                 "self.within_class_std_dev_ has at least 1 zero standard deviation."
                 "Inputs within the same classes for at least 1 feature are identical.",
                 stacklevel=5,
             )
-        self.centroids_, self.deviations_, self.within_class_std_dev_, self.class_prior_, whitener = found
+        self.centroids_, self.deviations_, self.within_class_std_dev_, self.class_prior_, whitener = result
         self.__dict__.pop("whitener_", None)
         if whitener is not None:
             self.whitener_ = whitener
@@ -164,7 +164,7 @@ class NearestCentroid(ClassStatisticsClassifier):
         return plan.scores(self.metric, self.centroids_, self._unit(), self.class_prior_)
 
     def _plain_of_rows(self, small: bool) -> Callable[[Array], Array]:
-        """With columns in the units of the data."""
+        """Scores in the units of the data."""
         return plan.scores(self.metric, self.centroids_, np.ones(self.centroids_.shape[1]), self.class_prior_)
 
     def _unit(self) -> Floats:
@@ -206,8 +206,8 @@ class NearestCentroid(ClassStatisticsClassifier):
         return tags
 
 
-def priors_of_classes(priors: Any, classes: int) -> Floats | None:
-    """Priors that do not come from the data: those given, or all equal."""
+def resolve_priors(priors: Any, classes: int) -> Floats | None:
+    """Fixed priors, given or uniform; None where they are estimated."""
     if isinstance(priors, str):
         return None if priors == "empirical" else np.full(classes, 1.0 / classes)
     return np.asarray(priors, dtype=np.float64)

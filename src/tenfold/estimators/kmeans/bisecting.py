@@ -108,8 +108,8 @@ class BisectingKMeans(Centred):
         where=("arrays", "sparse"),
         instead="KMeans reads them where they are.",
         certificate=("fixed point",),
-        judge="clusters.halves",
-        outputs="clusters.down_the_tree",
+        judge="kmeans.halves",
+        outputs="kmeans.down_the_tree",
         peer_report_only=PEER_REPORT_ONLY,
         rules={"_tree must be a tree": _is_tree},
     )

@@ -110,8 +110,8 @@ class KMeans(Centred):
         peer="sklearn.cluster",
         reads=("a pass a step",),
         certificate=("fixed point",),
-        judge="clusters.centres",
-        outputs="clusters.nearest",
+        judge="kmeans.centres",
+        outputs="kmeans.nearest",
         report_only={"n_iter_": "how many steps of Lloyd the solver took"},
         peer_report_only=PEER_REPORT_ONLY,
         board=Entry(

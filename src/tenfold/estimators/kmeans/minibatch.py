@@ -97,8 +97,8 @@ class MiniBatchKMeans(OnlineKMeansBase):
         where=("arrays", "sparse"),
         instead="Its partial_fit takes parts of them, and KMeans reads them where they are.",
         certificate=("fixed point",),
-        judge="clusters.centres",
-        outputs="clusters.nearest",
+        judge="kmeans.centres",
+        outputs="kmeans.nearest",
         report_only=REPORT_ONLY,
         peer_report_only=PEER_REPORT_ONLY,
     )

@@ -16,7 +16,7 @@ from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, wi
 from tenfold.estimators.class_labels import argmax_scores
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.mixture.progress import Reporter
-from tenfold.estimators.mixture.validation import given, positive, shape_of
+from tenfold.estimators.mixture.validation import check_positive_definite, check_start, shape_of
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -42,7 +42,7 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.mixture import drawn
+from tenfold.plans.mixture import draw
 from tenfold.plans.mixture_fit import FittedMixture, Search, fit
 from tenfold.plans.mixture_start import Seen, look
 from tenfold.problems import Gaussians
@@ -61,9 +61,9 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
     """Mixture of Gaussians, fitted by EM.
 
     ``p(x) = sum_k pi_k N(x; m_k, C_k)``. Fitting maximises the mean log density of the rows, ``(1/W) sum_i w_i log
-    p(x_i)``, and with priors that of the posterior; each step of EM is one pass over the rows. Values that are missing
-    (not a number) are left out: the density of such a row is that of the columns that are there, and in each step the
-    rest is replaced by what these make probable. This is right where values are missing at random.
+    p(x_i)``, and with priors that of the posterior; each step of EM is one pass over the rows. Missing values
+    (NaN) are marginalised: the density of such a sample is that of its observed features, and each step uses the
+    conditional moments of the others. This assumes values missing at random.
 
     Parameters
     ----------
@@ -288,10 +288,10 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         before = self._mixture() if self.warm_start and hasattr(self, "converged_") else None
         X = validate_rows(self, X)
         weight = validate_weights(sample_weight, X)
-        self._refuse_few(X.shape[0])
+        self._check_sample_count(X.shape[0])
         rows = as_rows_without_target(X, weight)
         k, p = self.n_components, rows.shape[1]
-        start = given(self.covariance_type, k, p, self.weights_init, self.means_init, self.precisions_init)
+        start = check_start(self.covariance_type, k, p, self.weights_init, self.means_init, self.precisions_init)
         search = Search(
             k,
             self.init_params,
@@ -302,20 +302,20 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
             check_random_state(self.random_state),
         )
         callback = make_callback(self, X, y, self.max_iter, partial(self._attributes, X=X))
-        told = Reporter(self.verbose, self.verbose_interval, callback) if self.verbose else None
-        callback = callback if told is None else told.callback
+        reporter = Reporter(self.verbose, self.verbose_interval, callback) if self.verbose else None
+        callback = callback if reporter is None else reporter.callback
 
-        def found() -> FittedMixture:
+        def search_best() -> FittedMixture:
             seen = look(rows)
             earlier = None if before is None else (before, float(self.lower_bound_))
             problem = self._problem(seen, p)
             dtype = numpy_dtype(X.dtype)
-            return fit(problem, rows, seen, search, dtype, callback=callback, listener=told, earlier=earlier)
+            return fit(problem, rows, seen, search, dtype, callback=callback, listener=reporter, earlier=earlier)
 
-        self._store(require_finite(self, X, found), X)
+        self._store(require_finite(self, X, search_best), X)
         return self
 
-    def _refuse_few(self, n: int) -> None:
+    def _check_sample_count(self, n: int) -> None:
         if n < 2:
             raise ValueError(
                 f"Found array with {n} sample(s) (shape=({n}, {self.n_features_in_})) while a minimum of 2 is required "
@@ -327,7 +327,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
             )
 
     def _problem(self, seen: Seen | None, p: int) -> Gaussians:
-        """What is maximised; the place of the means is that of the rows unless it is given."""
+        """The objective; the prior mean is the sample mean unless given."""
         degrees, scale, b = self.degrees_of_freedom_prior, self.covariance_prior, self.mean_precision_prior
         if (degrees is None) != (scale is None):
             raise ValueError("Give degrees_of_freedom_prior and covariance_prior, or neither.")
@@ -340,7 +340,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
             if scale.shape != wanted:
                 raise ValueError(f"covariance_prior should have the shape {wanted}, but got {scale.shape}")
             if kind in ("full", "tied"):
-                positive(scale[None], "covariance_prior")
+                check_positive_definite(scale[None], "covariance_prior")
             elif not np.all(scale > 0.0):
                 raise ValueError("covariance_prior should be positive")
         mean = 0.0 if seen is None else seen.mean
@@ -411,8 +411,8 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of the samples X; `y` is not used."""
-        found = self.score_samples(X)
-        return float(found.mean().compute() if is_dask(found) else namespace(found).mean(found))
+        densities = self.score_samples(X)
+        return float(densities.mean().compute() if is_dask(densities) else namespace(densities).mean(densities))
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Random rows (n_samples, n_features) from the mixture, one component after the other, and the number of each
@@ -421,8 +421,8 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         check_is_fitted(self)
         if n_samples < 1:
             raise ValueError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
-        found = drawn(self._mixture(), int(n_samples), check_random_state(self.random_state))
-        rows, numbers = (like(part, self.means_) if is_foreign(self.means_) else part for part in found)
+        samples = draw(self._mixture(), int(n_samples), check_random_state(self.random_state))
+        rows, numbers = (like(part, self.means_) if is_foreign(self.means_) else part for part in samples)
         return rows, numbers
 
     def _n_parameters(self) -> int:

@@ -164,7 +164,7 @@ class VotedPerceptron(Mistaken):
         fitted = require_finite(
             self, X, lambda: fit_votes(problem_of(self), rows, start, course, limits, rows.dtype, *self._so_far())
         )
-        self._settle(fitted, X)
+        self._store(fitted, X)
         self._elect(fitted)
         return self
 
@@ -180,7 +180,7 @@ class VotedPerceptron(Mistaken):
         fitted = require_finite(
             self, X, lambda: fit_votes(problem_of(self), rows, start, course, limits, rows.dtype, *self._so_far())
         )
-        self._settle_part(fitted, X)
+        self._store_part(fitted, X)
         self._elect(fitted)
         return self
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tenfold.arrays import Array, Floats, contiguous, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
-from tenfold.certification.models import status
+from tenfold.certification.models import fit_status
 from tenfold.certification.outputs import Labels, Output
 from tenfold.data import MemoryRows
 from tenfold.estimators.validation import as_rows, as_rows_without_target, validate_rows, validate_weights
@@ -32,7 +32,7 @@ def centres(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         tol=allowed_fall(float(getattr(model, "tol", 0.0))),
         dtype=dtype,
         said=Labelled(as_rows(X, model.labels_, weight), float(model.inertia_), dtype) if known else None,
-        status=status(model),
+        status=fit_status(model),
     )
     if known or not promised:
         return found
@@ -54,7 +54,7 @@ def halves(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         inertia=float(model.inertia_),
         tol=allowed_fall(float(model.tol)),
         dtype=numpy_dtype(model.cluster_centers_.dtype),
-        status=status(model),
+        status=fit_status(model),
     )
 
 

@@ -1,4 +1,4 @@
-"""Components: residuals of eigenvectors, what is stored beside them, whether one with a larger value was left out."""
+"""Certification of components: residuals, derived quantities, and missing larger eigenvalues."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tenfold.arrays import namespace, numpy_dtype, on_host, wide
-from tenfold.certification.models import status
+from tenfold.certification.models import fit_status
 from tenfold.data import Block, Rows, weights_of
-from tenfold.estimators.decomposition.principal import count_asked
+from tenfold.estimators.decomposition.principal import requested_components
 from tenfold.estimators.validation import as_rows_without_target, validate_rows, validate_weights
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.pca import Derived, spectral
@@ -16,15 +16,15 @@ from tenfold.stats.derivatives import Total
 
 
 def about_mean(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Of PCA and IncrementalPCA."""
+    """The certificate of PCA and IncrementalPCA."""
     rows = _rows(model, X, sample_weight)
     n, p = rows.shape
     k, incremental, keep = model.components_.shape[0], hasattr(model, "n_samples_seen_"), getattr(model, "keep", None)
-    asked: int | float | str | None = None
+    requested: int | float | str | None = None
     if not incremental:
-        asked = count_asked(model.n_components, keep, model.svd_solver, (n, p))
+        requested = requested_components(model.n_components, keep, model.svd_solver, (n, p))
     elif model.n_components is not None:  # else the first part decided it
-        asked = int(model.n_components)
+        requested = int(model.n_components)
     n = _count(rows) if incremental else n
     stored = [(model.n_components_, k), (model.n_samples_seen_ if incremental else model.n_samples_, n)]
     if incremental and hasattr(model, "batch_size_"):
@@ -46,12 +46,12 @@ def about_mean(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         mean=wide(model.mean_),
         components=wide(model.components_),
         values=wide(model.singular_values_) ** 2,
-        count=asked,
+        count=requested,
         numbers=None if keep is None else [int(number) for number in keep],
         derived=derived,
         tol=_tolerance(model),
         dtype=numpy_dtype(model.components_.dtype),
-        status=status(model),
+        status=fit_status(model),
     )
 
 
@@ -71,7 +71,7 @@ def as_they_are(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         derived=Derived(wide(model.explained_variance_), wide(model.explained_variance_ratio_)),
         tol=_tolerance(model),
         dtype=numpy_dtype(model.components_.dtype),
-        status=status(model),
+        status=fit_status(model),
     )
 
 
