@@ -125,7 +125,7 @@ def test_predictions_are_the_largest_scores(name, monkeypatch):
     model = getattr(tenfold, name)().fit(X, y)
     expected = model.predict(X)
     assert np.array_equal(expected, np.argmax(model.predict_log_proba(X), axis=1))
-    monkeypatch.setattr("tenfold.estimators.predictors.MANY", 1)
+    monkeypatch.setattr("tenfold.estimators.predictors.MIN_ENTRIES_FLOAT32", 1)
     monkeypatch.setattr("tenfold.estimators.predictors.PIECE_ROWS", 200)
     assert np.array_equal(model.predict(X), expected)
     assert np.array_equal(model.predict(np.asfortranarray(X)), expected)
@@ -138,7 +138,7 @@ def test_predictions_are_the_largest_scores(name, monkeypatch):
 
 
 def test_rows_that_cannot_be_told_apart_go_to_double_precision(monkeypatch):
-    monkeypatch.setattr("tenfold.estimators.predictors.MANY", 1)
+    monkeypatch.setattr("tenfold.estimators.predictors.MIN_ENTRIES_FLOAT32", 1)
     monkeypatch.setattr("tenfold.estimators.predictors.PIECE_ROWS", 50)
     random = np.random.default_rng(0)
     X, y = random.standard_normal((1000, 4)), np.arange(1000) % 2

@@ -27,7 +27,7 @@ def expected(X, about_mean=True):
 
 ROUTES = {
     "columns": lambda rows, k, mean: plan.of_moments(plan.fold_moments(rows), k, mean),
-    "triangle": lambda rows, k, mean: plan._by_triangle(rows, mean),
+    "triangle": lambda rows, k, mean: plan._by_qr(rows, mean),
     "rows": lambda rows, k, mean: plan._by_products_of_rows(rows, mean),
     "Lanczos": lambda rows, k, mean: plan._by_krylov(rows, k, mean, 1e-11, 300, None),
 }
@@ -196,7 +196,7 @@ def test_a_value_that_more_directions_have_than_a_block_has_vectors():
     rng = np.random.default_rng(0)
     U, V = (la.qr(rng.standard_normal((size, 60)), mode="economic")[0] for size in (300, 1200))
     X = (U * np.append(np.full(30, 5.0), np.linspace(2.0, 1.0, 30))) @ V.T
-    assert plan._by_krylov(as_rows_without_target(X, None), 30, False, 1e-9, 300, None).hasty
+    assert plan._by_krylov(as_rows_without_target(X, None), 30, False, 1e-9, 300, None).is_approximate
     model = TruncatedSVD(30, random_state=0).fit(X)
     assert model.certificate_.ok
     np.testing.assert_allclose(model.singular_values_, 5.0, rtol=1e-9)
@@ -207,8 +207,8 @@ def test_single_precision_is_refined():
     X = 1e3 * rows_of(1500, 1200, 60) + np.random.default_rng(1).standard_normal((1500, 1200))
     hasty = plan._by_krylov(as_rows_without_target(X, None), 12, True, 1e-9, 300, np.random.RandomState(0))
     slow = plan._by_krylov(as_rows_without_target(X, None), 12, True, 1e-9, 300, np.random.RandomState(0), widest=1200)
-    assert hasty.hasty
-    assert not slow.hasty
+    assert hasty.is_approximate
+    assert not slow.is_approximate
     S = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0))
     for found in (hasty, slow):
         left = found.vectors @ S - found.values[:, None] * found.vectors

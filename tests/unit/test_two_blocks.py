@@ -143,7 +143,7 @@ def test_pairs_that_are_not_the_leading_ones_are_refused(name):
 
 def test_a_scatter_of_other_rows_is_not_believed():
     X, y, _ = pairs()
-    other = plan.blocks(as_rows(*pairs(seed=4)[:2], None), True)
+    other = plan.fold_blocks(as_rows(*pairs(seed=4)[:2], None), True)
     model = CCA(2).fit(X, y)
     assert canonical(as_rows(X, y, None), latent(model), scale=True, scatter=other.scatter).ok
 

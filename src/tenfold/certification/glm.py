@@ -26,7 +26,7 @@ from tenfold.losses.regression import Huber, Quantile
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans.glm import first_constant
 from tenfold.plans.loss_penalty_table import rescaled_penalty
-from tenfold.plans.offsets import rescaled, takes_offset, without_offset
+from tenfold.plans.offsets import rescale, takes_offset, without_offset
 from tenfold.plans.piecewise_linear import judge_at_kinks
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats.derivatives import Params, forward
@@ -84,9 +84,9 @@ def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
         return gap_of_classes(problem, data.rows, fitted, **how)
     if not loss.convex:
         start = Params(np.zeros((1, data.rows.shape[1])), first_constant(problem, data.rows)[0])
-        return rescaled(stationarity(problem, data.rows, fitted, start, **how), data.factor)
+        return rescale(stationarity(problem, data.rows, fitted, start, **how), data.factor)
     judge = judge_at_kinks if loss.nonsmooth else gap
-    return rescaled(judge(problem, data.rows, fitted, **how), data.factor)
+    return rescale(judge(problem, data.rows, fitted, **how), data.factor)
 
 
 def huber(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:

@@ -1,4 +1,4 @@
-"""Least squares: the residual of the fitted weights."""
+"""Certification of least squares: the residual of the fitted weights."""
 
 from collections.abc import Callable
 from typing import Any
@@ -75,8 +75,7 @@ def check_classification_choice(model: Any, X: Any, y: Any, sample_weight: Any) 
     return _check_choice(model, lambda: _classification_data(model, X, y, sample_weight))
 
 
-TIES = 1e-6
-"""Scores closer than this part of the best are equal: sums were taken in another order."""
+TIES = 1e-6  # relative difference up to which scores are equal: sums may be in another order
 
 
 def _check_choice(model: Any, data: Callable[[], tuple[Array, Array, Array | None]]) -> str:

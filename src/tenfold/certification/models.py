@@ -1,4 +1,4 @@
-"""What a fitted model says of its own fit: data as it would take them, weights, classes, status."""
+"""Data of a fitted model: validation as by its `fit`, parameters, classes, status."""
 
 import sys
 from dataclasses import replace
@@ -22,13 +22,13 @@ INCONSISTENT = "inconsistent"
 
 
 def is_pipeline(model: Any) -> bool:
-    """Whether a model is a pipeline of scikit-learn's; whoever has one has loaded their module."""
+    """Whether a model is a pipeline of scikit-learn, without importing their module."""
     module = sys.modules.get("sklearn.pipeline")
     return module is not None and isinstance(model, module.Pipeline)
 
 
 def validate_like_fit(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Array]:
-    """X and y as the model's own fit would take them; the model is not changed."""
+    """X and y validated as by the model's `fit`; the model is not changed."""
     if isinstance(X, Table) or is_foreign(X):
         return validate(BaseEstimator(), X, y, numeric=numeric)
     X, y = validate_data(
@@ -56,7 +56,7 @@ def check_known_classes(model: Any, y: Array) -> None:
 def fitted_params(model: Any, targets: int) -> tuple[Params, Any]:
     """The fitted weights and intercepts in float64, and the dtype in which the model keeps them.
 
-    An intercept that was given, and that the model was not to fit, is a constant that no problem here knows of.
+    An intercept that was set by the user and not fitted is not part of any problem here.
     """
     coef = model.coef_.toarray() if is_sparse(model.coef_) else on_host(model.coef_)
     b = np.broadcast_to(np.ravel(np.asarray(on_host(model.intercept_), dtype=np.float64)), targets)
@@ -68,10 +68,10 @@ def fitted_params(model: Any, targets: int) -> tuple[Params, Any]:
 
 
 def contradict(certificate: Certificate, complaint: str) -> Certificate:
-    """The certificate of a model of which another part contradicts what was certified, or the data."""
+    """The failed certificate of a model, another part of which contradicts the certified arrays or the data."""
     return replace(certificate, value=np.inf, status=INCONSISTENT, note=complaint)
 
 
 def fit_status(model: Any) -> str:
-    """How the fit ended, where the model says so."""
+    """The status of the fit, where the model has one."""
     return str(getattr(model, "status_", STATUS))

@@ -14,7 +14,7 @@ from tenfold.judge.viterbi import count_tags
 
 def tagger(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     check_classes(model)
-    tokens = model._known(X)
+    tokens = model._validate_to_predict(X)
     number = numbers_of(model, flat_tags(y, tokens))
     sequences = tokens.with_tags(number, weights_of_sequences(sample_weight, tokens))
     return count_tags(sequences, weights_of(model), status=fit_status(model))
@@ -22,7 +22,7 @@ def tagger(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 def check_tags(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Check the tags that the model predicts, which must be right where the judge finds no wrong one."""
-    tokens = model._known(X)
+    tokens = model._validate_to_predict(X)
     some = tokens.with_tags(
         numbers_of(model, flat_tags(y, tokens)), weights_of_sequences(sample_weight, tokens)
     ).counted

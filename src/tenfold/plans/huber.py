@@ -1,4 +1,4 @@
-"""Huber's regression with its scale: Newton's method on weights, intercept and scale, then the judge."""
+"""The plan of Huber regression with scale: Newton's method on weights, intercept and scale, and the certificate."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,14 +20,11 @@ from tenfold.solvers.loop import Solution, Step, Watch
 from tenfold.stats.derivatives import Params
 from tenfold.stats.intercept_only import mean_over_targets
 
-COLUMNS = 4096
-"""Up to so many columns the matrix of Newton's method is formed."""
+COLUMNS = 4096  # up to which the Hessian is formed
 
-SMALL_STEPS = 12
-"""After so many steps at a scale of next to nothing Newton's method makes no more of it."""
+SMALL_STEPS = 12  # Newton steps at a negligible scale after which absolute errors are minimised instead
 
-INTERIOR_STEPS = 100
-"""At most so many steps of the interior point method, which takes some tens."""
+INTERIOR_STEPS = 100  # largest number of interior-point steps, which typically take tens
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ def fit(
     heard: Watch | None = None if callback is None else lambda record, params: callback(record, _outside(frame, params))
 
     def judged(solution: Solution) -> HuberFit:
-        return _finished(problem, rows, frame, solution, dtype)
+        return _finish(problem, rows, frame, solution, dtype)
 
     solution, found = certified(path, judged, lambda: None, max_iter, time_limit, heard)
     return replace(found, iterations=solution.iterations, trace=solution.trace)
@@ -97,7 +94,7 @@ def _steps(problem: ScaledHuber, rows: Rows, frame: Frame, first: Params, allowe
 
 
 def _first(rows: Rows, frame: Frame, intercept: bool) -> Params:
-    """No weights; mean and standard deviation of the targets."""
+    """The start: zero weights, mean and standard deviation of the targets."""
     mean = mean_over_targets(rows, lambda y: y) if intercept else 0.0
     sigma = float(np.sqrt(mean_over_targets(rows, lambda y: (y - mean) ** 2)))
     sigma = sigma if sigma > 1e-12 * abs(mean) else abs(mean) or 1.0
@@ -114,8 +111,8 @@ def _outside(frame: Frame, params: Params) -> Params:
     return Params(outside.coef, np.append(outside.intercept, params.intercept[1]))
 
 
-def _finished(problem: ScaledHuber, rows: Rows, frame: Frame, solution: Solution, dtype: Any) -> HuberFit:
-    """The parameters as they are stored, and the judge's word on them."""
+def _finish(problem: ScaledHuber, rows: Rows, frame: Frame, solution: Solution, dtype: Any) -> HuberFit:
+    """The parameters in the precision of storage, and their certificate."""
     coef, (b, sigma) = _outside(frame, solution.params)
     as_glm = Glm(Huber(problem.epsilon), L2(problem.strength), problem.intercept)
     params = stored(without_constants(as_glm, rows, Params(coef, np.array([b]))), dtype, frame.shift)

@@ -40,7 +40,7 @@ from tenfold.losses.loss import Loss
 from tenfold.penalties import L2
 from tenfold.plans.glm import GlmFit
 from tenfold.plans.glm import fit as fit_glm
-from tenfold.plans.offsets import rescaled, takes_offset, without_offset
+from tenfold.plans.offsets import rescale, takes_offset, without_offset
 from tenfold.stats.derivatives import Params, derivatives
 from tenfold.stats.intercept_only import best_constant
 
@@ -145,7 +145,7 @@ class DevianceRegressor(InferenceMixin, CallbackSupportMixin, RegressorMixin, Li
 
     def _store(self, fitted: GlmFit, factor: float, X: Array) -> None:
         store(self, fitted, X, coef_flat=True, intercept_flat=True, intercept=bool(self.fit_intercept))
-        self.certificate_ = rescaled(fitted.certificate, factor)
+        self.certificate_ = rescale(fitted.certificate, factor)
         self.n_iter_ = int(fitted.iterations or 0)
         self.status_ = fitted.certificate.status
         self.trace_ = fitted.trace

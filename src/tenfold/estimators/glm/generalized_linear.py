@@ -41,7 +41,7 @@ from tenfold.estimators.validation import (
     warn_unless_certified,
 )
 from tenfold.plans.loss_penalty_table import LOSSES, PENALTIES, PERCEPTRON, fit, is_free, penalty_of, rescaled_penalty
-from tenfold.plans.offsets import rescaled, takes_offset, without_offset
+from tenfold.plans.offsets import rescale, takes_offset, without_offset
 from tenfold.plans.result import Fitted
 from tenfold.stats.derivatives import Params
 
@@ -146,7 +146,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
 
     def _store(self, fitted: Fitted, factor: float, X: Array, flat: bool) -> None:
         store(self, fitted, X, coef_flat=flat, intercept_flat=flat, intercept=bool(self.fit_intercept))
-        self.certificate_ = rescaled(fitted.certificate, factor)
+        self.certificate_ = rescale(fitted.certificate, factor)
         self.n_iter_ = int(fitted.iterations or 0)
         self.status_ = fitted.certificate.status
         self.trace_ = fitted.trace

@@ -307,7 +307,7 @@ class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
     def _model(self, fold: Fold, index: int, alpha: float, y: Array, train: Array, rows: Rows) -> Any:
         model = RidgeClassifier(alpha, fit_intercept=self.fit_intercept)
         if y.ndim == 1 and len(np.unique(y[train])) < self.classes_.shape[0]:
-            # a class is missing from the training rows: its column of targets does not exist there, so this split is
+            # a class is missing from the training samples, and so its target column: this split is
             # fitted by itself
             part = subset(rows, train)
             return model.fit(part.X, y[train], sample_weight=part.weight)

@@ -64,7 +64,7 @@ REPORT_ONLY = {
 
 
 class _Ridge(CallbackSupportMixin, FromMoments, LinearPredictor, BaseEstimator):
-    """What Ridge and RidgeClassifier share: parameters and the fit of targets (n, t)."""
+    """Base of Ridge and RidgeClassifier: parameters and the fit of targets (n, t)."""
 
     _constraints: ClassVar[Constraints] = {
         "alpha": (real(0), array_like()),
@@ -274,7 +274,7 @@ class Ridge(ScoreMixin, PartialRegression, MultiOutputMixin, RegressorMixin, _Ri
         return self._predict_raw(X)
 
     def summary(self) -> str:
-        """Refused: penalised weights are biased, so classical standard errors do not hold."""
+        """Raises: penalised weights are biased, so classical standard errors do not hold."""
         raise ValueError(
             "Ridge has no summary: the penalty biases the weights, so standard errors and p values would be wrong. "
             "Use LinearRegression for inference, or RidgeCV.predict_interval for predictions."

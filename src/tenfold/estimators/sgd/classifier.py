@@ -39,9 +39,9 @@ from tenfold.estimators.sgd.sgd_fit import (
     WHERE,
     Online,
     check_together,
-    held_rows,
-    kept_apart,
-    penalised_rule,
+    make_rule,
+    split_validation,
+    take_validation,
     validate_held,
     validate_part,
     warn_negative_power,
@@ -87,8 +87,10 @@ class OnlineClassifier(Online):
         X, y = validate_classes(self, X, y)
         classes, number = encode_labels(y, y)
         weight = validate_weights(sample_weight, X)
-        refuse_one_class(classes, number, weight)
-        start = self._given(coef_init, intercept_init, 1 if len(classes) == 2 else len(classes), X.shape[1])
+        check_two_classes(classes, number, weight)
+        start = self._initial_parameters(
+            coef_init, intercept_init, 1 if len(classes) == 2 else len(classes), X.shape[1]
+        )
         self.classes_ = classes
         held: Held | None = None
         skip = None
@@ -98,8 +100,8 @@ class OnlineClassifier(Online):
         elif self.early_stopping:
             fraction = self.validation_fraction
             splitter = StratifiedShuffleSplit(test_size=fraction, random_state=self.random_state)
-            apart, skip = kept_apart(splitter, X, number, weight, fraction)
-            held = held_rows(X, number, weight, apart)
+            apart, skip = split_validation(splitter, X, number, weight, fraction)
+            held = take_validation(X, number, weight, apart)
         self._learn(X, number, weight, self._targets(number, weight), start, held=held, skip=skip)
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
@@ -158,7 +160,7 @@ def validate_classes(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
     return X, y
 
 
-def refuse_one_class(classes: Array, number: Array, weight: Array | None) -> None:
+def check_two_classes(classes: Array, number: Array, weight: Array | None) -> None:
     present = len(classes) if weight is None else len(np.unique(number[weight > 0]))
     if present < 2:
         removed = "" if present == len(classes) else " (all rows of the others have weight zero)"
@@ -383,7 +385,7 @@ class SGDClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator
             raise ValueError(f"Learning rate '{self.learning_rate}' only works with loss 'hinge'.")
 
     def _rule(self) -> Rule:
-        return penalised_rule(self, self.loss)
+        return make_rule(self, self.loss)
 
     @restore_on_error
     @with_callbacks

@@ -213,7 +213,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
         X, ones = rows_and_ones(self, X, y)
         weight = validate_weights(sample_weight, X)
         bias = None if offset_init is None else 1.0 - np.asarray(offset_init, dtype=np.float64)
-        self._learn(X, ones, weight, [self._target()], self._given(coef_init, bias, 1, X.shape[1]))
+        self._learn(X, ones, weight, [self._target()], self._initial_parameters(coef_init, bias, 1, X.shape[1]))
         warn_negative_power(self)
         return self
 

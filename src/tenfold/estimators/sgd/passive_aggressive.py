@@ -27,7 +27,7 @@ def _rule(model: Any, loss: str, epsilon: float) -> Rule:
     )
 
 
-def _refuse_partial(model: Any) -> None:
+def _check_partial_fit(model: Any) -> None:
     if model.early_stopping:
         raise ValueError("early_stopping should be False with partial_fit")
 
@@ -210,7 +210,7 @@ class PassiveAggressiveClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin,
         classes in the first call.
         """
         check_parameters(self, self._constraints)
-        _refuse_partial(self)
+        _check_partial_fit(self)
         self._partial_fit(X, y, classes, sample_weight)
         return self
 
@@ -381,6 +381,6 @@ class PassiveAggressiveRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, Ba
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> "PassiveAggressiveRegressor":
         """One more epoch over samples X (n, p) of targets y (n,) with optional `sample_weight`."""
         check_parameters(self, self._constraints)
-        _refuse_partial(self)
+        _check_partial_fit(self)
         self._partial_fit(X, y, sample_weight)
         return self

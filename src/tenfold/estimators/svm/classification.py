@@ -12,7 +12,16 @@ from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, nothing
 from tenfold.estimators.predictors import ScoreMixin, SparsifyMixin
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.svm.parameters import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of, tasks
+from tenfold.estimators.svm.parameters import (
+    COMMON,
+    Fits,
+    Task,
+    ascends,
+    check_memory_source,
+    machine_of,
+    rows_of,
+    tasks,
+)
 from tenfold.estimators.validation import (
     convert_like,
     require_finite,
@@ -185,7 +194,7 @@ class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVC":
         """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
-        refuse_elsewhere(self, X)
+        check_memory_source(self, X)
         X, y = validate(self, X, y, numeric=False, multi_output=False)
         self.classes_, number = encode_classes(y, X)
         dual = ascends(self, X.shape)

@@ -63,7 +63,7 @@ def machine_of(model: Any, weight: float) -> Machine:
     return Machine(loss, strength, bool(model.fit_intercept), unit, getattr(model, "penalty", "l2") == "l1")
 
 
-def refuse_elsewhere(model: Any, X: Any) -> None:
+def check_memory_source(model: Any, X: Any) -> None:
     """Refuse losses with kinks for rows that are not in this machine's memory or files."""
     source = source_of(X)
     joint = getattr(model, "multi_class", "ovr") == "crammer_singer"

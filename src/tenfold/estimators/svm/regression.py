@@ -11,7 +11,7 @@ from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, real
 from tenfold.estimators.predictors import LinearPredictor, ScoreMixin
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.svm.parameters import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of
+from tenfold.estimators.svm.parameters import COMMON, Fits, Task, ascends, check_memory_source, machine_of, rows_of
 from tenfold.estimators.validation import (
     convert_like,
     require_finite,
@@ -162,7 +162,7 @@ class LinearSVR(ScoreMixin, CallbackSupportMixin, RegressorMixin, LinearPredicto
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVR":
         """Fit to X (n, p), targets y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
-        refuse_elsewhere(self, X)
+        check_memory_source(self, X)
         X, y = validate(self, X, y, multi_output=False)
         dual = ascends(self, X.shape)
         task = Task(y, validate_weights(sample_weight, X))
