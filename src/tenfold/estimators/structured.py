@@ -189,13 +189,13 @@ class StructuredPerceptron(BaseEstimator):
         return np.split(self._tags(tokens), tokens.offsets[1:-1])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The weighted fraction of tokens of X with the tag of y."""
+        """The fraction of tokens of X with the tag of y; `sample_weight` weights the sequences."""
         tokens = self._validate_to_predict(X)
         right, weight = self._tags(tokens) == flat_tags(y, tokens), weights_of_sequences(sample_weight, tokens)
         return float(np.average(right, weights=None if weight is None else np.repeat(weight, tokens.lengths)))
 
     def sequence_accuracy(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The weighted fraction of sequences of X with all tags of y."""
+        """The fraction of sequences of X with all tags of y, weighted by `sample_weight`."""
         tokens = self._validate_to_predict(X)
         wrong = np.append(0, np.cumsum(self._tags(tokens) != flat_tags(y, tokens)))
         right = wrong[tokens.offsets[1:]] == wrong[tokens.offsets[:-1]]
