@@ -163,7 +163,7 @@ def _plug_in(model: Any, X: Array) -> Scores:
     return z, rounding + 16.0 * X.shape[1] * unit_roundoff(np.float64) * condition * (length + 1.0)
 
 
-def _given_densities(model: Any, X: Array) -> Scores:
+def _density_scores(model: Any, X: Array) -> Scores:
     X = _dense(X)
     logs = [np.asarray(getattr(one, "logpdf", one)(X), dtype=np.float64) for one in model.densities]
     z = np.stack([values.reshape(len(X)) for values in logs], axis=1) + _log(_wide(model.priors_))
@@ -257,7 +257,7 @@ def centroids(model: Any, X: Array) -> list[Output | Labels]:
     return [_label_output(model, z, rounding), *_expect(_centroids, odds=True)(model, X)[1:]]
 
 
-bayes_classifier = _expect(_given_densities, odds=True)
+bayes_classifier = _expect(_density_scores, odds=True)
 bernoulli = _expect(_bernoulli, odds=False)
 categorical = _expect(_categorical, odds=False)
 complement = _expect(_complement, odds=False)

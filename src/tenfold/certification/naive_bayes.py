@@ -33,7 +33,7 @@ def gaussian(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 def multinomial(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     recomputed = judge.recompute_sums(rows_of_classes(model, X, y, sample_weight), len(model.class_count_))
-    return judge.multinomial(recomputed, _alpha(model), _stored_counts(model), priors=_priors(model))
+    return judge.multinomial(recomputed, _alpha(model), _take_counts(model), priors=_priors(model))
 
 
 def complement(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -41,7 +41,7 @@ def complement(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     return judge.complement(
         recomputed,
         _alpha(model),
-        _stored_counts(model),
+        _take_counts(model),
         together=model.feature_all_,
         norm=model.norm,
         priors=_priors(model),
@@ -51,7 +51,7 @@ def complement(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 def bernoulli(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     threshold = None if model.binarize is None else float(model.binarize)
     recomputed = judge.recompute_sums(rows_of_classes(model, X, y, sample_weight), len(model.class_count_), threshold)
-    return judge.bernoulli(recomputed, _alpha(model), _stored_counts(model), priors=_priors(model))
+    return judge.bernoulli(recomputed, _alpha(model), _take_counts(model), priors=_priors(model))
 
 
 def categorical(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -92,7 +92,7 @@ def bayes_classifier(model: Any, X: Any, y: Any, sample_weight: Any) -> Certific
     return judge.shares(rows_of_classes(model, X, y, sample_weight), None, model.priors_, priors)
 
 
-def _stored_counts(model: Any) -> judge.Counted:
+def _take_counts(model: Any) -> judge.Counted:
     return judge.Counted(model.class_count_, model.class_log_prior_, model.feature_count_, model.feature_log_prob_)
 
 

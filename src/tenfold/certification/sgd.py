@@ -34,7 +34,7 @@ LOSSES: dict[str, Callable[[float], Loss]] = {
     "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
 }
 
-REFUSED = {
+UNJUDGED_LOSSES = {
     "perceptron": "the perceptron loss is zero at zero weights, so that there is nothing to be near to",
     "tanh": "the tanh cost is not convex, and has no dual",
 }
@@ -50,14 +50,14 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
     fitted, dtype = fitted_params(model, 1 if count == 2 else count)
     # as scikit-learn has it, a class weighs in its own problem only, unless there are two
     owns = [(1, factors[1], factors[0])] if count == 2 else [(k, factors[k], 1.0) for k in range(count)]
-    found = []
+    certificates = []
     for place, (own, positive, negative) in enumerate(owns):
         factor = np.where(number == own, positive, negative)
         given = factor if weight is None else weight * factor
         one = Params(fitted.coef[place : place + 1], fitted.intercept[place : place + 1])
-        found.append(_one(model, X, np.where(number == own, 1.0, -1.0), given, one, dtype))
-    worst = max(found, key=lambda certificate: certificate.value / certificate.allowed)
-    return replace(worst, parts=tuple(certificate.value for certificate in found))
+        certificates.append(_one(model, X, np.where(number == own, 1.0, -1.0), given, one, dtype))
+    worst = max(certificates, key=lambda certificate: certificate.value / certificate.allowed)
+    return replace(worst, parts=tuple(certificate.value for certificate in certificates))
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -70,8 +70,10 @@ def _one(model: Any, X: Array, y: Floats, weight: Array | None, fitted: Params, 
     """The gap of one learner: mean over the rows of weighted losses, and the penalty."""
     if model.learning_rate in ("pa1", "pa2"):
         raise TypeError("certify cannot judge passive-aggressive steps: there is no problem that they solve.")
-    if model.loss in REFUSED:
-        raise TypeError(f"certify cannot judge {type(model).__name__} with loss={model.loss!r}: {REFUSED[model.loss]}.")
+    if model.loss in UNJUDGED_LOSSES:
+        raise TypeError(
+            f"certify cannot judge {type(model).__name__} with loss={model.loss!r}: {UNJUDGED_LOSSES[model.loss]}."
+        )
     X, y, weight, count = _counted(model, X, y, weight)
     # losses are weighed in the mean of all rows; here their mean is by the weights
     scale = count / (float(np.sum(weight)) if weight is not None else count)

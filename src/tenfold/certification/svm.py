@@ -29,12 +29,12 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
             fitted = Params(*(np.concatenate([-0.5 * part, 0.5 * part]) for part in fitted))
         rows, total = rows_of(X, todo[0])
         return machine_of(model, total).certify_classes(rows, fitted, **options)
-    found = []
+    certificates = []
     for k, task in enumerate(todo):
         rows, total = rows_of(X, task)
         one = Params(fitted.coef[k : k + 1], fitted.intercept[k : k + 1])
-        found.append(machine_of(model, total).certify(rows, one, **options))
-    return worst(found)
+        certificates.append(machine_of(model, total).certify(rows, one, **options))
+    return worst(certificates)
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

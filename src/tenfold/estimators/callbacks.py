@@ -25,14 +25,14 @@ def with_callbacks(method: Method) -> Method:
         context = getattr(estimator, "_callback_fit_ctx", None)
         if context is not None:
             context.call_on_fit_task_end(
-                estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: _fitted_attributes(estimator)
+                estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: _take_fitted_attributes(estimator)
             )
         return fitted
 
     return cast(Method, sklearn_with_callbacks(fit))
 
 
-def _fitted_attributes(estimator: Any) -> dict[str, Any]:
+def _take_fitted_attributes(estimator: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(estimator).items() if name.endswith("_") and not name.startswith("_")}
 
 

@@ -123,7 +123,7 @@ def canonical(
     verdict = pencil(witness.S, cuts, views, products, ridge)
     floor = max(64.0 * EPS, 16.0 * unit_roundoff(dtype)) * verdict.condition
     scores = (witness.of_x[:k, :p], witness.of_y[:k, p:])
-    parts = [verdict.residual, verdict.slant, *_stored_distances(witness, fitted)]
+    parts = [verdict.residual, verdict.slant, *_compare_stored(witness, fitted)]
     for part, rotated, product in zip(range(2), fitted.rotations, scores, strict=True):
         W, R = fitted.weights[part][:, :k], rotated[:, :k]
         inside = W.T @ R
@@ -166,7 +166,7 @@ def partial_least_squares(
         D = (witness.of_y[:k, p:] / np.sum(witness.of_y[:k, p:] * Q.T, axis=1)[:, None]).T
     else:
         D = (witness.of_x[:k, p:] / spread[:, None]).T
-    parts = [distance(P.T @ R, np.eye(k)), *_stored_distances(witness, fitted)]
+    parts = [distance(P.T @ R, np.eye(k)), *_compare_stored(witness, fitted)]
     if fitted.loadings is not None:
         parts += [distance(part[:, :k], own) for part, own in zip(fitted.loadings, (P, D), strict=True)]
         parts += [
@@ -258,7 +258,7 @@ def singular(
     forth, back = witness.of_y[:, :p], witness.of_x[:, p:]  # C v and C'u
     values = np.sum(back * V.T, axis=1)
     top = max(float(np.max(values, initial=0.0)), np.finfo(np.float64).tiny)
-    parts = [*_stored_distances(witness, fitted), *(distance(side.T @ side, np.eye(side.shape[1])) for side in (U, V))]
+    parts = [*_compare_stored(witness, fitted), *(distance(side.T @ side, np.eye(side.shape[1])) for side in (U, V))]
     for image, side in ((forth, U), (back, V)):
         parts.append(float(np.max(np.linalg.norm(image - values[:, None] * side.T, axis=1), initial=0.0)) / top)
     floor = max(64.0 * EPS, 16.0 * unit_roundoff(dtype))
@@ -276,7 +276,7 @@ def _count_pairs(weights: Floats) -> int:
     return int(np.sum(np.any(weights != 0.0, axis=0)))
 
 
-def _stored_distances(witness: Witness, fitted: Latent) -> list[float]:
+def _compare_stored(witness: Witness, fitted: Latent) -> list[float]:
     """Distances of stored means, scales, coefficients and intercepts from recomputed ones."""
     p, parts = witness.p, []
     units = witness.units

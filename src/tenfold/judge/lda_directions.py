@@ -120,7 +120,7 @@ def judge_directions(
     left = np.abs(across - between @ statistics.probes) + outside[:, r:]
     if np.any(left > RULES["exact"].tol * distance * sizes[r:]):
         if len(spread) <= MAX_FORMED_FEATURES:
-            pairs["weights left out"] = _unexplained(statistics.covariance(), stored, r, tol, distance)
+            pairs["weights left out"] = _compute_unexplained(statistics.covariance(), stored, r, tol, distance)
         else:
             note = f"{note} {NOT_FORMED}".lstrip()
     return certify_scores(statistics.away, statistics.variance, stored, spread, pairs, note)
@@ -141,7 +141,7 @@ def _shares(V: Floats, stored: Stored, shares: Floats, tol: float) -> Pair:
     return np.maximum(away - slack, 0.0), np.zeros_like(shares), max(largest, 1.0)
 
 
-def _unexplained(S: Floats, stored: Stored, directions: int, tol: float, distance: Floats) -> Pair:
+def _compute_unexplained(S: Floats, stored: Stored, directions: int, tol: float, distance: Floats) -> Pair:
     """The part of S w - (m_c - m_0), in the space where classes vary, that is neither rounding nor, with fewer
     directions than the rank of the means, a difference of means below `tol` of the largest.
     """

@@ -248,7 +248,7 @@ def _step(problem: Gaussians, mixture: Mixture, sums: _Sums) -> Mixture:
     return replace(after, covariances=np.where(keep, covariances, mixture.covariances))
 
 
-def _expected_log_likelihood(problem: Gaussians, mixture: Mixture, sums: _Sums) -> float:
+def _compute_expectation(problem: Gaussians, mixture: Mixture, sums: _Sums) -> float:
     """W times E, up to a constant."""
     k, count = mixture.shape[0], sums.count
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -327,9 +327,7 @@ def em_step(
         there: _Value = rows.fold(partial(_value, after, missing))
         now = (here.value + problem.log_prior(mixture)) / here.weight
         then = (there.value + problem.log_prior(after)) / here.weight
-        gain = (
-            _expected_log_likelihood(problem, after, here) - _expected_log_likelihood(problem, mixture, here)
-        ) / here.weight
+        gain = (_compute_expectation(problem, after, here) - _compute_expectation(problem, mixture, here)) / here.weight
     except (la.LinAlgError, ValueError) as reason:
         return Certificate("fixed point", np.inf, 1.0, tol, 0.0, np.nan, status=status, note=str(reason))
     parts: tuple[float, ...] = (abs(then - now), abs(gain))

@@ -117,7 +117,7 @@ def spectral(
         slant,
         witness.away(mean),
         _distance(values, captured.values, size),
-        *_derived_distances(derived, witness, captured, size, least / allowed),
+        *_compare_derived(derived, witness, captured, size, least / allowed),
     ]
     parts = [part if np.isfinite(part) else np.inf for part in parts]
     value, note = max(*parts, floor), ""
@@ -171,7 +171,7 @@ def _distance(stored: Floats, actual: Floats, size: Floats | float) -> float:
     return away if np.isfinite(away) else np.inf
 
 
-def _derived_distances(
+def _compare_derived(
     derived: Derived, witness: "_Witness", captured: "_Captured", size: Floats, least: float
 ) -> list[float]:
     """Distances of derived quantities from those of the Rayleigh quotients."""

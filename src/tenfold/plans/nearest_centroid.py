@@ -84,9 +84,9 @@ def centres_of(sums: Any) -> Centres:
     if isinstance(sums, Centres):
         return sums
     if isinstance(sums, GroupedMoments):
-        found = Classes.of(sums)
-        squares = np.einsum("kii->ki", found.covariance) * found.weight[:, None]
-        sums = ClassColumns(found.weight, found.mean, squares)
+        fitted = Classes.of(sums)
+        squares = np.einsum("kii->ki", fitted.covariance) * fitted.weight[:, None]
+        sums = ClassColumns(fitted.weight, fitted.mean, squares)
     total = sums.together()
     return Centres(sums.weight, sums.mean, sums.squares, total.mean[0], total.squares[0] > 0.0)
 
@@ -137,10 +137,10 @@ def fit_centroids(
     given: Floats | None,
 ) -> tuple[judge.Stored, Certificate]:
     """Fit from class sums; `given` are given priors, None for the class frequencies."""
-    found = shrunk_centroids(centres, threshold)
-    if np.any(found.spread == 0.0) and not np.any(centres.varies):
+    fitted = shrunk_centroids(centres, threshold)
+    if np.any(fitted.spread == 0.0) and not np.any(centres.varies):
         raise ValueError("All features have zero variance. Division by zero.")
-    stored = judge.Stored(*found, priors, whitener(sums) if isinstance(sums, GroupedMoments) else None)
+    stored = judge.Stored(*fitted, priors, whitener(sums) if isinstance(sums, GroupedMoments) else None)
     certificate = judge.centroids(
         rows,
         sums,

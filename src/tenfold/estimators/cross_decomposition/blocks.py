@@ -90,9 +90,9 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Pred
             raise ValueError(
                 f"`n_components` upper bound is {most}. Got {self.n_components} instead. Reduce `n_components`."
             )
-        found = require_finite(self, X, lambda: self._fit(rows, numpy_dtype(X.dtype)))
-        self._store(found, X)
-        self._predict_1d, self.certificate_ = y.ndim == 1, found.certificate
+        fitted = require_finite(self, X, lambda: self._fit(rows, numpy_dtype(X.dtype)))
+        self._store(fitted, X)
+        self._predict_1d, self.certificate_ = y.ndim == 1, fitted.certificate
         warn_unless_certified(self)
         return self
 
@@ -104,9 +104,9 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Pred
         """The result of the plan."""
         raise NotImplementedError
 
-    def _store(self, found: Fitted, X: Array) -> None:
+    def _store(self, fitted: Fitted, X: Array) -> None:
         """Set the attributes."""
-        stored, p = found.stored, X.shape[1]
+        stored, p = fitted.stored, X.shape[1]
         assert stored.means is not None
         assert stored.units is not None
         self.x_weights_, self.y_weights_ = (convert_like(side, X) for side in stored.weights)
@@ -154,18 +154,18 @@ class PLSBase(ScoreMixin, RegressorMixin, MultiOutputMixin, CrossDecomposition):
     intercept_: Array
     n_iter_: list[int]
 
-    def _store(self, found: Fitted, X: Array) -> None:
-        super()._store(found, X)
-        stored = found.stored
+    def _store(self, fitted: Fitted, X: Array) -> None:
+        super()._store(fitted, X)
+        stored = fitted.stored
         assert stored.loadings is not None
         assert stored.coef is not None
         assert stored.intercept is not None
         self.x_loadings_, self.y_loadings_ = (convert_like(side, X) for side in stored.loadings)
         self.x_rotations_, self.y_rotations_ = (convert_like(side, X) for side in stored.rotations)
         self.coef_, self.intercept_ = convert_like(stored.coef, X), convert_like(stored.intercept, X)
-        self.n_iter_ = [1] * found.reached
-        if found.reached < self.n_components:
-            warnings.warn(f"y residual is constant at iteration {found.reached}", stacklevel=5)
+        self.n_iter_ = [1] * fitted.reached
+        if fitted.reached < self.n_components:
+            warnings.warn(f"y residual is constant at iteration {fitted.reached}", stacklevel=5)
 
     def _axes(self) -> tuple[Array, Array]:
         return self.x_rotations_, self.y_rotations_

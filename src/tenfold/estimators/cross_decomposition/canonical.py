@@ -112,7 +112,7 @@ class CCA(PLSBase):
     def _fit(self, rows: Rows, dtype: Any) -> Fitted:
         return fit_canonical(rows, self.n_components, self.scale, ridges(self.ridge), dtype)
 
-    def _store(self, found: Fitted, X: Array) -> None:
-        super()._store(found, X)
-        assert found.stored.correlations is not None
-        self.correlations_ = convert_like(found.stored.correlations, X)
+    def _store(self, fitted: Fitted, X: Array) -> None:
+        super()._store(fitted, X)
+        assert fitted.stored.correlations is not None
+        self.correlations_ = convert_like(fitted.stored.correlations, X)

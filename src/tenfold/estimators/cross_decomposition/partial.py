@@ -125,10 +125,10 @@ class PLSRegression(PLSBase):
     def _fit(self, rows: Rows, dtype: Any) -> Fitted:
         return fit_regression(rows, self.n_components, self.scale, dtype)
 
-    def _store(self, found: Fitted, X: Array) -> None:
-        super()._store(found, X)
-        assert found.scores is not None
-        self.x_scores_, self.y_scores_ = found.scores
+    def _store(self, fitted: Fitted, X: Array) -> None:
+        super()._store(fitted, X)
+        assert fitted.scores is not None
+        self.x_scores_, self.y_scores_ = fitted.scores
 
 
 class PLSCanonical(PLSBase):
@@ -227,8 +227,8 @@ class PLSCanonical(PLSBase):
     def _fit(self, rows: Rows, dtype: Any) -> Fitted:
         return fit_covariances(rows, self.n_components, self.scale, dtype)
 
-    def _store(self, found: Fitted, X: Array) -> None:
-        super()._store(found, X)
+    def _store(self, fitted: Fitted, X: Array) -> None:
+        super()._store(fitted, X)
         if self.algorithm == "svd":
             self.n_iter_ = []
 

@@ -143,13 +143,13 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
         rows = as_rows_without_target(X, validate_weights(sample_weight, X))
         ridge = ridges(self.ridge, len(self.widths_))
         dtype = numpy_dtype(X.dtype)
-        found = require_finite(
+        fitted = require_finite(
             self, X, lambda: fit_views(rows, self.widths_, self.n_components, self.scale, ridge, dtype)
         )
-        self.weights_, self.values_ = convert_like(found.weights, X), convert_like(found.values, X)
-        self.correlations_ = convert_like(found.correlations, X)
-        self.mean_, self.scale_ = convert_like(found.means, X), convert_like(found.units, X)
-        self.certificate_ = found.certificate
+        self.weights_, self.values_ = convert_like(fitted.weights, X), convert_like(fitted.values, X)
+        self.correlations_ = convert_like(fitted.correlations, X)
+        self.mean_, self.scale_ = convert_like(fitted.means, X), convert_like(fitted.units, X)
+        self.certificate_ = fitted.certificate
         warn_unless_certified(self)
         return self
 
@@ -178,12 +178,12 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
 
 def widths_of_views(views: Any, p: int) -> list[int]:
     """The columns of each view."""
-    found = np.asarray(views)
-    if found.ndim == 0:
-        count = int(found)
+    fitted = np.asarray(views)
+    if fitted.ndim == 0:
+        count = int(fitted)
         if p < count:
             raise ValueError(f"X has {p} feature(s), which is too few for {count} views of at least one column each.")
         return [p // count + (i < p % count) for i in range(count)]
-    if found.ndim != 1 or found.dtype.kind not in "iu" or len(found) < 2 or np.any(found < 1) or found.sum() != p:
+    if fitted.ndim != 1 or fitted.dtype.kind not in "iu" or len(fitted) < 2 or np.any(fitted < 1) or fitted.sum() != p:
         raise ValueError(f"views must have the columns of at least two views, {p} together. Got {views!r}.")
-    return [int(width) for width in found]
+    return [int(width) for width in fitted]

@@ -230,9 +230,9 @@ class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin
         if self.multi_class == "crammer_singer" and self.classes_.shape[0] == 2:
             parts = [Params(np.diff(last.coef, axis=0), np.diff(last.intercept))]
         outputs = 1 if self.classes_.shape[0] == 2 else int(self.classes_.shape[0])
-        found = Params(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        certificates = Params(*(np.concatenate(part) for part in zip(*parts, strict=True)))
         coef, b = np.zeros((outputs, last.coef.shape[1])), np.zeros(outputs)
-        coef[: len(found.coef)], b[: len(found.coef)] = found
+        coef[: len(certificates.coef)], b[: len(certificates.coef)] = certificates
         return {"coef_": convert_like(coef, X), "intercept_": convert_like(b, X) if self.fit_intercept else 0.0}
 
     def _store(self, done: list[Fitted], X: Array) -> None:

@@ -175,7 +175,7 @@ class Fits:
         )
 
     def __call__(self, rows: Rows, machine: Machine) -> Fitted:
-        found = fit_machine(
+        fitted = fit_machine(
             rows,
             machine,
             dual=self.dual,
@@ -184,6 +184,6 @@ class Fits:
             seed=self.seed,
             dtype=rows.dtype,
         )
-        if found.certificate.status == Status.INTERRUPTED.value:
+        if fitted.certificate.status == Status.INTERRUPTED.value:
             self.max_iter = 0
-        return found
+        return fitted
