@@ -7,7 +7,7 @@ from sklearn.base import is_classifier
 
 from tenfold.arrays import Array, namespace, numpy_dtype, on_host, unit_roundoff
 from tenfold.certification.linear_outputs import scores
-from tenfold.certification.models import check_known_classes, contradict, fit_status, fitted_params, validate_like_fit
+from tenfold.certification.models import check_known_classes, contradict, fit_status, take_params, validate_like_fit
 from tenfold.certification.outputs import Labels, Output
 from tenfold.data import Block, Rows
 from tenfold.estimators.class_labels import class_targets, label_indices
@@ -78,7 +78,7 @@ def link_of(model: Any) -> str | None:
 
 def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     """The word of the judge that fits the loss."""
-    fitted, dtype = fitted_params(model, int(model.classes_.shape[0]) if loss.joint else 1)
+    fitted, dtype = take_params(model, int(model.classes_.shape[0]) if loss.joint else 1)
     problem, how = Glm(loss, penalty, bool(model.fit_intercept)), {"status": fit_status(model), "dtype": dtype}
     if loss.joint:
         return gap_of_classes(problem, data.rows, fitted, **how)
@@ -91,7 +91,7 @@ def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
 
 def huber(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
     data = rows_of(model, X, y, sample_weight, Huber(1.0), offset)
-    fitted, dtype = fitted_params(model, 1)
+    fitted, dtype = take_params(model, 1)
     problem = ScaledHuber(float(model.epsilon), strength(model.alpha, data.weight), bool(model.fit_intercept))
     found = scaled_gap(problem, data.rows, fitted, float(model.scale_), status=fit_status(model), dtype=dtype)
     return found if not found.ok or _marks_outliers(model, X, y, offset) else contradict(found, OUTLIERS)
@@ -104,7 +104,7 @@ def _marks_outliers(model: Any, X: Any, y: Any, offset: Any) -> bool:
     """Whether the samples marked are those of large errors; on the edge, to rounding, either will do."""
     X, y = validate_like_fit(model, X, y, numeric=True)
     y = as_float(y) if offset is None else as_float(y) - validate_offset(offset, X)
-    fitted, dtype = fitted_params(model, 1)
+    fitted, dtype = take_params(model, 1)
     sizes = Params(np.abs(fitted.coef), np.abs(fitted.intercept))
     unit = max(unit_roundoff(numpy_dtype(part)) for part in (X.dtype, dtype))
 

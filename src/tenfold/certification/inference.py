@@ -10,7 +10,7 @@ from tenfold.arrays import Array, is_dask, is_foreign
 from tenfold.certification import certify, find_registration, samples_before
 from tenfold.certification.glm import loss_of
 from tenfold.certification.logistic import chosen
-from tenfold.certification.models import check_known_classes, fitted_params, is_pipeline, validate_like_fit
+from tenfold.certification.models import check_known_classes, is_pipeline, take_params, validate_like_fit
 from tenfold.data import Rows
 from tenfold.estimators.class_labels import class_targets, encode_labels, label_indices
 from tenfold.estimators.glm.deviance import as_float
@@ -114,7 +114,7 @@ def infer(
     >>> infer(model, X, y, covariance="HC3").standard_errors.round(3)
     array([0.064, 0.077, 0.059])
     """
-    _check_asked(covariance, groups)
+    _check_arguments(covariance, groups)
     if is_pipeline(model):
         return infer(
             model[-1], samples_before(model, X), y, sample_weight, covariance=covariance, groups=groups, offset=offset
@@ -145,7 +145,7 @@ def _inference_of(
     rows = _rows(model, X, y, sample_weight, offset)
     if groups is not None:
         rows = rows.regroup(_numbers(groups, rows.shape[0]))
-    fitted = fitted_params(model, int(model.coef_.shape[0]) if len(model.coef_.shape) > 1 else 1)[0]
+    fitted = take_params(model, int(model.coef_.shape[0]) if len(model.coef_.shape) > 1 else 1)[0]
     answer = infer_likelihood(rows, found.loss, fitted, bool(model.fit_intercept), coefficient_names(model), covariance)
     if isinstance(answer, str):
         raise ValueError(answer)
@@ -189,7 +189,7 @@ def _numbers(groups: Any, n: int) -> Array:
     return encode_labels(labels, labels)[1]
 
 
-def _check_asked(covariance: Any, groups: Any) -> None:
+def _check_arguments(covariance: Any, groups: Any) -> None:
     """Refuse what does not go together."""
     if covariance not in COVARIANCES:
         raise ValueError(f"covariance must be one of {', '.join(COVARIANCES)}; got {covariance!r}.")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, numpy_dtype, on_host, unit_roundoff
-from tenfold.certification.models import fit_status, fitted_params, validate_like_fit
+from tenfold.certification.models import fit_status, take_params, validate_like_fit
 from tenfold.certification.scores import is_first_best
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
@@ -31,7 +31,7 @@ def _sparse(model: Any, X: Any, y: Any, sample_weight: Any, *, joint: bool) -> C
     ratio = float(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0)))
     positive = bool(getattr(model, "positive", False))
     problem = SparseLeastSquares(alpha * ratio, alpha * (1.0 - ratio), bool(model.fit_intercept), positive, joint)
-    fitted, dtype = fitted_params(model, rows.targets)
+    fitted, dtype = take_params(model, rows.targets)
     columns = rows.fold(Columns.lift)
     judged = lasso_gap(problem, rows, fitted, columns, tol=float(model.tol), status=fit_status(model), dtype=dtype)
     return judged.certificate

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import compute_sample_weight
 
 from tenfold.arrays import Array, Floats, is_dask, is_foreign, is_sparse, like, namespace, on_host
-from tenfold.certification.models import check_known_classes, fit_status, fitted_params, validate_like_fit
+from tenfold.certification.models import check_known_classes, fit_status, take_params, validate_like_fit
 from tenfold.data import Table
 from tenfold.estimators.class_labels import compute_class_weights, label_indices, sample_factors
 from tenfold.estimators.least_squares.ridge import signs
@@ -63,7 +63,7 @@ def _least_squares(model: Any, X: Array, y: Array, weight: Array | None) -> Cert
     alpha = np.asarray(getattr(model, "alpha_", getattr(model, "alpha", 0.0)), dtype=np.float64)
     alpha = np.array(np.broadcast_to(np.ravel(alpha), rows.targets))
     problem = ridge_problem(alpha, columns.weight, model.fit_intercept, getattr(model, "positive", False))
-    fitted, dtype = fitted_params(model, rows.targets)
+    fitted, dtype = take_params(model, rows.targets)
     return residual(problem, rows, fitted, columns, status=fit_status(model), dtype=dtype).certificate
 
 

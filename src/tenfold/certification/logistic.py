@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from tenfold.arrays import Array, is_sparse
-from tenfold.certification.models import check_known_classes, contradict, fit_status, fitted_params, validate_like_fit
+from tenfold.certification.models import check_known_classes, contradict, fit_status, take_params, validate_like_fit
 from tenfold.data import Table
 from tenfold.estimators.class_labels import class_frequencies, class_targets, combine_weights, label_indices
 from tenfold.estimators.logistic.settings import Chosen
@@ -26,7 +26,7 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     count = int(model.classes_.shape[0])
     number = label_indices(model.classes_, y, X)
     weight = combine_weights(model.class_weight, model.classes_, number, validate_weights(sample_weight, X))
-    fitted, dtype = fitted_params(model, 1 if count == 2 else count)
+    fitted, dtype = take_params(model, 1 if count == 2 else count)
     intercept = bool(model.fit_intercept)
     if intercept and model.solver == "liblinear" and type(model).__module__.startswith("sklearn."):
         # liblinear: the intercept is the weight of one more column, and penalised

@@ -53,7 +53,7 @@ def check_known_classes(model: Any, y: Array) -> None:
         )
 
 
-def fitted_params(model: Any, targets: int) -> tuple[Params, Any]:
+def take_params(model: Any, targets: int) -> tuple[Params, Any]:
     """The fitted weights and intercepts in float64, and the dtype in which the model keeps them.
 
     An intercept that was set by the user and not fitted is not part of any problem here.

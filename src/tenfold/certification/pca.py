@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from tenfold.arrays import namespace, numpy_dtype, on_host, wide
 from tenfold.certification.models import fit_status
 from tenfold.data import Block, Rows, weights_of
-from tenfold.estimators.decomposition.principal import requested_components
+from tenfold.estimators.decomposition.principal import count_requested
 from tenfold.estimators.validation import as_rows_without_target, validate_rows, validate_weights
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.pca import Derived, spectral
@@ -22,7 +22,7 @@ def about_mean(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     k, incremental, keep = model.components_.shape[0], hasattr(model, "n_samples_seen_"), getattr(model, "keep", None)
     requested: int | float | str | None = None
     if not incremental:
-        requested = requested_components(model.n_components, keep, model.svd_solver, (n, p))
+        requested = count_requested(model.n_components, keep, model.svd_solver, (n, p))
     elif model.n_components is not None:  # else the first part decided it
         requested = int(model.n_components)
     n = _count(rows) if incremental else n

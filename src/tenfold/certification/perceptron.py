@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, contiguous, is_sparse, numpy_dtype, unit_roundoff, wide
-from tenfold.certification.models import check_known_classes, fit_status, fitted_params, validate_like_fit
+from tenfold.certification.models import check_known_classes, fit_status, take_params, validate_like_fit
 from tenfold.certification.outputs import Labels, Output
 from tenfold.data import Rows
 from tenfold.estimators.class_labels import label_indices
@@ -20,7 +20,7 @@ from tenfold.stats.perceptron_votes import Voters
 
 def linear(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     problem, rows = _make_rows(model, X, y, sample_weight)
-    fitted, dtype = fitted_params(model, problem.targets)
+    fitted, dtype = take_params(model, problem.targets)
     return count(problem, rows, fitted, status=fit_status(model), dtype=dtype)
 
 

@@ -9,7 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, contiguous
-from tenfold.certification.models import check_known_classes, fitted_params, validate_like_fit
+from tenfold.certification.models import check_known_classes, take_params, validate_like_fit
 from tenfold.data import Table
 from tenfold.estimators.class_labels import label_indices
 from tenfold.estimators.validation import as_rows, drop_zero_weights, sum_duplicates, validate_weights
@@ -47,7 +47,7 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
     number = label_indices(model.classes_, y, X)
     factors = np.asarray(compute_class_weight(model.class_weight, classes=model.classes_, y=y), dtype=np.float64)
     count = len(model.classes_)
-    fitted, dtype = fitted_params(model, 1 if count == 2 else count)
+    fitted, dtype = take_params(model, 1 if count == 2 else count)
     # as scikit-learn has it, a class weighs in its own problem only, unless there are two
     owns = [(1, factors[1], factors[0])] if count == 2 else [(k, factors[k], 1.0) for k in range(count)]
     certificates = []
@@ -62,7 +62,7 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     X, y = validate_like_fit(model, X, y, numeric=True)
-    fitted, dtype = fitted_params(model, 1)
+    fitted, dtype = take_params(model, 1)
     return _one(model, X, np.asarray(y, dtype=np.float64), validate_weights(sample_weight, X), fitted, dtype)
 
 
@@ -74,7 +74,7 @@ def _one(model: Any, X: Array, y: Floats, weight: Array | None, fitted: Params, 
         raise TypeError(
             f"certify cannot judge {type(model).__name__} with loss={model.loss!r}: {UNJUDGED_LOSSES[model.loss]}."
         )
-    X, y, weight, count = _counted(model, X, y, weight)
+    X, y, weight, count = _drop_zero_weights(model, X, y, weight)
     # losses are weighed in the mean of all rows; here their mean is by the weights
     scale = count / (float(np.sum(weight)) if weight is not None else count)
     problem = Glm(LOSSES[model.loss](float(model.epsilon)), _penalty(model, scale), bool(model.fit_intercept))
@@ -82,7 +82,9 @@ def _one(model: Any, X: Array, y: Floats, weight: Array | None, fitted: Params, 
     return gap(problem, rows, fitted, status=_status(model), dtype=dtype)
 
 
-def _counted(model: Any, X: Array, y: Floats, weight: Array | None) -> tuple[Array, Floats, Array | None, int]:
+def _drop_zero_weights(
+    model: Any, X: Array, y: Floats, weight: Array | None
+) -> tuple[Array, Floats, Array | None, int]:
     """The rows of positive weight, and by how many rows losses are divided: scikit-learn steps for the others, too."""
     n = int(X.shape[0])
     if weight is not None and type(model).__module__.startswith("tenfold."):
@@ -106,7 +108,7 @@ def one_class(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     coef, dtype = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64)), model.coef_.dtype
     if not model.fit_intercept and np.any(model.offset_):
         raise TypeError("certify cannot judge a model whose offset was given and not fitted.")
-    X, ones, weight, count = _counted(model, X, np.ones(X.shape[0]), weight)
+    X, ones, weight, count = _drop_zero_weights(model, X, np.ones(X.shape[0]), weight)
     return one_class_gap(
         float(model.nu),
         as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, ones, weight),

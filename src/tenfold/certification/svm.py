@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import contiguous
-from tenfold.certification.models import check_known_classes, fit_status, fitted_params, validate_like_fit
+from tenfold.certification.models import check_known_classes, fit_status, take_params, validate_like_fit
 from tenfold.estimators.class_labels import label_indices
 from tenfold.estimators.svm.parameters import Task, check_memory_source, machine_of, rows_of, tasks
 from tenfold.estimators.validation import validate_weights
@@ -21,7 +21,7 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
     X = contiguous(X) if isinstance(X, np.ndarray) else X
     todo = tasks(model, label_indices(model.classes_, y, X), validate_weights(sample_weight, X))
     count = int(model.classes_.shape[0])
-    fitted, dtype = fitted_params(model, 1 if count == 2 else count)
+    fitted, dtype = take_params(model, 1 if count == 2 else count)
     options = {"status": fit_status(model), "dtype": dtype}
     if model.multi_class == "crammer_singer":
         if count == 2:
@@ -42,5 +42,5 @@ def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     X, y = validate_like_fit(model, X, y, numeric=True)
     X = contiguous(X) if isinstance(X, np.ndarray) else X
     rows, total = rows_of(X, Task(y, validate_weights(sample_weight, X)))
-    fitted, dtype = fitted_params(model, 1)
+    fitted, dtype = take_params(model, 1)
     return machine_of(model, total).certify(rows, fitted, status=fit_status(model), dtype=dtype)

@@ -80,8 +80,8 @@ def residual_from_moments(
     gradient = np.ldexp(gradient, e[:p] + e[p:, None])
     sums = Derivatives(moments.weight, value, slope, gradient)
     rounding = noise * np.ldexp(np.abs(W) @ np.abs(S) + np.abs(C.T), e[:p] + e[p:, None])
-    found = _verdict(problem, params, Columns.of(moments), sums, rounding, condition, "solved", dtype)
-    return replace(found, certificate=replace(found.certificate, note=FROM_MOMENTS))
+    verdict = _verdict(problem, params, Columns.of(moments), sums, rounding, condition, "solved", dtype)
+    return replace(verdict, certificate=replace(verdict.certificate, note=FROM_MOMENTS))
 
 
 def _verdict(

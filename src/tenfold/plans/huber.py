@@ -62,11 +62,11 @@ def fit(
     path = _steps(problem, rows, frame, first, allowed)
     heard: Watch | None = None if callback is None else lambda record, params: callback(record, _outside(frame, params))
 
-    def judged(solution: Solution) -> HuberFit:
+    def finish(solution: Solution) -> HuberFit:
         return _finish(problem, rows, frame, solution, dtype)
 
-    solution, found = certified(path, judged, lambda: None, max_iter, time_limit, heard)
-    return replace(found, iterations=solution.iterations, trace=solution.trace)
+    solution, fitted = certified(path, finish, lambda: None, max_iter, time_limit, heard)
+    return replace(fitted, iterations=solution.iterations, trace=solution.trace)
 
 
 def _steps(problem: ScaledHuber, rows: Rows, frame: Frame, first: Params, allowed: float) -> Iterator[Step]:

@@ -168,9 +168,9 @@ def _orthogonal(
     scales = normal_equations.column_scales(moments, alpha, origin=not intercept)
     quick = None if alpha.any() else rank_revealing_qr.by_gram(rows, moments, scales, intercept)
     if quick is not None:
-        found = _solve_decomposed(quick, rows, moments, problem, intercept, dtype, details)
-        if found.certificate.ok:
-            return found
+        solution = _solve_decomposed(quick, rows, moments, problem, intercept, dtype, details)
+        if solution.certificate.ok:
+            return solution
     factor = rank_revealing_qr.factor(rows, moments, scales, alpha, intercept)
     return _solve_decomposed(factor, rows, moments, problem, intercept, dtype, details)
 

@@ -196,7 +196,7 @@ def _by_primal(
     """Newton's method or L-BFGS; where the latter is slow, as for nearly separable classes, the dual."""
     begin, hesitant = time.perf_counter(), hesitant and limits.max_iter > PATIENCE
     given = given | {"max_iter": PATIENCE if hesitant else limits.max_iter}
-    found = glm.fit(
+    result = glm.fit(
         rows,
         machine.loss,
         L2(machine.strength),
@@ -206,11 +206,11 @@ def _by_primal(
         intercept_penalty=machine.intercept_penalty,
         **given,
     )
-    if not hesitant or found.certificate.ok or found.certificate.status != Status.MAX_ITER.value:
-        return found
+    if not hesitant or result.certificate.ok or result.certificate.status != Status.MAX_ITER.value:
+        return result
     rest = replace(limits, time_limit=_left(given["time_limit"], begin))
     ascended = _by_dual(machine, rows, tol, rest, seed, given["dtype"])
-    return min(ascended, found, key=lambda fitted: fitted.certificate.value)
+    return min(ascended, result, key=lambda fitted: fitted.certificate.value)
 
 
 def _prefers_dual(rows: Rows, machine: Machine) -> bool:
@@ -249,7 +249,7 @@ def _at_hand(rows: Rows) -> bool:
 def _by_dual(
     machine: Machine, rows: Rows, tol: float, limits: Limits, seed: int, dtype: Any, probed: bool = False
 ) -> Fitted:
-    ascent = _ascent(machine, rows, seed, _allowed_gap(tol))
+    ascent = _ascent(machine, rows, seed, _target_gap(tol))
     centre = _centre(machine, rows, dtype)
     path = _unless_crowded(ascent, rows.shape[1]) if probed else ascent.steps()
 
@@ -277,7 +277,7 @@ def _ascent(machine: Machine, rows: Rows, seed: int, allowed: float) -> DualAsce
     return DualAscent(problem, rows, seed, allowed * scale)
 
 
-def _allowed_gap(tol: float) -> float:
+def _target_gap(tol: float) -> float:
     """The gap at which an ascent stops: below the certified one, and smaller for small tolerances."""
     return ENOUGH * RULES["gap"].tol * min(1.0, tol / USUAL)
 
@@ -295,7 +295,7 @@ def fit_joint(
     """Minimise the Crammer-Singer loss; targets of the rows are class indices."""
     problem = machine.joint
     shift = _joint_shift(problem, rows)
-    way = _select_joint_solver(problem, rows, classes, shift, seed, _allowed_gap(tol))
+    way = _select_joint_solver(problem, rows, classes, shift, seed, _target_gap(tol))
     inside = isinstance(way, JointInterior)
     centre = _centre(machine, rows, dtype)
 

@@ -95,7 +95,7 @@ def store_components(model: Any, fitted: Components, X: Array) -> None:
     model.explained_variance_ratio_ = convert_like(fitted.shares, X)
 
 
-def requested_components(n_components: Any, keep: Any, solver: str, shape: tuple[int, int]) -> int | float | str:
+def count_requested(n_components: Any, keep: Any, solver: str, shape: tuple[int, int]) -> int | float | str:
     """The requested number of components: an integer, a fraction of the variance, or "mle"."""
     if keep is not None:
         return len(keep)
@@ -258,7 +258,7 @@ class PCA(ProbabilisticPCA):
             lambda: fit_principal(
                 rows,
                 count,
-                requested_components(self.n_components, self.keep, self.svd_solver, rows.shape),
+                count_requested(self.n_components, self.keep, self.svd_solver, rows.shape),
                 self.keep,
                 accurate=self.svd_solver == "full",
                 tol=float(self.tol),

@@ -181,8 +181,8 @@ class RidgeCV(ScoreMixin, MultiOutputMixin, RegressorMixin, ChoosingRidge):
         fits = fits[:, None] if fits.ndim == 1 else fits
         X = X.load() if isinstance(X, Table) else X
         X = np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
-        found = [part.interval(X, fits[:, k], coverage) for k, part in enumerate(self._jackknife)]
-        return found[0] if len(found) == 1 else np.stack(found, axis=1)
+        intervals = [part.interval(X, fits[:, k], coverage) for k, part in enumerate(self._jackknife)]
+        return intervals[0] if len(intervals) == 1 else np.stack(intervals, axis=1)
 
 
 class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
