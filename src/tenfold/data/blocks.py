@@ -12,7 +12,6 @@ from tenfold.arrays import (
     Array,
     ColumnSummary,
     Floats,
-    apart,
     column_summaries,
     contiguous,
     flat,
@@ -20,6 +19,7 @@ from tenfold.arrays import (
     on_host,
     ones,
     some_rows,
+    split_flat,
 )
 from tenfold.data.passes import count_pass
 
@@ -107,7 +107,7 @@ class Deferred(Generic[S]):
         if self.waiting:
             numbers = [entry.numbers for entry in self.waiting]
             values = on_host(flat(numbers) if len(numbers) > 1 else numbers[0])
-            each = apart(values, [part.shape for part in numbers])
+            each = split_flat(values, [part.shape for part in numbers])
             for part, entry in zip(each, self.waiting, strict=True):
                 more = entry.finish(entry.sources, part)
                 total = more if total is None else total.merge(more)
@@ -118,7 +118,7 @@ class Deferred(Generic[S]):
 def _finish_block(
     finish: Callable[..., S], shapes: list[tuple[int, ...]], sources: tuple[Any, ...], numbers: Floats
 ) -> S:
-    return finish(sources, *apart(numbers, shapes))
+    return finish(sources, *split_flat(numbers, shapes))
 
 
 MaybeDeferred: TypeAlias = S | Deferred[S]

@@ -14,10 +14,10 @@ from tenfold.arrays import (
     column_summaries,
     contiguous,
     entries,
-    gathered,
     is_numpy,
     is_sparse,
     like,
+    make_contiguous,
     numpy_dtype,
     some_rows,
 )
@@ -96,7 +96,11 @@ class MemoryRows(SequentialRows):
         if step == 1:
             return self
         X, y, weight, group = (take_every(part, step) for part in (self.X, self.y, self.weight, self.group))
-        return MemoryRows(gathered(X), y, weight, group, self) if self.on_device else MemoryRows(X, y, weight, group)
+        return (
+            MemoryRows(make_contiguous(X), y, weight, group, self)
+            if self.on_device
+            else MemoryRows(X, y, weight, group)
+        )
 
     def whole(self) -> Block:
         return Block(self.X, self.y, self.weight, self.group)

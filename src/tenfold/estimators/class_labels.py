@@ -9,7 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, contiguous, is_dask, is_foreign, is_numpy, like, namespace, on_host
+from tenfold.arrays import Array, Floats, contiguous, is_array_api, is_dask, is_numpy, like, namespace, on_host
 from tenfold.estimators.validation import load_dask_input
 from tenfold.losses.classification import Logistic, Softmax
 from tenfold.machine import threads
@@ -35,7 +35,7 @@ def indicator(number: Array, positive: int, inside: float, outside: float) -> Ar
 def argmax_scores(z: Array) -> Array:
     """The index of the largest score of each sample."""
     if is_numpy(z) and z.dtype == np.float64:
-        return _core.largest(contiguous(z), threads(z.size))
+        return _core.argmax(contiguous(z), threads(z.size))
     return namespace(z).argmax(z, axis=1)
 
 
@@ -52,7 +52,7 @@ def probabilities(z: Array) -> Array:
     """Probabilities of all classes, from log odds (n,) of two classes or scores (n, K)."""
     if z.ndim == 2:
         return Softmax().probabilities(z)
-    if is_foreign(z):
+    if is_array_api(z):
         return namespace(z).stack([Logistic().wrong(z), Logistic().wrong(-z)], axis=1)
     z = contiguous(z)
     return np.column_stack([_core.sigmoid(-z), _core.sigmoid(z)])
@@ -62,7 +62,7 @@ def log_probabilities(z: Array) -> Array:
     """Logarithms of `probabilities`."""
     if z.ndim == 2:
         return Softmax().log_probabilities(z)
-    if is_foreign(z):
+    if is_array_api(z):
         return namespace(z).stack([-Logistic().value(-1.0, z), -Logistic().value(1.0, z)], axis=1)
     z = contiguous(z)
     return np.column_stack([-_core.softplus(z), -_core.softplus(-z)])
@@ -77,12 +77,12 @@ def encode_labels(y: Array, X: Array) -> tuple[Array, Array]:
     """
     if is_dask(y):
         return load_dask_input().encode_labels(y)
-    if is_foreign(y):
+    if is_array_api(y):
         return _two_classes(y) or tuple(namespace(y).unique_inverse(y))
     check_labels(y)
     counted = _classes_by_counting(y) if y.dtype.kind in "biu" and y.size else None
     classes, number = np.unique(y, return_inverse=True) if counted is None else counted
-    return classes, like(number, X) if is_foreign(X) else number
+    return classes, like(number, X) if is_array_api(X) else number
 
 
 def check_labels(y: Array) -> None:
@@ -132,7 +132,7 @@ def label_indices(classes: Array, y: Array, X: Array) -> Array:
     if is_dask(y):
         return load_dask_input().label_indices(on_host(classes), y)
     indices = np.searchsorted(on_host(classes), on_host(y))
-    return like(indices, X) if is_foreign(X) else indices
+    return like(indices, X) if is_array_api(X) else indices
 
 
 def check_label_indices(classes: Array, y: Array, X: Array) -> Array:
@@ -159,7 +159,7 @@ def take_classes(classes: Array, number: Array) -> Array:
     """classes[number], on the device of the classes or on a cluster; `number` may be bool for two classes."""
     if is_dask(number):
         return load_dask_input().rowwise(partial(take_classes, classes), number)
-    if not is_foreign(classes):
+    if not is_array_api(classes):
         return classes[on_host(number).astype(np.intp)]
     xp = namespace(number)
     return xp.take(classes, xp.astype(number, xp.int64))

@@ -15,7 +15,13 @@ from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.recompute import Pair, exact
-from tenfold.stats.class_totals import ClassErrors, class_errors, class_products, fourth_powers, pooled_products
+from tenfold.stats.class_totals import (
+    ClassSumsAbout,
+    class_scatter_products,
+    class_sums_about,
+    fourth_powers,
+    sum_scatter_products,
+)
 from tenfold.stats.moments import GroupedMoments
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
@@ -33,7 +39,7 @@ class Witness:
     away: Floats
     variance: Floats
     products: Callable[[Floats], Floats]
-    pooled_products: Callable[[Floats, Floats], Floats]
+    sum_scatter_products: Callable[[Floats, Floats], Floats]
 
     @classmethod
     def of_rows(cls, rows: Rows, mean: Floats, vectors: Floats | None = None) -> "Witness":
@@ -41,7 +47,7 @@ class Witness:
         computed in the same pass where rows are dense.
         """
         mean, vectors = np.ascontiguousarray(mean), None if vectors is None else np.ascontiguousarray(vectors)
-        errors: ClassErrors = rows.fold(class_errors(mean, vectors))
+        errors: ClassSumsAbout = rows.fold(class_sums_about(mean, vectors))
         total = np.where(errors.weight > 0.0, errors.weight, 1.0)
         away = errors.sums / total[:, None]
         variance = np.maximum(errors.squares / total[:, None] - away**2, 0.0)
@@ -55,7 +61,7 @@ class Witness:
                 return queries
             sums = lookup(queries)
             if sums is None:
-                sums = rows.fold(class_products(mean, np.ascontiguousarray(queries))).products
+                sums = rows.fold(class_scatter_products(mean, np.ascontiguousarray(queries))).products
             along = np.einsum("kqp,kp->kq", queries, away)
             return sums / total[:, None, None] - along[:, :, None] * away[:, None, :]
 
@@ -64,7 +70,7 @@ class Witness:
                 return queries
             by_class = lookup(queries[None])
             if by_class is None:
-                sums = rows.fold(pooled_products(mean, factors / total, np.ascontiguousarray(queries))).sum
+                sums = rows.fold(sum_scatter_products(mean, factors / total, np.ascontiguousarray(queries))).sum
             else:
                 sums = np.einsum("k,kqp->qp", factors / total, by_class)
             return sums - np.einsum("k,qk,kp->qp", factors, queries @ away.T, away)

@@ -23,7 +23,7 @@ from tenfold.arrays import (
     like,
     namespace,
     on_host,
-    picked,
+    take_rows,
     unit_roundoff,
 )
 from tenfold.data import Block, MaybeDeferred, weights_of
@@ -94,7 +94,7 @@ def _nearest(X: Array, centres: Floats, squares: Array, slack: Array) -> Array:
     if not unsure.size:
         return number
     found = np.array(on_host(number))
-    found[unsure] = np.argmin(_differences(picked(X, unsure), centres), axis=1)
+    found[unsure] = np.argmin(_differences(take_rows(X, unsure), centres), axis=1)
     return like(found, X)
 
 
@@ -160,8 +160,8 @@ def _check_labels(centres: Floats, unit: float, block: Block) -> Checked:
         more = slack * max(1.0, unit / unit_roundoff(np.float64))
         far = np.flatnonzero(known & ~on_host(own <= xp.min(squares, axis=1) + more))
         if far.size:
-            away = _differences(picked(X, far), centres)
-            nearer = away[np.arange(len(far)), number[far]] - np.min(away, axis=1) > on_host(picked(more, far))
+            away = _differences(take_rows(X, far), centres)
+            nearer = away[np.arange(len(far)), number[far]] - np.min(away, axis=1) > on_host(take_rows(more, far))
             far = far[nearer]
         energy = float(xp.sum(w * own))
         found = found.merge(Checked(int(np.sum(~known)) + len(far), len(number), energy))

@@ -19,7 +19,7 @@ from tenfold.judge.recompute import Pair
 from tenfold.machine import one_blas_thread
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.moments import GroupedMoments
-from tenfold.stats.within_class_scatter import WithinForms, WithinMoments, within_forms
+from tenfold.stats.within_class_scatter import WithinMoments, WithinQuadraticForms, within_quadratic_forms
 
 SAMPLE_ROWS = 1024
 
@@ -50,7 +50,9 @@ class DirectionStatistics:
         sample: Columns = rows.subsample(sampling_step(rows.shape[0], SAMPLE_ROWS)).fold(Columns.lift)
         U = probes(sample.lengths(origin=False)[0][None] ** 2 / (sample.weight or 1.0))[0].T
         directions = np.hstack([directions, U])
-        forms_of_rows: WithinForms = rows.fold(within_forms(mean, np.ascontiguousarray(directions.T)))
+        forms_of_rows: WithinQuadraticForms = rows.fold(
+            within_quadratic_forms(mean, np.ascontiguousarray(directions.T))
+        )
         total = np.where(forms_of_rows.weight > 0.0, forms_of_rows.weight, 1.0)[:, None]
         away = forms_of_rows.sums / total
         variance = np.maximum(forms_of_rows.squares / total - away**2, 0.0)

@@ -17,18 +17,18 @@ from tenfold.judge.certificate import Certificate
 from tenfold.judge.recompute import Pair, exact, in_pieces
 from tenfold.stats.class_totals import (
     ClassColumns,
-    ClassProducts,
+    ClassScatterProducts,
     ClassSums,
-    class_errors,
-    class_products,
+    class_scatter_products,
+    class_sums_about,
     groups_of,
-    marks,
+    indicators,
     memberships,
 )
 from tenfold.stats.combined import Several
-from tenfold.stats.contingency import ClassTables, some_missing
+from tenfold.stats.contingency import ClassTables, has_missing
 from tenfold.stats.derivatives import adjoint
-from tenfold.stats.within_class_scatter import WithinForms, within_forms
+from tenfold.stats.within_class_scatter import WithinQuadraticForms, within_quadratic_forms
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)  # relative, of sums of one sign and of a logarithm
 MAX_CACHED_SUMS = 1 << 15  # sums that fit into the cache: rows are read in order up to here, else class by class
@@ -42,15 +42,15 @@ def recompute_sums(rows: Rows, classes: int, threshold: float | None = None) -> 
 
 
 def _recompute_sums(classes: int, threshold: float | None, block: Block) -> MaybeDeferred[ClassSums]:
-    X = block.X if threshold is None else marks(block.X, threshold)
+    X = block.X if threshold is None else indicators(block.X, threshold)
     if is_numpy(X):
         places, none, rows = np.zeros((classes, X.shape[1])), np.zeros((1, 0, X.shape[1])), replace(block, X=X)
         products = (
-            within_forms(places, none[0])(rows)
+            within_quadratic_forms(places, none[0])(rows)
             if places.size <= MAX_CACHED_SUMS
-            else class_products(places, none)(rows)
+            else class_scatter_products(places, none)(rows)
         )
-        assert isinstance(products, WithinForms | ClassProducts)
+        assert isinstance(products, WithinQuadraticForms | ClassScatterProducts)
         return ClassSums(products.weight, products.sums, np.inf)
     of_class = memberships(block, classes)
     if is_sparse(X):  # class by class, which reads each entry once
@@ -237,12 +237,12 @@ def _recompute_by_kind(classes: int, columns: tuple[Integers, ...], sizes: tuple
 
 def _each_class(classes: int, block: Block) -> ClassColumns:
     """Weights, means and squares of the values that are not missing, class by class."""
-    if not some_missing(block.X):
+    if not has_missing(block.X):
         p, whole = block.X.shape[1], replace(block, X=contiguous(block.X))
-        products = class_products(np.zeros((classes, p)), np.zeros((1, 0, p)))(whole)
-        assert isinstance(products, ClassProducts)
+        products = class_scatter_products(np.zeros((classes, p)), np.zeros((1, 0, p)))(whole)
+        assert isinstance(products, ClassScatterProducts)
         mean = products.sums / np.where(products.weight > 0.0, products.weight, 1.0)[:, None]
-        squares = resolve(class_errors(mean)(whole)).squares
+        squares = resolve(class_sums_about(mean)(whole)).squares
         return ClassColumns(np.tile(products.weight[:, None], p), mean, squares)
     X, group, weight = block.X.astype(np.float64), groups_of(block), weights_of(block)
     parts = np.zeros((3, classes, X.shape[1]))
@@ -261,7 +261,7 @@ def heterogeneous(
     added: float,
     *,
     numbers: tuple[Floats, Floats],
-    marks: Floats,
+    indicators: Floats,
     tables: Sequence[Floats],
     weight: Floats,
     log_prior: Floats,
@@ -285,7 +285,7 @@ def heterogeneous(
         "mean": (mean, np.where(known, columns.mean, all_mean), np.where(size > 0.0, size, 1.0)),
         "variance": (variance, spread, spread),
         "smoothing": _relative_pair(np.asarray(added), np.asarray(largest)),
-        "marks": _log_pair(marks, _ratio(marked.mean * marked.weight + alpha, marked.weight + 2.0 * alpha)),
+        "marks": _log_pair(indicators, _ratio(marked.mean * marked.weight + alpha, marked.weight + 2.0 * alpha)),
         **_pair_categories(counted, alpha, tables),
     }
     return exact(pairs, floor=ROUNDING, note=note)
@@ -325,7 +325,7 @@ def gaussian(
 
 def _columns_about(rows: Rows, mean: Floats) -> ClassColumns:
     """Weights, and means and squares of the columns in each class, from sums about `mean`."""
-    errors = rows.fold(class_errors(mean))
+    errors = rows.fold(class_sums_about(mean))
     away = errors.sums / np.where(errors.weight > 0.0, errors.weight, 1.0)[:, None]
     squares = np.maximum(errors.squares - errors.weight[:, None] * away**2, 0.0)
     return ClassColumns(errors.weight, mean + away, squares)

@@ -14,7 +14,7 @@ from tenfold.arrays import (
     Array,
     Floats,
     Integers,
-    is_foreign,
+    is_array_api,
     is_numpy,
     is_sparse,
     like,
@@ -244,7 +244,7 @@ def _scrambled(x: Any) -> Any:
 
 def plain(metric: Any, params: dict[str, Any], X: Array, Q: Array) -> Array:
     """Distances (m, n) in float64 by SciPy's loops, or by formulas that no search uses."""
-    if is_foreign(X):
+    if is_array_api(X):
         return elsewhere(metric, params, X, Q)
     if metric == "pyfunc":
         params = dict(params)

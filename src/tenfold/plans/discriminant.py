@@ -24,10 +24,10 @@ from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.plans.class_statistics import TooFewSamples
 from tenfold.stats.argmax_float32 import decide_linear, decide_whole
-from tenfold.stats.class_totals import fourth_powers, quadratics
+from tenfold.stats.class_totals import fourth_powers, mahalanobis_distances
 from tenfold.stats.derivatives import Params, Total, forward
 from tenfold.stats.moments import GroupedMoments, Moments
-from tenfold.stats.within_class_scatter import WithinMoments, within_moments
+from tenfold.stats.within_class_scatter import WithinMoments, within_scatter
 
 MAX_NARROW_FEATURES = 511  # features up to which class moments are summed in one packed loop, beyond it class by class
 
@@ -131,7 +131,7 @@ def fold_within(rows: Rows, classes: int) -> WithinMoments:
     if rows.shape[1] > MAX_NARROW_FEATURES or (rows.on_device and not rows.distributed):
         moments = WithinMoments.of(rows.fold(GroupedMoments.lifter(classes)))
     else:
-        moments = rows.fold(within_moments(classes))
+        moments = rows.fold(within_scatter(classes))
     if not (np.isfinite(moments.scatter).all() and np.isfinite(moments.mean).all()):
         raise NotFinite
     return moments
@@ -268,7 +268,7 @@ class QuadraticScores:
         return decide_whole(X, self.mean, self.factors, self.offset)
 
     def __call__(self, X: Array) -> Array:
-        z = quadratics(X, self.mean, self.factors)
+        z = mahalanobis_distances(X, self.mean, self.factors)
         z *= -0.5
         z += like(self.offset, z)
         return z

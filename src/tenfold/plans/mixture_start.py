@@ -16,7 +16,7 @@ from tenfold.plans.mixture import GaussianSteps
 from tenfold.stats.class_totals import ClassColumns, as_one_class, class_columns
 from tenfold.stats.derivatives import adjoint
 from tenfold.stats.gaussians import Mixture
-from tenfold.stats.mixtures import Gathered, MixtureSums, known_columns
+from tenfold.stats.mixtures import CollectedRows, MixtureSums, nonmissing_moments
 from tenfold.stats.moments import GroupedMoments
 
 SAMPLE = 20_000  # smallest size of the subsample
@@ -41,7 +41,7 @@ def look(rows: Rows) -> Seen:
         columns: ClassColumns = as_one_class(rows).fold(class_columns(1))
     if np.isfinite(columns.mean).all() and np.isfinite(columns.squares).all():
         return Seen(columns.mean[0], columns.squares[0] / columns.weight[0], False)
-    columns = rows.fold(known_columns)
+    columns = rows.fold(nonmissing_moments)
     weight, mean, squares = columns.weight[0], columns.mean[0], columns.squares[0]
     if not (np.isfinite(mean).all() and np.isfinite(squares).all()):
         raise NotFinite
@@ -106,9 +106,9 @@ def start(
 
 def _sample(rows: Rows, components: int, seen: Seen) -> tuple[Floats, Floats]:
     """A subsample of positive weight with missing values imputed, and its weights."""
-    sample: Gathered = rows.subsample(
+    sample: CollectedRows = rows.subsample(
         sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_PER_COMPONENT * components))
-    ).fold(Gathered.lift)
+    ).fold(CollectedRows.lift)
     inside = sample.weight > 0.0
     X = np.where(np.isnan(sample.X), seen.mean, sample.X) if seen.missing else sample.X
     X, weight = (X, sample.weight) if inside.all() else (X[inside], sample.weight[inside])

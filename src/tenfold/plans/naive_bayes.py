@@ -29,9 +29,16 @@ from tenfold.judge.certificate import Certificate
 from tenfold.machine import threads
 from tenfold.plans.class_statistics import PARTS_NOTE
 from tenfold.stats.argmax_float32 import decide_linear, decide_scaled, undecided
-from tenfold.stats.class_totals import ClassColumns, ClassSums, class_columns, class_sums, marks, scaled_distances
+from tenfold.stats.class_totals import (
+    ClassColumns,
+    ClassSums,
+    class_columns,
+    class_sums,
+    diagonal_distances,
+    indicators,
+)
 from tenfold.stats.combined import Several
-from tenfold.stats.contingency import ClassTables, class_tables, observed_columns, some_missing
+from tenfold.stats.contingency import ClassTables, category_counts, has_missing, nonmissing_columns
 from tenfold.stats.derivatives import Params, forward
 
 TINY = np.finfo(np.float64).tiny
@@ -64,7 +71,7 @@ def fold_mixed(rows: Rows, classes: int, columns: Sequence[Integers]) -> Several
 def _lift_mixed(classes: int, columns: tuple[Integers, ...], block: Block) -> Several:
     numeric, marked, tables = (replace(block, X=_select_columns(block.X, which)) for which in columns)
     on = np.where(np.isfinite(marked.X), marked.X > 0.0, marked.X)
-    lifts = observed_columns(classes), observed_columns(classes), class_tables(classes)
+    lifts = nonmissing_columns(classes), nonmissing_columns(classes), category_counts(classes)
     return Several(tuple(f(part) for f, part in zip(lifts, (numeric, replace(marked, X=on), tables), strict=True)))
 
 
@@ -237,7 +244,7 @@ class Mixed(NamedTuple):
     mean: Floats
     variance: Floats
     added: float
-    marks: Floats
+    indicators: Floats
     tables: list[Floats]
     log_prior: Floats
 
@@ -260,7 +267,7 @@ def fit_mixed(
         smoothing,
         estimates.added,
         numbers=(estimates.mean, estimates.variance),
-        marks=estimates.marks,
+        indicators=estimates.marks,
         tables=estimates.tables,
         weight=weight,
         log_prior=estimates.log_prior,
@@ -319,7 +326,7 @@ class LinearScores:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _scores(self, X: Array) -> Array:
-        X = X if self.threshold is None else marks(X, self.threshold)
+        X = X if self.threshold is None else indicators(X, self.threshold)
         # log priors of -inf are set below, not added
         z = forward(X, Params(self.coef, np.where(np.isneginf(self.intercept), 0.0, self.intercept)))
         xp = namespace(z)
@@ -347,7 +354,7 @@ class GaussianScores:
 
     def __call__(self, X: Array) -> Array:
         """The scores (n, k) in float64, on the device of X."""
-        halves = scaled_distances(X, self.mean, self._scale())
+        halves = diagonal_distances(X, self.mean, self._scale())
         halves *= -1.0
         halves += like(self._constant(), halves)
         return halves
@@ -378,7 +385,7 @@ class TableScores:
         starts = np.append(0, np.cumsum([log_p.shape[1] for log_p in self.log_p], dtype=np.int64))
         table = np.concatenate([np.zeros((0, len(self.log_prior))), *(log_p.T for log_p in self.log_p)])
         count = threads(entries(X) * len(self.log_prior))
-        z, unseen = _core.table_scores(contiguous(X), table, np.ascontiguousarray(self.log_prior), starts, count)
+        z, unseen = _core.category_scores(contiguous(X), table, np.ascontiguousarray(self.log_prior), starts, count)
         if unseen >= 0:
             raise self._unseen_error(int(X.flat[unseen]), unseen % X.shape[1])
         return z
@@ -400,7 +407,7 @@ class MixedScores:
     """Sums of the scores of numeric, binary and categorical columns; missing values contribute nothing."""
 
     numeric: tuple[Integers, Floats, Floats]
-    marks: tuple[Integers, Floats, Floats]
+    indicators: tuple[Integers, Floats, Floats]
     tables: tuple[Integers, TableScores]
 
     def __call__(self, X: Array) -> Array:
@@ -418,8 +425,8 @@ class MixedScores:
 def _gaussian_scores(X: Array, mean: Floats, variance: Floats) -> Array:
     """Sums of the Gaussian log densities of the values that are not missing, (n, k)."""
     logs, scale = 0.5 * np.log(2.0 * np.pi * variance), np.sqrt(0.5 / variance)
-    z = -logs.sum(axis=1) - scaled_distances(X, mean, scale)
-    if not some_missing(X):
+    z = -logs.sum(axis=1) - diagonal_distances(X, mean, scale)
+    if not has_missing(X):
         return z
     lacking = np.flatnonzero(np.isnan(X).any(axis=1))
     part = X[lacking].astype(np.float64)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, is_dask, is_foreign, on_host
+from tenfold.arrays import Array, Floats, is_array_api, is_dask, on_host
 from tenfold.estimators.class_labels import class_weight_sums
 from tenfold.estimators.neighbours.classification import VotingClassifierMixin
 from tenfold.estimators.neighbours.neighbors_model import RADIUS, SEARCH, WEIGHTS
@@ -300,7 +300,7 @@ class RadiusNeighborsRegressor(Averaged, RadiusAsked):
     def predict(self, X: Any) -> Array:
         """The target of each query, (m,) or (m, n_outputs); without X of the rows of the fit, without themselves."""
         found = super().predict(X)
-        if not is_foreign(found) and np.isnan(found).any():
+        if not is_array_api(found) and np.isnan(found).any():
             warnings.warn(
                 "One or more samples have no neighbors within specified radius; predicting NaN.", stacklevel=2
             )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, Integers, is_foreign, namespace
+from tenfold.arrays import Array, Floats, Integers, is_array_api, namespace
 from tenfold.data import Block, Deferred, MaybeDeferred
 from tenfold.distances import Distance, Minkowski
 from tenfold.plans.neighbours.array_api import PIECE, TILE, measured
@@ -19,7 +19,7 @@ from tenfold.plans.neighbours.index import ByTree, built, code_of, finish_of
 from tenfold.plans.neighbours.kde import Tolerance, log_sums, window_sums
 from tenfold.plans.neighbours.kde_pairwise import LOGS
 from tenfold.plans.neighbours.out_of_core import Form, TheNearest
-from tenfold.stats.combined import together
+from tenfold.stats.combined import combine
 
 EXACT = Tolerance(0.0, 0.0)
 
@@ -55,7 +55,7 @@ class WindowsAbout:
 
     def lift(self, form: Form, queries: Array, itself: bool) -> Callable[[Block], Any]:
         sums = partial(_of_block, form.distance, self, queries)
-        return together([sums, TheNearest(1).lift(form, queries, False)]) if self.nearest else sums
+        return combine([sums, TheNearest(1).lift(form, queries, False)]) if self.nearest else sums
 
     def near(self, form: Form, found: Any, own: Integers | None) -> WindowSum:
         if not self.nearest:
@@ -101,7 +101,7 @@ class KeptWindows:
 
 
 def _of_block(distance: Distance, question: WindowsAbout, queries: Array, block: Block) -> MaybeDeferred[WindowSum]:
-    if is_foreign(block.X):
+    if is_array_api(block.X):
         return _in_arrays(distance, question, queries, block)
     m, b, t = queries.shape[0], len(question.bandwidths), block.y.shape[1] if question.told else 0
     if not block.X.shape[0] or not m:

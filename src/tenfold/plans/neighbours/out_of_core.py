@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from tenfold.arrays import Array, Floats, Integers, is_foreign, is_numpy, is_sparse, namespace, on_host, picked
+from tenfold.arrays import Array, Floats, Integers, is_array_api, is_numpy, is_sparse, namespace, on_host, take_rows
 from tenfold.data import Block, MaybeDeferred, MemoryRows, NotFinite, Rows
 from tenfold.distances import Distance, Given, Minkowski
 from tenfold.machine import require_memory
@@ -179,7 +179,7 @@ def _counted(block: Block) -> tuple[Array, Integers | None]:
 
 
 def _nearest_of_block(form: Form, queries: Array, k: int, block: Block) -> MaybeDeferred[Shortlist]:
-    if is_foreign(block.X):
+    if is_array_api(block.X):
         return nearest_in_arrays(form.distance, queries, k, block)
     X, inside = _counted(block)
     m, some = queries.shape[0], min(k, X.shape[0])
@@ -193,7 +193,7 @@ def _nearest_of_block(form: Form, queries: Array, k: int, block: Block) -> Maybe
 
 def _inside_of_block(form: Form, queries: Array, radius: Any, block: Block) -> MaybeDeferred[Inside]:
     limits = limits_of(form.distance, radius, queries.shape[0])
-    if is_foreign(block.X):
+    if is_array_api(block.X):
         return inside_in_arrays(form.distance, queries, limits, block)
     X, inside = _counted(block)
     m = queries.shape[0]
@@ -253,4 +253,4 @@ def _picked(numbers: Integers, missing: bool, block: Block) -> Picked:
         return Picked((X,))
     first = int(on_host(block.y[:1, 0])[0])
     inside = numbers[(numbers >= first) & (numbers < first + X.shape[0])] - first
-    return Picked((X[inside] if is_numpy(X) or is_sparse(X) else picked(X, inside),))
+    return Picked((X[inside] if is_numpy(X) or is_sparse(X) else take_rows(X, inside),))
