@@ -205,7 +205,7 @@ def cross(left: Array, right: Array) -> Array:
 HEAD_ROWS = 1024  # rows from which the mean and the deviation of a block are estimated
 
 
-class Head(NamedTuple):
+class ColumnSummary(NamedTuple):
     """Mean, mean absolute deviation and mean squared deviation of the columns of sampled rows, and the value of columns
     that are constant in them, NaN for others.
     """
@@ -216,7 +216,7 @@ class Head(NamedTuple):
     constant: Floats
 
 
-def heads_of(X: Array, y: Array, cuts: Sequence[tuple[int, int]]) -> list[Head]:
+def column_summaries(X: Array, y: Array, cuts: Sequence[tuple[int, int]]) -> list[ColumnSummary]:
     """Heads of the columns of [X y] for each range of rows, from evenly spaced rows; one transfer from the device for
     all.
 
@@ -233,11 +233,11 @@ def heads_of(X: Array, y: Array, cuts: Sequence[tuple[int, int]]) -> list[Head]:
         away = head - mean[:, None, :]
         about = xp.mean(xp.abs(away), axis=1), xp.mean(away * away, axis=1)
     result = on_host(xp.stack([mean, *about, xp.min(head, axis=1), xp.max(head, axis=1)], axis=1))
-    heads = [Head(m, d, s, np.where(low == high, low, np.nan)) for m, d, s, low, high in result]
+    heads = [ColumnSummary(m, d, s, np.where(low == high, low, np.nan)) for m, d, s, low, high in result]
     return [heads[0] if _agree(heads[0], head) else head for head in heads]
 
 
-def _agree(one: Head, other: Head) -> bool:
+def _agree(one: ColumnSummary, other: ColumnSummary) -> bool:
     with np.errstate(invalid="ignore"):  # as in heads_of
         near = np.all(np.abs(other.mean - one.mean) <= one.deviation)
     return bool(near and np.array_equal(one.constant, other.constant, equal_nan=True))

@@ -70,7 +70,7 @@ def test_passes_over_samples_are_shares_of_a_pass():
     with limit_passes(3.0):
         rows.fold(count)
         for _ in range(5):
-            rows.thin(3).fold(count)
+            rows.subsample(3).fold(count)
         with pytest.raises(BudgetSpent):
             rows.fold(count)
     rows.fold(count)

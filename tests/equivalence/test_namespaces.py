@@ -149,13 +149,15 @@ def rows_of_kinds(kind, n=1500, p=6):
 
 KINDS = ("near zero", "far from zero", "sorted", "a column that begins constant", "columns beyond squares")
 
-many_blocks = pytest.mark.parametrize("waiting", [1, blocks.WAITING], ids=["a block waits", "all blocks wait"])
+many_blocks = pytest.mark.parametrize(
+    "waiting", [1, blocks.MAX_PENDING_NUMBERS], ids=["a block waits", "all blocks wait"]
+)
 
 
 def cut_small(monkeypatch, waiting):
     """Blocks of 256 rows, whose sums wait for the end of the pass or for the next block."""
     monkeypatch.setattr(blocks, "DEVICE_BYTES", 1 << 13)
-    monkeypatch.setattr(blocks, "WAITING", waiting)
+    monkeypatch.setattr(blocks, "MAX_PENDING_NUMBERS", waiting)
 
 
 @every_namespace

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tenfold import _core
 from tenfold.data import Block
-from tenfold.judge.naive_bayes import _each_class, _tables_again
+from tenfold.judge.naive_bayes import _each_class, _recompute_tables
 from tenfold.plans.naive_bayes import TableScores
 from tenfold.stats.class_totals import (
     class_columns,
@@ -140,7 +140,7 @@ def test_tables_are_counted_twice_and_looked_up(shape):
     X[rng.uniform(size=X.shape) < 0.1] = np.nan
     rows = Block(X, rows.y, rows.weight, rows.group)
     found = category_counts(shape[2])(rows)
-    again = _tables_again(shape[2], tuple(table.shape[1] for table in found.tables), rows)
+    again = _recompute_tables(shape[2], tuple(table.shape[1] for table in found.tables), rows)
     np.testing.assert_allclose(found.weight, again.weight)
     for one, other in zip(found.tables, again.tables, strict=True):
         np.testing.assert_allclose(one, other)

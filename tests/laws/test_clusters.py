@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenfold import KMeans
-from tenfold.estimators.validation import rows_alone
+from tenfold.estimators.validation import as_rows_without_target
 from tenfold.plans import kmeans as plan
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -66,7 +66,7 @@ def test_the_place_of_the_rows_does_not_matter(shape, place):
 @given(SHAPES)
 def test_the_last_energy_of_the_trace_is_that_of_the_assignment(shape):
     X, start = made(*shape)
-    rows = rows_alone(X, None)
-    result = plan.one_run(rows, start, plan.scale_of(rows), max_iter=300, tol=0.0)
-    square = np.sum((X[:, None] - result.centres[None]) ** 2, axis=-1).min(axis=1)
-    assert result.energy == pytest.approx(float(np.sum(square)), rel=1e-9, abs=1e-9 * (1.0 + np.sum(X**2)))
+    rows = as_rows_without_target(X, None)
+    found = plan.one_run(rows, start, plan.scale_of(rows), max_iter=300, tol=0.0)
+    square = np.sum((X[:, None] - found.centres[None]) ** 2, axis=-1).min(axis=1)
+    assert found.energy == pytest.approx(float(np.sum(square)), rel=1e-9, abs=1e-9 * (1.0 + np.sum(X**2)))

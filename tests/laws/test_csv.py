@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tenfold import Ridge, _core, read_table, rows
 from tenfold.data import text
 from tenfold.data.csv import FALSE, TEXT, TRUE, TRUTH, CsvPart
-from tenfold.data.dialect import Asked
+from tenfold.data.dialect import CsvOptions
 from tenfold.data.files import File
 from tenfold.data.words import MISSING, are_codes
 from tenfold.features import TableError
@@ -285,7 +285,7 @@ def test_types_and_numbers_of_files_are_those_of_arrow(tmp_path_factory, data):
     )
     words = [{word.strip() for word in column.to_pylist()} - MISSING for column in cells.columns]
     codes = list(map(are_codes, words))
-    part = CsvPart(File.seen(path), Asked(**AS_ARROW))
+    part = CsvPart(File.stat(path), CsvOptions(**AS_ARROW))
     types = expected.schema.types
     for kind, said, arrows in zip(part.kinds, words, types, strict=True):
         if are_codes(said) and arrows != pa.null():
@@ -314,10 +314,10 @@ def same_as_the_table_reader(path, **how):
         with pytest.raises(ValueError, match=rf"{path.name}|Found array with 0 sample"):
             rows(path, **how).load()
         return None
-    part = CsvPart(File.seen(path), Asked(**how))
-    result, expected = part.dialect, table.dialect
-    assert (result.delimiter, result.header, result.decimal) == (expected.delimiter, expected.header, expected.decimal)
-    assert result.quote == (expected.quote or how.get("quote", '"'))
+    part = CsvPart(File.stat(path), CsvOptions(**how))
+    found, expected = part.dialect, table.dialect
+    assert (found.delimiter, found.header, found.decimal) == (expected.delimiter, expected.header, expected.decimal)
+    assert found.quote == (expected.quote or how.get("quote", '"'))
     assert part.header == table.frame.columns
     for name in table.frame.columns:
         column, kind = table.frame[name], part.kind(name)

@@ -37,7 +37,7 @@ def test_what_is_decided_is_what_double_precision_finds(kind, classes, p, n, dty
     random = np.random.default_rng(classes)
     scores, mean = scores_of(kind, random, classes, p)
     X = rows_of(random, mean, n).astype(dtype)
-    found = scores.decided(X)
+    found = scores.decide(X)
     known = found >= 0
     assert known.mean() > 0.9
     assert np.array_equal(found[known], np.argmax(scores(X), axis=1)[known])
@@ -49,7 +49,7 @@ def test_far_from_zero_and_in_other_units(kind, offset, spread):
     random = np.random.default_rng(3)
     scores, mean = scores_of(kind, random, 4, 12, offset, spread)
     X = rows_of(random, mean, 500, spread)
-    found = scores.decided(X)
+    found = scores.decide(X)
     known = found >= 0
     assert known.any() or abs(offset) > 1e8 * spread
     assert np.array_equal(found[known], np.argmax(scores(X), axis=1)[known])
@@ -63,7 +63,7 @@ def test_ties_are_left(kind):
     parts = {name: np.repeat(value, 2, axis=0) for name, value in vars(scores).items() if isinstance(value, np.ndarray)}
     twice = type(scores)(**parts)
     X = rows_of(random, mean, 300)
-    assert np.all(twice.decided(X) == -1)
+    assert np.all(twice.decide(X) == -1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,7 +73,7 @@ def test_values_that_are_not_finite_or_overflow_are_left(kind, value):
     scores, mean = scores_of(kind, random, 3, 40)
     X = rows_of(random, mean, 200)
     X[7, 39], X[199, 0], X[64, 13] = value, value, value
-    found = scores.decided(X)
+    found = scores.decide(X)
     assert np.array_equal(np.flatnonzero(found < 0), [7, 64, 199])
 
 
@@ -85,7 +85,7 @@ def test_leads_near_the_bound_are_true_in_exact_arithmetic():
     X = random.standard_normal((n, p)) * 1e3
     X[:, 1::2] = X[:, ::2] * (1.0 + 2e-5 * random.standard_normal((n, p // 2)))
     scores = LinearScores(coef, np.zeros(2))
-    found = scores.decided(X)
+    found = scores.decide(X)
     exact = np.array([sum(Fraction(v) * int(c) for v, c in zip(row, coef[1], strict=True)) > 0 for row in X])
     known = found >= 0
     assert 0.0 < known.mean() < 1.0
@@ -100,13 +100,13 @@ def test_bits_do_not_depend_on_threads_or_instruction_sets(kind, monkeypatch):
     found = []
     for count in (1, 2, 3):
         monkeypatch.setattr("tenfold.stats.argmax_float32.threads", lambda _, count=count: count)
-        found.append(scores.decided(X))
+        found.append(scores.decide(X))
     assert all(np.array_equal(found[0], other) for other in found)
     best, exact = _core.isa(), np.argmax(scores(X), axis=1)
     try:
         for name in _core.available_isas():
             _core.set_isa(name)
-            other = scores.decided(X)
+            other = scores.decide(X)
             assert np.mean(other >= 0) > 0.99
             assert np.array_equal(other[other >= 0], exact[other >= 0])
     finally:
@@ -125,8 +125,8 @@ def test_predictions_are_the_largest_scores(name, monkeypatch):
     model = getattr(tenfold, name)().fit(X, y)
     expected = model.predict(X)
     assert np.array_equal(expected, np.argmax(model.predict_log_proba(X), axis=1))
-    monkeypatch.setattr("tenfold.estimators.predictors.MANY", 1)
-    monkeypatch.setattr("tenfold.estimators.predictors.PIECE", 200)
+    monkeypatch.setattr("tenfold.estimators.predictors.MIN_ENTRIES_FLOAT32", 1)
+    monkeypatch.setattr("tenfold.estimators.predictors.PIECE_ROWS", 200)
     assert np.array_equal(model.predict(X), expected)
     assert np.array_equal(model.predict(np.asfortranarray(X)), expected)
     X[2500, 3] = np.nan
@@ -138,8 +138,8 @@ def test_predictions_are_the_largest_scores(name, monkeypatch):
 
 
 def test_rows_that_cannot_be_told_apart_go_to_double_precision(monkeypatch):
-    monkeypatch.setattr("tenfold.estimators.predictors.MANY", 1)
-    monkeypatch.setattr("tenfold.estimators.predictors.PIECE", 50)
+    monkeypatch.setattr("tenfold.estimators.predictors.MIN_ENTRIES_FLOAT32", 1)
+    monkeypatch.setattr("tenfold.estimators.predictors.PIECE_ROWS", 50)
     random = np.random.default_rng(0)
     X, y = random.standard_normal((1000, 4)), np.arange(1000) % 2
     model = tenfold.GaussianNB().fit(X, y)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tenfold.data import Block, Deferred, MemoryRows, at_once, block_length, blocks, memory
+from tenfold.data import Block, Deferred, MemoryRows, block_length, blocks, fold_together, memory
 from tenfold.data.blocks import BLOCK_BYTES, SPARSE_ROWS
 from tenfold.stats.derivatives import Total
 
@@ -151,7 +151,7 @@ def test_empty_rows_are_one_empty_block():
 def test_thin_takes_every_so_manieth_row(kind):
     X = np.arange(30.0).reshape(10, 3) + 1
     rows = MemoryRows(kind(X), np.arange(10.0)[:, None], np.arange(10.0), np.arange(10, dtype=np.int32))
-    thin = rows.thin(4)
+    thin = rows.subsample(4)
     found = thin.X.toarray() if sparse.issparse(thin.X) else thin.X
     np.testing.assert_array_equal(found, X[::4])
     np.testing.assert_array_equal(thin.y[:, 0], [0, 4, 8])
@@ -161,7 +161,7 @@ def test_thin_takes_every_so_manieth_row(kind):
 
 def test_other_targets_and_groups_leave_the_rows():
     rows = MemoryRows(np.ones((4, 2)), np.zeros((4, 1)), np.ones(4))
-    other = rows.retarget(np.ones((4, 3))).grouped(np.zeros(4, np.int32))
+    other = rows.retarget(np.ones((4, 3))).regroup(np.zeros(4, np.int32))
     assert other.targets == 3
     assert rows.targets == 1
     assert rows.group is None
@@ -199,18 +199,18 @@ def test_the_place_of_rows_on_a_device(monkeypatch):
 
 def test_a_sample_of_rows_on_a_device_stays_there(monkeypatch):
     asked = []
-    heads_of = memory.heads_of
-    monkeypatch.setattr(memory, "heads_of", lambda *parts: asked.append(parts) or heads_of(*parts))
+    column_summaries = memory.column_summaries
+    monkeypatch.setattr(memory, "column_summaries", lambda *parts: asked.append(parts) or column_summaries(*parts))
     X, rows = on_device()
-    sample = rows.thin(9)
+    sample = rows.subsample(9)
     assert type(sample.X) is type(rows.X)
     np.testing.assert_array_equal(np.asarray(sample.X), X[::9])
-    np.testing.assert_array_equal(np.asarray(sample.thin(3).y), X[::27, :1])
+    np.testing.assert_array_equal(np.asarray(sample.subsample(3).y), X[::27, :1])
     # rows that agree have one head, and their samples the same
-    assert sample.thin(3).blocks().__next__().head() is rows.blocks().__next__().head()
+    assert sample.subsample(3).blocks().__next__().column_summary() is rows.blocks().__next__().column_summary()
     assert len(asked) == 1
     other = sample.retarget(np.ones((sample.shape[0], 1)))
-    assert other.blocks().__next__().head().mean[-1] == 1.0
+    assert other.blocks().__next__().column_summary().mean[-1] == 1.0
 
 
 def test_a_device_is_told_of_several_folds_before_it_is_asked(monkeypatch):
@@ -222,8 +222,8 @@ def test_a_device_is_told_of_several_folds_before_it_is_asked(monkeypatch):
         return Deferred.of((total,), lambda _, part: order.append("asked") or Total(part))
 
     X, rows = on_device()
-    both, part = at_once((rows, lift), (rows.thin(3), lift))
+    both, part = fold_together((rows, lift), (rows.subsample(3), lift))
     assert order == ["told", "told", "asked", "asked"]
     np.testing.assert_allclose([both.sum[0], part.sum[0]], [X.sum(), X[::3].sum()])
-    plain = at_once((MemoryRows(X, X[:, :1]), lambda block: Total(block.X.sum())))
+    plain = fold_together((MemoryRows(X, X[:, :1]), lambda block: Total(block.X.sum())))
     np.testing.assert_allclose(plain[0].sum, X.sum())

@@ -12,7 +12,7 @@ from sklearn import cross_decomposition
 import tenfold
 from estimators import pairs, weights
 from tenfold import CCA, PLSSVD, MultiviewCCA, PLSCanonical, PLSRegression, principal_angles
-from tenfold.certification.two_blocks import latent
+from tenfold.certification.cca_pls import latent
 from tenfold.estimators.validation import as_rows
 from tenfold.judge.cca_pls import canonical
 from tenfold.plans import cca_pls as plan
@@ -143,7 +143,7 @@ def test_pairs_that_are_not_the_leading_ones_are_refused(name):
 
 def test_a_scatter_of_other_rows_is_not_believed():
     X, y, _ = pairs()
-    other = plan.blocks(as_rows(*pairs(seed=4)[:2], None), True)
+    other = plan.fold_blocks(as_rows(*pairs(seed=4)[:2], None), True)
     model = CCA(2).fit(X, y)
     assert canonical(as_rows(X, y, None), latent(model), scale=True, scatter=other.scatter).ok
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tenfold.estimators.classes import encoded
+from tenfold.estimators.class_labels import encode_labels
 
 LABELS = [
     np.array([2, 0, 1, 1]),
@@ -21,7 +21,7 @@ LABELS = [
 
 @pytest.mark.parametrize("y", LABELS, ids=str)
 def test_classes_and_numbers(y):
-    classes, number = encoded(y, np.zeros((len(y), 1)))
+    classes, number = encode_labels(y, np.zeros((len(y), 1)))
     expected, places = np.unique(y, return_inverse=True)
     assert classes.dtype == expected.dtype
     assert np.array_equal(classes, expected)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tenfold import TableEncoder, read_table
 from tenfold.features import infer_schema
-from tenfold.features.codes import resemblance
+from tenfold.features.codes import code_likeness
 
 rng = np.random.default_rng(0)
 ROWS = 300
@@ -73,7 +73,7 @@ def test_kinds(name: str, values: object, expected: str) -> None:
     ],
 )  # fmt: skip
 def test_names(name: str, expected: int) -> None:
-    assert resemblance(name) == expected
+    assert code_likeness(name) == expected
 
 
 def test_a_plus_before_many_digits_is_read_as_text() -> None:

@@ -7,7 +7,7 @@ from scipy import sparse
 
 import tenfold
 from tenfold import PCA, TruncatedSVD, principal_angles
-from tenfold.estimators.validation import rows_alone
+from tenfold.estimators.validation import as_rows_without_target
 from tenfold.judge.pca import PROBABLE, spectral
 from tenfold.plans import pca as plan
 from tenfold.stats.scatter import scatter_about
@@ -27,7 +27,7 @@ def expected(X, about_mean=True):
 
 ROUTES = {
     "columns": lambda rows, k, mean: plan.of_moments(plan.fold_moments(rows), k, mean),
-    "triangle": lambda rows, k, mean: plan._by_triangle(rows, mean),
+    "triangle": lambda rows, k, mean: plan._by_qr(rows, mean),
     "rows": lambda rows, k, mean: plan._by_products_of_rows(rows, mean),
     "Lanczos": lambda rows, k, mean: plan._by_krylov(rows, k, mean, 1e-11, 300, None),
 }
@@ -39,7 +39,7 @@ ROUTES = {
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_every_route_finds_the_components(route, about_mean, shape, kind):
     X = rows_of(*shape)
-    found = ROUTES[route](rows_alone(kind(X), None), 5, about_mean)
+    found = ROUTES[route](as_rows_without_target(kind(X), None), 5, about_mean)
     values, vectors = expected(X, about_mean)
     np.testing.assert_allclose(found.values[:5], values[:5], rtol=1e-9)
     assert np.max(principal_angles(found.vectors[:5], vectors[:5])) < 1e-7
@@ -55,7 +55,7 @@ def test_a_basis_that_is_not_the_leading_one_is_refused(about_mean, kind, shown,
     X += np.random.default_rng(1).standard_normal(X.shape)
     if kind != "scatter":
         monkeypatch.setattr("tenfold.judge.pca.FORMED", 0)
-    rows = rows_alone(sparse.csr_array(X) if "sparse" in kind else X, None)
+    rows = as_rows_without_target(sparse.csr_array(X) if "sparse" in kind else X, None)
     values, vectors = expected(X, about_mean)
     mean = X.mean(axis=0) if about_mean else np.zeros(X.shape[1])
     A = X - mean
@@ -100,7 +100,9 @@ def test_a_scatter_of_other_rows_proves_nothing():
     values, vectors = expected(X)
     some = [1, 2, 3]
     S = (vectors[some].T * values[some]) @ vectors[some]  # in which they are the leading ones
-    found = spectral(rows_alone(X, None), mean=X.mean(axis=0), components=vectors[some], values=values[some], scatter=S)
+    found = spectral(
+        as_rows_without_target(X, None), mean=X.mean(axis=0), components=vectors[some], values=values[some], scatter=S
+    )
     assert not found.ok
     assert not tenfold.certify(PCA(3).fit(X), other).ok
 
@@ -194,7 +196,7 @@ def test_a_value_that_more_directions_have_than_a_block_has_vectors():
     rng = np.random.default_rng(0)
     U, V = (la.qr(rng.standard_normal((size, 60)), mode="economic")[0] for size in (300, 1200))
     X = (U * np.append(np.full(30, 5.0), np.linspace(2.0, 1.0, 30))) @ V.T
-    assert plan._by_krylov(rows_alone(X, None), 30, False, 1e-9, 300, None).hasty
+    assert plan._by_krylov(as_rows_without_target(X, None), 30, False, 1e-9, 300, None).is_approximate
     model = TruncatedSVD(30, random_state=0).fit(X)
     assert model.certificate_.ok
     np.testing.assert_allclose(model.singular_values_, 5.0, rtol=1e-9)
@@ -203,10 +205,10 @@ def test_a_value_that_more_directions_have_than_a_block_has_vectors():
 def test_single_precision_is_refined():
     """Products in float32 leave residuals of 1e-8; one product in float64 makes them smaller than it could tell."""
     X = 1e3 * rows_of(1500, 1200, 60) + np.random.default_rng(1).standard_normal((1500, 1200))
-    hasty = plan._by_krylov(rows_alone(X, None), 12, True, 1e-9, 300, np.random.RandomState(0))
-    slow = plan._by_krylov(rows_alone(X, None), 12, True, 1e-9, 300, np.random.RandomState(0), widest=1200)
-    assert hasty.hasty
-    assert not slow.hasty
+    hasty = plan._by_krylov(as_rows_without_target(X, None), 12, True, 1e-9, 300, np.random.RandomState(0))
+    slow = plan._by_krylov(as_rows_without_target(X, None), 12, True, 1e-9, 300, np.random.RandomState(0), widest=1200)
+    assert hasty.is_approximate
+    assert not slow.is_approximate
     S = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0))
     for found in (hasty, slow):
         left = found.vectors @ S - found.values[:, None] * found.vectors
@@ -231,9 +233,9 @@ def test_products_about_any_place_become_those_about_the_mean(kind, weighted):
     v = np.random.default_rng(3).standard_normal((3, 7))
     if kind == "another namespace":
         strict = pytest.importorskip("array_api_strict")
-        rows = rows_alone(strict.asarray(X), None if w is None else strict.asarray(w))
+        rows = as_rows_without_target(strict.asarray(X), None if w is None else strict.asarray(w))
     else:
-        rows = rows_alone(sparse.csr_array(X) if kind == "sparse" else X, w)
+        rows = as_rows_without_target(sparse.csr_array(X) if kind == "sparse" else X, w)
     found = rows.fold(scatter_about(X[0], v))
     step, products = found.about_mean(v)
     weight = np.ones(60) if w is None else w
@@ -248,7 +250,7 @@ def test_a_mean_that_is_wrong_is_seen_in_the_same_pass():
     model = PCA(3).fit(X)
     S = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0))
     asked = {"components": model.components_, "values": model.singular_values_**2, "scatter": S}
-    rows = rows_alone(X, None)
+    rows = as_rows_without_target(X, None)
     assert spectral(rows, mean=model.mean_, **asked).ok
     found = spectral(rows, mean=model.mean_ + 1e-5, **asked)
     assert not found.ok

@@ -19,7 +19,7 @@ from tenfold.data.dask import (  # noqa: E402
     Carried,
     ClusterError,
     DaskRows,
-    aligned,
+    align,
     distinct,
     matrix,
     place_of,
@@ -114,7 +114,7 @@ def test_statistics_are_those_of_memory(chunks, weighted, statistic):
     weight = weight if weighted else None
     group = (np.arange(60) % 3).astype(np.int32)
     lift = STATISTICS[statistic]
-    rows = on_dask(X, y, weight, chunks=(chunks,)[0]).grouped(group)
+    rows = on_dask(X, y, weight, chunks=(chunks,)[0]).regroup(group)
     assert rows.X.chunks[0] == chunks
     assert close(rows.fold(lift), MemoryRows(X, y, weight, group).fold(lift))
 
@@ -154,7 +154,7 @@ def test_threads_do_not_change_a_bit():
 def test_thin_takes_every_so_manieth_row(chunks, step):
     X, y, weight = numbers()
     group = np.arange(60, dtype=np.int32)
-    thin = on_dask(X, y, weight, chunks=chunks).grouped(group).thin(step)
+    thin = on_dask(X, y, weight, chunks=chunks).regroup(group).subsample(step)
     for found, expected in ((thin.X, X), (thin.y, y), (thin.weight, weight), (thin.group, group)):
         np.testing.assert_array_equal(found.compute(), expected[::step])
     assert thin.X.chunks[0] == thin.y.chunks[0] == thin.weight.chunks[0] == thin.group.chunks[0]
@@ -171,10 +171,10 @@ def test_a_sample_is_read_once():
     X, y, _ = numbers()
     lazy = da.from_array(X, chunks=(20, -1)).map_blocks(reading, meta=np.zeros((0, 0)))
     rows = DaskRows.of(matrix(lazy), y)
-    dense = rows.thin(3)
+    dense = rows.subsample(3)
     assert len(read) == 3
-    sparser = rows.thin(9)
-    assert rows.thin(3) is dense
+    sparser = rows.subsample(9)
+    assert rows.subsample(3) is dense
     sparser.fold(Moments.lift)
     assert len(read) == 3
     np.testing.assert_array_equal(sparser.X.compute(), X[::9])
@@ -184,8 +184,8 @@ def test_a_sample_is_read_once():
 def test_other_targets_have_other_samples():
     X, y, _ = numbers()
     rows = on_dask(X, y)
-    rows.thin(3)
-    np.testing.assert_array_equal(rows.retarget(2 * y).thin(3).y.compute(), 2 * y[::3])
+    rows.subsample(3)
+    np.testing.assert_array_equal(rows.retarget(2 * y).subsample(3).y.compute(), 2 * y[::3])
 
 
 def predictions(block):
@@ -298,7 +298,7 @@ def test_what_is_no_matrix_of_numbers_is_refused(X, error):
 
 def test_numbers_of_the_client_are_sent_once():
     X, y, _ = numbers()
-    sent = aligned(y, matrix(da.from_array(X, chunks=(17, -1))))
+    sent = align(y, matrix(da.from_array(X, chunks=(17, -1))))
     assert sent.chunks == ((17, 17, 17, 9), (1,))
     np.testing.assert_array_equal(sent.compute(), y)
 

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 import tenfold
 from tenfold import LinearDiscriminantAnalysis, NearestCentroid
-from tenfold.estimators.class_statistics import rows_of_classes
+from tenfold.estimators.class_statistics import as_class_rows
 from tenfold.judge import discriminant as judge
 from tenfold.judge import lda_directions
 from tenfold.stats.moments import GroupedMoments
@@ -58,13 +58,13 @@ def test_the_judge_refuses_what_is_off(spoilt):
         "intercept": model.intercept_.copy(),
         "directions": model.scalings_.copy(),
     }
-    rows = rows_of_classes(X, Y, None)
+    rows = as_class_rows(X, Y, None)
 
     def certificate():
         stored = judge.Stored(parts["mean"], model.priors_, parts["coef"], parts["intercept"])
-        seen = lda_directions.Along.of_rows(rows, parts["mean"], parts["directions"])
+        seen = lda_directions.DirectionStatistics.of_rows(rows, parts["mean"], parts["directions"])
         also = {"centre": model.xbar_, "shares": model.explained_variance_ratio_, "more": {}}
-        return lda_directions.whitened(seen, stored, parts["directions"], model.tol, **also)
+        return lda_directions.judge_directions(seen, stored, parts["directions"], model.tol, **also)
 
     whole = certificate()
     if spoilt == "outside":

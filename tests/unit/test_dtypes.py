@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tenfold.features import Schema, TableError, infer_schema
-from tenfold.features.dtypes import typed
+from tenfold.features.dtypes import cast_columns
 
 ROWS = 40
 RNG = np.random.default_rng(0)
@@ -19,7 +19,7 @@ def kind(values, **how):
 
 def values_of(values, **how):
     frame = pl.DataFrame({"c": values})
-    return typed(frame, infer_schema(frame, **how).columns)["c"].to_list()
+    return cast_columns(frame, infer_schema(frame, **how).columns)["c"].to_list()
 
 
 KINDS = {

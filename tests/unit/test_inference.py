@@ -168,8 +168,8 @@ def test_float32_rows_have_inference():
 def test_a_covariance_that_is_dear_is_left_to_be_asked_for(monkeypatch):
     from tenfold.estimators import inference_mixin
 
-    monkeypatch.setattr(inference_mixin, "CHEAP_COEFFICIENTS", 3)
-    monkeypatch.setattr(inference_mixin, "CHEAP_PRODUCTS", 100.0)
+    monkeypatch.setattr(inference_mixin, "MAX_CHEAP_COEFFICIENTS", 3)
+    monkeypatch.setattr(inference_mixin, "MAX_CHEAP_PRODUCTS", 100.0)
     X, y = counts()
     model = tenfold.PoissonRegressor(alpha=0).fit(X, y)
     with pytest.raises(ValueError, match=r"Ask for it: tenfold\.infer"):

@@ -60,7 +60,7 @@ def test_nothing_is_said_of_a_limit_that_is_too_close():
 
 def test_the_chance_is_no_larger_than_stated(monkeypatch):
     """With one random vector and a chance of a fifth, a value just above the limit is denied in a fifth at most."""
-    monkeypatch.setattr(largest_eigenvalue, "CHANCE", 0.2)
+    monkeypatch.setattr(largest_eigenvalue, "ERROR_PROBABILITY", 0.2)
     monkeypatch.setattr(largest_eigenvalue, "PROBES", 1)
     values = np.append(1.0001, np.linspace(0.0, 0.3, 60))
     B, _ = matrix(values)

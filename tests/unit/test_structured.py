@@ -160,7 +160,7 @@ def tagged(weights, X, y):
     offsets = np.append(0, np.cumsum([len(x) for x in X])).astype(np.int64)
     matrix = sparse.csr_array(np.concatenate(X).astype(float))
     matrix.indices = matrix.indices.astype(np.int32)
-    return Sequences(matrix, offsets).tagged(np.concatenate(y))
+    return Sequences(matrix, offsets).with_tags(np.concatenate(y))
 
 
 def of_model(model):
@@ -177,11 +177,11 @@ def test_the_judge_finds_the_paths_of_the_compiled_recursion(k, most, monkeypatc
     weights = TagWeights(*(rng.standard_normal(shape) for shape in ((4, k), (k, k), (k,), (k,))))
     sequences = tagged(weights, X, [np.zeros(len(x), int) for x in X])
     found = best_tags(sequences, weights)
-    certificate = count_tags(sequences.tagged(found), weights, status="judged")
+    certificate = count_tags(sequences.with_tags(found), weights, status="judged")
     assert certificate.value == 0.0
     assert certificate.ok
     other = np.where(rng.random(len(found)) < 0.3, (found + 1) % k, found)
-    certificate = count_tags(sequences.tagged(other), weights, status="judged")
+    certificate = count_tags(sequences.with_tags(other), weights, status="judged")
     assert certificate.value == np.sum(other != found)
     assert sum(certificate.parts) == certificate.value
 

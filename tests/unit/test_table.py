@@ -562,7 +562,7 @@ def test_any_cutting_into_pieces_gives_the_same_blocks(cuts, length, storage, st
     parts = [dense(part) for part in found.cut(length)]
     assert [len(part) for part in parts] == [min(length, 1300 - start) for start in range(0, 1300, length)]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
-    np.testing.assert_array_equal(dense(found.thin(step)), whole[::step])
+    np.testing.assert_array_equal(dense(found.subsample(step)), whole[::step])
     np.testing.assert_array_equal(dense(found.load()), whole)
     assert found.place_of_row(1299).endswith(f"row {1300 - max(edge for edge in edges[:-1] if edge < 1300)}")
 

@@ -66,12 +66,12 @@ def test_no_more_is_kept_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None
     columns = [corpus(100, seed) for seed in range(3)]
     with share_counts() as shared:
         count_words(columns[0], keep=True)
-        monkeypatch.setattr(words, "KEPT_BYTES", 5 * shared[0][0].estimated_size())
+        monkeypatch.setattr(words, "CACHE_BYTES", 5 * shared[0][0].estimated_size())
         for texts in columns:
             count_words(texts, keep=True)
         assert 1 <= len(shared) < 3
         assert shared[-1][0].to_list() == columns[-1].unique(maintain_order=True).to_list()
-        monkeypatch.setattr(words, "KEPT_BYTES", 0)
+        monkeypatch.setattr(words, "CACHE_BYTES", 0)
         count_words(corpus(100, 9), keep=True)
         assert not shared
 

@@ -1,4 +1,4 @@
-"""Judge fitted models from outside: the problem is rebuilt from their parameters, the rows come from the data given.
+"""`certify`: judge fitted models by problems rebuilt from their parameters, and given data.
 
 A family has a module of its own; the registration of a class names the functions that judge it.
 """
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import tenfold
-from tenfold.certification.models import contradicted, is_pipeline
+from tenfold.certification.models import contradict, is_pipeline
 from tenfold.certification.outputs import find_difference
 from tenfold.data import BudgetSpent, limit_passes
 from tenfold.estimators.registration import Registration, registration_of
@@ -18,10 +18,9 @@ from tenfold.judge.certificate import NOT_JUDGED, Certificate
 
 __all__ = ["certify"]
 
+# Passes over the data that a judge may take; the longest searches in the random attack, for dual points of hinge and
+# quantile losses, take about a third of it.
 BUDGET = 1000
-"""Passes over the data that a judge may take; the longest searches of the random attack, those for the dual points of
-hinges and quantiles, take about a third of it.
-"""
 
 
 def certify(
@@ -33,7 +32,7 @@ def certify(
     offset: Any = None,
     budget: float = BUDGET,
 ) -> Certificate:
-    """How good a fitted model is, from the model, the data and nothing else.
+    """Judge a fitted model by the model and the data alone.
 
     The problem is rebuilt from the model's parameters, and the fitted weights are judged on the rows given: with the
     data of the fit this is a proof about the fit, with other data about how far the model is from the best one there.
@@ -116,11 +115,11 @@ def certify(
     expect = load_function(registration.outputs)
     if not complaint and expect:
         complaint = find_difference(model, X, expect)
-    return contradicted(certificate, complaint) if complaint else certificate
+    return contradict(certificate, complaint) if complaint else certificate
 
 
 def find_registration(cls: type) -> Registration | None:
-    """The registration of a class of ours, or, for a class of scikit-learn's, of its counterpart here."""
+    """The registration of a class of tenfold, or of the counterpart of a scikit-learn class."""
     if (own := registration_of(cls)) is not None or cls.__name__ not in tenfold.ESTIMATORS:
         return own
     ours = registration_of(getattr(tenfold, cls.__name__))
@@ -134,7 +133,7 @@ def load_function(name: str) -> Any:
 
 
 def _count_problems(model: Any) -> int:
-    """How many problems a classifier has solved: one for each row of its weights."""
+    """The number of problems of a classifier: one for each row of its weights."""
     shape: tuple[int, ...] = getattr(getattr(model, "coef_", None), "shape", ())
     return max(1, int(shape[0])) if len(shape) == 2 and hasattr(model, "classes_") else 1
 
@@ -143,12 +142,15 @@ def report_only(cls: type) -> dict[str, str]:
     """Fitted attributes of a class of ours or of scikit-learn's that are not judged, each with the reason: no method
     reads them.
     """
-    found = find_registration(cls)
-    if found is None:
+    registration = find_registration(cls)
+    if registration is None:
         return {}
-    return {**found.report_only, **({} if registration_of(cls) is found else found.peer_report_only)}
+    return {
+        **registration.report_only,
+        **({} if registration_of(cls) is registration else registration.peer_report_only),
+    }
 
 
 def samples_before(model: Any, X: Any) -> Any:
-    """What the last step of a pipeline gets."""
+    """The input of the last step of a pipeline."""
     return model[:-1].transform(X) if len(model) > 1 else X

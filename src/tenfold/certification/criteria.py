@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from tenfold.arrays import Floats, on_host, unit_roundoff
-from tenfold.certification.models import params, validated
+from tenfold.certification.models import take_params, validate_like_fit
 from tenfold.data import Rows
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.lars_angles import Knots, angles_of_knots
@@ -33,9 +33,9 @@ KNOT = 1e-5
 
 def check_criterion(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Why the variance of the noise, the criterion or the choice of alpha do not follow from the data."""
-    X, y = validated(model, X, y, numeric=True)
+    X, y = validate_like_fit(model, X, y, numeric=True)
     rows = as_rows(X, y, validate_weights(sample_weight, X))
-    columns, dtype = rows.fold(Columns.lift), params(model, rows.targets)[1]
+    columns, dtype = rows.fold(Columns.lift), take_params(model, rows.targets)[1]
     alphas = np.asarray(on_host(model.alphas_))
     costs, variance = np.asarray(model.criterion_, dtype=np.float64), float(model.noise_variance_)
     if alphas.shape != costs.shape or int(model.n_iter_) != alphas.size - 1:
@@ -95,25 +95,25 @@ def _check_knots(
     mean = columns.mean if intercept else np.zeros_like(columns.mean)
     last = Params(coef[-1:], mean[p:] - coef[-1:] @ mean[:p])
     how = {"lasso": True, "positive": positive}
-    (found,) = angles_of_knots(rows, last, columns, intercept, [Knots(alphas, coef)], **how)
+    (result,) = angles_of_knots(rows, last, columns, intercept, [Knots(alphas, coef)], **how)
     shares = np.abs(coef) * columns.lengths(origin=not intercept)[0] / (np.sqrt(yy) if yy > 0.0 else 1.0)
-    near = max(KNOT, close, found.allowed)
-    if np.any(shares[0] > near) or not np.all(found.missed <= near):
+    near = max(KNOT, close, result.allowed)
+    if np.any(shares[0] > near) or not np.all(result.missed <= near):
         return "alphas_ do not begin where the first column gets a weight, or are not sizes of products."
-    if np.any(np.diff(alphas) * found.unit > found.allowed):
+    if np.any(np.diff(alphas) * result.unit > result.allowed):
         return "alphas_ do not fall."
     # a column that joins or leaves has no weight, and the largest product with the residual; next to zero all have it,
     # and where columns depend on each other their weights are not unique
-    turning = ((shares <= near) & (found.over >= -near)).any(axis=1) | (alphas * found.unit <= near)
+    turning = ((shares <= near) & (result.over >= -near)).any(axis=1) | (alphas * result.unit <= near)
     if not dependent and not turning[:-1].all():
         return "alphas_ are not the knots of the path."
     if variance == 0.0:
         return ""  # without noise there is no criterion
-    rest = costs - W * np.log(2.0 * np.pi * variance) - found.squares / variance
+    rest = costs - W * np.log(2.0 * np.pi * variance) - result.squares / variance
     factor = 2.0 if model.criterion == "aic" else float(np.log(W))
     freedom, slack = rest / factor, close * (np.abs(costs) + W + yy / variance) / factor
     fewest = np.count_nonzero(shares > near, axis=1) - dependent
-    most = np.count_nonzero(found.over >= -near, axis=1)
+    most = np.count_nonzero(result.over >= -near, axis=1)
     counted = np.abs(freedom - np.round(freedom)) <= slack
     if not np.all(counted & (fewest - slack <= freedom) & (freedom <= most + slack)):
         return "criterion_ is not that of the weights at alphas_."

@@ -1,14 +1,14 @@
-"""Discriminants and nearest centroids: what the classes store is judged by the rows."""
+"""Certification of discriminants and nearest centroids: fitted arrays against the samples."""
 
 from typing import Any
 
 import numpy as np
 
 from tenfold.arrays import numpy_dtype, wide
-from tenfold.certification.by_class import rows_of
-from tenfold.estimators.discriminant.centroid import priors_of_classes
-from tenfold.estimators.discriminant.gaussian_discriminant import estimated_covariances, priors_in_float64
-from tenfold.estimators.discriminant.linear import count_components, given_covariances
+from tenfold.certification.class_scores import rows_of_classes
+from tenfold.estimators.discriminant.centroid import resolve_priors
+from tenfold.estimators.discriminant.gaussian_discriminant import estimate_covariances, priors_in_float64
+from tenfold.estimators.discriminant.linear import count_components, estimate_given_covariances
 from tenfold.judge import centroids as of_centroids
 from tenfold.judge import gaussian_classes as judge
 from tenfold.judge.certificate import Certificate
@@ -16,14 +16,14 @@ from tenfold.judge.discriminant import Stored
 
 
 def linear(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    rows = rows_of(model, X, y, sample_weight)
+    rows = rows_of_classes(model, X, y, sample_weight)
     mean, priors, coef = wide(model.means_), wide(model.priors_), np.atleast_2d(wide(model.coef_))
     stored = Stored(mean, priors, coef, wide(model.intercept_), numpy_dtype(model.means_.dtype))
     axes = None if model.solver == "lsqr" else (wide(model.scalings_), wide(model.explained_variance_ratio_))
-    asked = priors_in_float64(model.priors)
+    priors_given = priors_in_float64(model.priors)
     if model.solver == "svd":
         assert axes is not None
-        return judge.whitened(
+        return judge.svd_discriminant(
             rows,
             None,
             stored,
@@ -31,13 +31,13 @@ def linear(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
             float(model.tol),
             centre=wide(model.xbar_),
             covariance=wide(model.covariance_) if model.store_covariance else None,
-            priors=asked,
+            priors=priors_given,
         )
     components = count_components(model.n_components, len(mean), model.n_features_in_)
     if axes is not None and axes[1].shape != (components,):
         raise ValueError(f"There must be {components} shares of the directions.")
-    given = given_covariances(model.covariance_estimator, rows, len(mean))
-    return judge.solved(
+    given = estimate_given_covariances(model.covariance_estimator, rows, len(mean))
+    return judge.solver_discriminant(
         rows,
         None,
         stored,
@@ -45,14 +45,14 @@ def linear(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         covariance=wide(model.covariance_),
         shrinkage=model.shrinkage,
         given=None if given is None else (np.einsum("k,kij->ij", priors, given[0]), given[1]),
-        priors=asked,
+        priors=priors_given,
     )
 
 
 def quadratic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    rows, given = rows_of(model, X, y, sample_weight), None
+    rows, given = rows_of_classes(model, X, y, sample_weight), None
     if model.covariance_estimator is not None:
-        given = estimated_covariances(model.covariance_estimator, rows, len(model.scalings_))
+        given = estimate_covariances(model.covariance_estimator, rows, len(model.scalings_))
     stored = judge.Quadratic(
         wide(model.means_),
         wide(model.priors_),
@@ -74,7 +74,7 @@ def quadratic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 def plug_in(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     linear = (wide(model.coef_), wide(model.intercept_)) if hasattr(model, "coef_") else None
     return judge.plug_in(
-        rows_of(model, X, y, sample_weight),
+        rows_of_classes(model, X, y, sample_weight),
         None,
         model.covariance_,
         kind=model.covariance,
@@ -87,14 +87,14 @@ def plug_in(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 
 def centroids(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    found = of_centroids.Stored(
+    stored = of_centroids.Stored(
         *map(wide, (model.centroids_, model.deviations_, model.within_class_std_dev_, model.class_prior_))
     )
     return of_centroids.centroids(
-        rows_of(model, X, y, sample_weight),
+        rows_of_classes(model, X, y, sample_weight),
         None,
         metric=model.metric,
         threshold=model.shrink_threshold,
-        stored=found._replace(whitener=getattr(model, "whitener_", None)),
-        priors=priors_of_classes(model.priors, len(model.centroids_)),
+        stored=stored._replace(whitener=getattr(model, "whitener_", None)),
+        priors=resolve_priors(model.priors, len(model.centroids_)),
     )

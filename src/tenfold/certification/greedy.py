@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, Integers, on_host
-from tenfold.certification.models import params, status, validated
+from tenfold.certification.models import fit_status, take_params, validate_like_fit
 from tenfold.certification.scores import is_first_best
 from tenfold.data import Rows
 from tenfold.estimators.validation import as_rows, validate_weights
@@ -23,7 +23,7 @@ from tenfold.stats.moments import Moments
 
 
 def _data(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
-    X, y = validated(model, X, y, numeric=True)
+    X, y = validate_like_fit(model, X, y, numeric=True)
     return as_rows(X, y, validate_weights(sample_weight, X))
 
 
@@ -47,8 +47,8 @@ def _greedy(model: Any, X: Any, y: Any, sample_weight: Any, promise: str) -> Cer
     most = _asked_for(model, rows.shape[1])
     rule = GreedyRule(promise, most, getattr(model, "tol", None))
     order = [_as_order(path) for path in _of_targets(model.path_, rows.targets)] if hasattr(model, "path_") else None
-    fitted, dtype = params(model, rows.targets)
-    how = {"order": order, "status": status(model), "dtype": dtype}
+    fitted, dtype = take_params(model, rows.targets)
+    how = {"order": order, "status": fit_status(model), "dtype": dtype}
     return greedy(rule, rows, fitted, rows.fold(Columns.lift), model.fit_intercept, **how).certificate
 
 
@@ -72,7 +72,7 @@ def check_counts(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     the best of the stored errors, of which the first is taken among equal ones.
     """
     rows = _data(model, X, y, sample_weight)
-    coef = params(model, rows.targets)[0].coef
+    coef = take_params(model, rows.targets)[0].coef
     most = int(model.max_iter) if type(model).__name__ == "MatchingPursuit" else _asked_for(model, rows.shape[1])
     if hasattr(model, "n_nonzero_coefs_") and model.n_nonzero_coefs_ != most:
         return "n_nonzero_coefs_ is not the number of columns that was asked for."
@@ -102,18 +102,18 @@ def check_counts(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
 def steps(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """The steps of matching pursuit, taken again."""
     rows = _data(model, X, y, sample_weight)
-    fitted, dtype = params(model, rows.targets)
+    fitted, dtype = take_params(model, rows.targets)
     taken = [_as_order(path) for path in _of_targets(model.path_, rows.targets)]
     left = [np.asarray(sums, dtype=np.float64) for sums in _of_targets(model.rss_path_, rows.targets)]
     asked = Steps(int(model.max_iter), model.tol, taken, left)
-    columns, how = rows.fold(Columns.lift), {"status": status(model), "dtype": dtype}
+    columns, how = rows.fold(Columns.lift), {"status": fit_status(model), "dtype": dtype}
     return matching(asked, rows, fitted, columns, model.fit_intercept, **how)
 
 
 def angles(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Equal angles at the end of the path that the model says it has reached, or the gap of the Lasso."""
     rows = _data(model, X, y, sample_weight)
-    fitted, dtype = params(model, rows.targets)
+    fitted, dtype = take_params(model, rows.targets)
     lasso = _is_lasso(model)
     ends = np.full(rows.targets, _alpha(model)) if lasso else _ends(model, rows.targets)
     how = Walk(lasso, bool(getattr(model, "positive", False)), float(ends[0]), 0, 0.0)
@@ -129,7 +129,7 @@ def check_knots(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     or why alpha is not the best of the stored errors, of which the first is taken among equal ones.
     """
     rows = _data(model, X, y, sample_weight)
-    fitted, dtype = params(model, rows.targets)
+    fitted, dtype = take_params(model, rows.targets)
     t, lasso, jitter = rows.targets, _is_lasso(model), getattr(model, "jitter", None)
     alphas = [np.asarray(on_host(found), dtype=np.float64) for found in _of_targets(model.alphas_, t)]
     whole = hasattr(model, "coef_path_")
@@ -222,9 +222,9 @@ def _ends(model: Any, targets: int) -> Floats:
 def subset(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """The best columns, as many as the model was asked for, or has."""
     rows = _data(model, X, y, sample_weight)
-    fitted, dtype = params(model, rows.targets)
+    fitted, dtype = take_params(model, rows.targets)
     columns, count = rows.fold(Columns.lift), model.n_nonzero_coefs
-    how = {"status": status(model), "dtype": dtype}
+    how = {"status": fit_status(model), "dtype": dtype}
     return best_subset(rows, fitted, columns, model.fit_intercept, count, **how)[0]
 
 
@@ -233,7 +233,7 @@ def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     have the smallest criterion. A search that was given little time need not have found the best of all sizes.
     """
     rows = _data(model, X, y, sample_weight)
-    coef, columns = params(model, rows.targets)[0].coef, rows.fold(Columns.lift)
+    coef, columns = take_params(model, rows.targets)[0].coef, rows.fold(Columns.lift)
     targets = columns.target_lengths(origin=not model.fit_intercept) ** 2
     tried = _tried(model, rows, columns)
     names = ("n_nonzero_coefs_", "subsets_", "rss_path_", "criterion_")

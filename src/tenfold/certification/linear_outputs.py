@@ -1,4 +1,4 @@
-"""What linear models return, from their judged weights and intercepts."""
+"""Expected outputs of linear models, from their judged weights and intercepts."""
 
 from typing import Any
 
@@ -20,16 +20,16 @@ def regression(model: Any, X: Array) -> list[Output | Labels]:
 
 
 def classification(model: Any, X: Array) -> list[Output | Labels]:
-    """The side of two classes, or the largest score of more."""
+    """Expected labels: the sign for two classes, else the largest score."""
     z, rounding = scores(model, X)
-    found: list[Output | Labels] = [Output("decision_function", z, rounding)]
+    outputs: list[Output | Labels] = [Output("decision_function", z, rounding)]
     if isinstance(model.classes_, list) or np.asarray(model.classes_).ndim != 1 or len(model.classes_) < 2:
-        return found
+        return outputs
     if z.shape[1] == 1 and len(model.classes_) == 2:
         z, rounding = np.column_stack([-z, z]), 2.0 * rounding
     if z.shape[1] != len(model.classes_):  # several labels at a time
-        return found
-    return [*found, Labels("predict", z, on_host(model.classes_), 2.0 * np.max(rounding, axis=1))]
+        return outputs
+    return [*outputs, Labels("predict", z, on_host(model.classes_), 2.0 * np.max(rounding, axis=1))]
 
 
 def probabilities(model: Any, X: Array) -> list[Output | Labels]:

@@ -1,4 +1,4 @@
-"""Mixtures: one exact step of EM from the stored parameters."""
+"""Certification of mixtures: one exact EM step from the stored parameters."""
 
 from typing import Any
 
@@ -6,28 +6,28 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tenfold.arrays import Array, Floats, numpy_dtype, on_host, unit_roundoff, wide
-from tenfold.certification.models import status
+from tenfold.certification.models import fit_status
 from tenfold.certification.outputs import Labels, Output
 from tenfold.estimators.mixture.gaussian import GaussianMixture
-from tenfold.estimators.validation import require_finite, rows_alone, validate_rows, validate_weights
+from tenfold.estimators.validation import as_rows_without_target, require_finite, validate_rows, validate_weights
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.mixtures import Said, em_step
+from tenfold.judge.mixtures import StoredFactors, em_step
 from tenfold.plans.mixture_start import look
 from tenfold.problems import Gaussians
 from tenfold.stats.gaussians import Mixture
 
 
 class _AnyRows(BaseEstimator):
-    """Takes rows of which values are missing."""
+    """Validates samples with missing values."""
 
-    _missing = True
+    _allow_nan = True
 
 
 def gaussian(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     X = validate_rows(_AnyRows(), X)
     if X.shape[1] != model.n_features_in_:
         raise ValueError(f"X has {X.shape[1]} features, and the model {model.n_features_in_}.")
-    rows = rows_alone(X, validate_weights(sample_weight, X))
+    rows = as_rows_without_target(X, validate_weights(sample_weight, X))
     seen = require_finite(_AnyRows(), X, lambda: look(rows))
     kind = model.covariance_type
     ours = isinstance(model, GaussianMixture)
@@ -39,8 +39,8 @@ def gaussian(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         missing=seen.missing,
         tol=float(model.tol),
         dtype=numpy_dtype(model.means_.dtype),
-        said=Said(wide(model.precisions_cholesky_), wide(model.precisions_), float(model.lower_bound_)),
-        status=status(model),
+        extra=StoredFactors(wide(model.precisions_cholesky_), wide(model.precisions_), float(model.lower_bound_)),
+        status=fit_status(model),
     )
 
 
@@ -53,7 +53,7 @@ def _matrices(model: Any, k: int, p: int) -> Floats:
 
 
 def memberships(model: Any, X: Array) -> list[Output | Labels]:
-    """Log densities, and the shares of the components, of the values that are there."""
+    """Expected outputs: log densities and responsibilities, of the observed values."""
     X_, means = np.asarray(on_host(X), dtype=np.float64), wide(model.means_)
     n, (k, p) = X_.shape[0], means.shape
     matrices, z, rounding = _matrices(model, k, p), np.empty((n, k)), np.empty((n, k))

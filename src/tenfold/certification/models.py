@@ -1,4 +1,4 @@
-"""What a fitted model says of its own fit: data as it would take them, weights, classes, status."""
+"""Data of a fitted model: validation as by its `fit`, parameters, classes, status."""
 
 import sys
 from dataclasses import replace
@@ -10,8 +10,8 @@ from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, is_array_api, is_sparse, on_host
 from tenfold.data import Table
-from tenfold.estimators.classes import unknown_classes
-from tenfold.estimators.validation import canonical, finiteness, validate
+from tenfold.estimators.class_labels import unknown_classes
+from tenfold.estimators.validation import finiteness, sum_duplicates, validate
 from tenfold.judge.certificate import Certificate
 from tenfold.stats.derivatives import Params
 
@@ -22,13 +22,13 @@ INCONSISTENT = "inconsistent"
 
 
 def is_pipeline(model: Any) -> bool:
-    """Whether a model is a pipeline of scikit-learn's; whoever has one has loaded their module."""
+    """Whether a model is a pipeline of scikit-learn, without importing their module."""
     module = sys.modules.get("sklearn.pipeline")
     return module is not None and isinstance(model, module.Pipeline)
 
 
-def validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Array]:
-    """X and y as the model's own fit would take them; the model is not changed."""
+def validate_like_fit(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Array]:
+    """X and y validated as by the model's `fit`; the model is not changed."""
     if isinstance(X, Table) or is_array_api(X):
         return validate(BaseEstimator(), X, y, numeric=numeric)
     X, y = validate_data(
@@ -42,10 +42,10 @@ def validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Arra
         multi_output=True,
         y_numeric=numeric,
     )
-    return canonical(X), np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
+    return sum_duplicates(X), np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
 
 
-def known(model: Any, y: Array) -> None:
+def check_known_classes(model: Any, y: Array) -> None:
     unknown = unknown_classes(model.classes_, y)
     if unknown.size:
         raise ValueError(
@@ -53,10 +53,10 @@ def known(model: Any, y: Array) -> None:
         )
 
 
-def params(model: Any, targets: int) -> tuple[Params, Any]:
+def take_params(model: Any, targets: int) -> tuple[Params, Any]:
     """The fitted weights and intercepts in float64, and the dtype in which the model keeps them.
 
-    An intercept that was given, and that the model was not to fit, is a constant that no problem here knows of.
+    An intercept that was set by the user and not fitted is not part of any problem here.
     """
     coef = model.coef_.toarray() if is_sparse(model.coef_) else on_host(model.coef_)
     b = np.broadcast_to(np.ravel(np.asarray(on_host(model.intercept_), dtype=np.float64)), targets)
@@ -67,11 +67,11 @@ def params(model: Any, targets: int) -> tuple[Params, Any]:
     return Params(coef, np.ascontiguousarray(b)), dtype
 
 
-def contradicted(certificate: Certificate, complaint: str) -> Certificate:
-    """The certificate of a model of which another part contradicts what was certified, or the data."""
+def contradict(certificate: Certificate, complaint: str) -> Certificate:
+    """The failed certificate of a model, another part of which contradicts the certified arrays or the data."""
     return replace(certificate, value=np.inf, status=INCONSISTENT, note=complaint)
 
 
-def status(model: Any) -> str:
-    """How the fit ended, where the model says so."""
+def fit_status(model: Any) -> str:
+    """The status of the fit, where the model has one."""
     return str(getattr(model, "status_", STATUS))

@@ -12,12 +12,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, Integers, is_dask, is_sparse, namespace, numpy_dtype, on_host
-from tenfold.certification.models import known
+from tenfold.certification.models import check_known_classes
 from tenfold.certification.outputs import Labels, Output, take_samples
 from tenfold.cross_validation.knn_loo import list_of
 from tenfold.data import MemoryRows, Rows
 from tenfold.distances import distance_of
-from tenfold.estimators.classes import numbered as numbered_classes
+from tenfold.estimators.class_labels import label_indices
 from tenfold.estimators.neighbours.density import bandwidth_by_rule
 from tenfold.estimators.neighbours.distance_metric_objects import is_metric
 from tenfold.estimators.neighbours.kde_model import Windowed
@@ -28,8 +28,8 @@ from tenfold.estimators.neighbours.remote_queries import THERE
 from tenfold.estimators.registration import source_of
 from tenfold.estimators.validation import (
     as_rows,
+    as_rows_without_target,
     require_finite,
-    rows_alone,
     total_weight,
     validate,
     validate_rows,
@@ -57,7 +57,7 @@ def index(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     metric, metric_params = _metric_of(model)
     question: dict[str, Any] = {"metric": metric, "params": metric_params}
     question |= {"k": k, "radius": None if k is not None else model.radius}
-    rows = numbered(rows_alone(kept, votes))
+    rows = numbered(as_rows_without_target(kept, votes))
     asked = places[judge.sample(len(places), kept.shape[1])]
     if isinstance(metric, str) and metric == "precomputed":
         return judge.neighbours(
@@ -95,12 +95,12 @@ def _stored_there(model: Any, X: Any, y: Any, weight: Any) -> dict[str, tuple[An
     """
     classes = hasattr(model, "classes_")
     if not hasattr(model, "_y"):
-        kept, given = model._stored(), rows_alone(validate_rows(BaseEstimator(), X), weight)
+        kept, given = model._stored(), as_rows_without_target(validate_rows(BaseEstimator(), X), weight)
     else:
         X, y = validate(BaseEstimator(), X, y, numeric=not classes, multi_output=True)
         if classes:
             each = [on_host(part) for part in (model.classes_ if model.outputs_2d_ else [model.classes_])]
-            y = numbered_classes(each[0], y, X) if is_dask(y) else _numbers(each, on_host(y))
+            y = label_indices(each[0], y, X) if is_dask(y) else _numbers(each, on_host(y))
         kept, given = model._stored(), as_rows(X, y, weight)
     return _marks(kept, given)
 
@@ -188,7 +188,7 @@ def _windows(model: Any, X: Any, y: Any, sample_weight: Any, *, told: bool) -> _
             else (validate_rows(BaseEstimator(), X), None)
         )
         weight = validate_weights(sample_weight, X)
-        given = as_rows(X, y, weight) if told else rows_alone(X, weight)
+        given = as_rows(X, y, weight) if told else as_rows_without_target(X, weight)
         rows = model._stored()
         return _Windows(rows, kept, model._weight, model._index.count, _marks(rows, given))
     X = validate_data(model, X, order="C", dtype=np.float64, reset=False)
@@ -203,7 +203,7 @@ def _windows(model: Any, X: Any, y: Any, sample_weight: Any, *, told: bool) -> _
     if told:
         stored["the targets"] = (model._targets, y)
     if not ours:
-        return _Windows(rows_alone(kept, weight), kept, weight, len(kept), stored)
+        return _Windows(as_rows_without_target(kept, weight), kept, weight, len(kept), stored)
     own = np.ones(len(kept)) if model._weight is None else model._weight
     stored["the weights"] = (own, np.ones(len(X)) if weight is None else weight)
     return _Windows(model._stored(), kept, model._weight, len(kept), stored)
@@ -249,7 +249,7 @@ def means(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 def histogram(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Bars, counted again."""
-    rows = rows_alone(*model._validated(X, sample_weight))
+    rows = as_rows_without_target(*model._validated(X, sample_weight))
     return judge_windows.histogram(rows, model.bin_edges_, model.density_, model.counts_)
 
 
@@ -257,7 +257,7 @@ def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Means of the rows of each class that are nearest to a prototype."""
     X, y = validate_data(model, X, y, dtype=np.float64, order="C", reset=False)
     weight = validate_weights(sample_weight, X)
-    known(model, y)
+    check_known_classes(model, y)
     if weight is not None and not weight.all():
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
     number, which = (np.searchsorted(model.classes_, names) for names in (y, model.prototype_classes_))
@@ -445,7 +445,7 @@ def check_bandwidth(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
 def check_boxes(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Edges, by the parameters and the range of the samples, and of several numbers of boxes the one of least risk."""
     X, weight = model._validated(X, sample_weight)
-    rows, total = rows_alone(X, weight), total_weight(X, weight)
+    rows, total = as_rows_without_target(X, weight), total_weight(X, weight)
     low, high = plan.range_of(rows)
     if isinstance(model.bins, str) and model.width is None:
         tried = model._tried(len(low), total)

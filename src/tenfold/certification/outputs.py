@@ -1,4 +1,4 @@
-"""A model's own predictions beside those of its judged arrays.
+"""Comparison of a model's predictions with those of its judged arrays.
 
 A certificate speaks of the fitted arrays; users call `predict`. A class may predict from private copies of its arrays,
 so `certify` also calls the model's methods on a few samples and compares what they return with values that the judged
@@ -15,14 +15,13 @@ from sklearn.base import BaseEstimator
 
 from tenfold.arrays import Array, Floats, is_array_api, is_dask, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
 from tenfold.data import BatchRows, Table
-from tenfold.estimators.validation import rows_alone, validate_rows
+from tenfold.estimators.validation import as_rows_without_target, validate_rows
 
-MOST_SAMPLES = 256
-"""How many samples the model's own methods are tried on."""
+MOST_SAMPLES = 256  # on which methods of the model are compared
 
 
 class Output(NamedTuple):
-    """What a method returns, and how far rounding may take the model's own value from it (broadcast)."""
+    """The expected output of a method, and a bound on the rounding of the model's value (broadcast)."""
 
     method: str
     value: Floats
@@ -41,23 +40,23 @@ class Labels(NamedTuple):
 
 
 Expect: TypeAlias = Callable[[Any, Any], "list[Output | Labels]"]
-"""(model, X) -> what its methods return on the samples X, a NumPy array or a CSR matrix."""
+"""(model, X) -> the expected outputs of its methods on the samples X, a NumPy array or a CSR matrix."""
 
 
 class _AnyValues(BaseEstimator):
-    """Takes samples of which values are missing."""
+    """Validates samples with missing values."""
 
-    _missing = True
+    _allow_nan = True
 
 
 def take_samples(X: Any) -> Array:
-    """At most `MOST_SAMPLES` samples, evenly spaced, in memory, where X lives."""
+    """At most `MOST_SAMPLES` samples, evenly spaced, in memory, on the device of X."""
     X = validate_rows(_AnyValues(), X)
     step = -(-X.shape[0] // MOST_SAMPLES)
     if isinstance(X, Table):
-        return BatchRows(X, np.zeros((X.shape[0], 0))).thin(step).X
+        return BatchRows(X, np.zeros((X.shape[0], 0))).subsample(step).X
     if is_dask(X):
-        return np.asarray(rows_alone(X, None).X[::step].compute())  # type: ignore[attr-defined]
+        return np.asarray(as_rows_without_target(X, None).X[::step].compute())  # type: ignore[attr-defined]
     return X[::step, :]
 
 

@@ -1,4 +1,4 @@
-"""Perceptrons: the mistakes of the fitted model, counted again."""
+"""Certification of perceptrons: the mistakes of the fitted model."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, contiguous, is_sparse, numpy_dtype, unit_roundoff, wide
-from tenfold.certification.models import known, params, status, validated
+from tenfold.certification.models import check_known_classes, fit_status, take_params, validate_like_fit
 from tenfold.certification.outputs import Labels, Output
 from tenfold.data import Rows
-from tenfold.estimators.classes import numbered
+from tenfold.estimators.class_labels import label_indices
 from tenfold.estimators.perceptron.mistake_driven import problem_of, weights_of_rows
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
@@ -19,15 +19,15 @@ from tenfold.stats.perceptron_votes import Voters
 
 
 def linear(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    problem, rows = _given(model, X, y, sample_weight)
-    fitted, dtype = params(model, problem.targets)
-    return count(problem, rows, fitted, status=status(model), dtype=dtype)
+    problem, rows = _make_rows(model, X, y, sample_weight)
+    fitted, dtype = take_params(model, problem.targets)
+    return count(problem, rows, fitted, status=fit_status(model), dtype=dtype)
 
 
 def votes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Of the voters that are stored in public: others, that predictions may use, must be the same."""
-    problem, rows = _given(model, X, y, sample_weight)
-    return count_votes(problem, rows, _public(model), status=status(model))
+    """The certificate of the public voters; private ones used by predictions must be equal."""
+    problem, rows = _make_rows(model, X, y, sample_weight)
+    return count_votes(problem, rows, _public(model), status=fit_status(model))
 
 
 def _public(model: Any) -> Voters:
@@ -63,7 +63,7 @@ def _moves(voters: Voters) -> Floats:
 
 
 def vote_outputs(model: Any, X: Any) -> list[Output | Labels]:
-    """Shares of the votes; a voter whose score is within rounding of zero may say either."""
+    """Expected vote shares; a voter whose score is within rounding of zero may vote either way."""
     voters = _public(model)
     products = _products(X, voters.X) + float(voters.intercept)
     sizes = _products(abs(X), abs(voters.X)) + float(voters.intercept)
@@ -92,9 +92,9 @@ def _products(X: Any, Z: Any) -> Floats:
     return X.astype(np.float64) @ Z.astype(np.float64).T
 
 
-def _given(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Separation, Rows]:
-    X, y = validated(model, X, y, numeric=False)
-    known(model, y)
-    label = numbered(model.classes_, y, X)
+def _make_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Separation, Rows]:
+    X, y = validate_like_fit(model, X, y, numeric=False)
+    check_known_classes(model, y)
+    label = label_indices(model.classes_, y, X)
     weight = weights_of_rows(model, label, validate_weights(sample_weight, X))
     return problem_of(model), as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, label, weight)

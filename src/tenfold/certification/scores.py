@@ -1,9 +1,8 @@
-"""Whether what cross-validation has chosen is the best by the errors that a model keeps."""
+"""Whether the selection of cross-validation is the best by the stored errors."""
 
 from tenfold.arrays import Floats
 
-ROUNDING = 1e-12
-"""Means that differ by no more than this part of them may have been added up in another order."""
+ROUNDING = 1e-12  # relative difference of means that may be due to another order of summation
 
 
 def is_first_best(errors: Floats, taken: int) -> bool:

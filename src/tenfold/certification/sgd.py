@@ -9,10 +9,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, contiguous
-from tenfold.certification.models import known, params, validated
+from tenfold.certification.models import check_known_classes, take_params, validate_like_fit
 from tenfold.data import Table
-from tenfold.estimators.classes import numbered
-from tenfold.estimators.validation import as_rows, canonical, counted, validate_weights
+from tenfold.estimators.class_labels import label_indices
+from tenfold.estimators.validation import as_rows, drop_zero_weights, sum_duplicates, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gap_one_class_svm import one_class_gap
 from tenfold.judge.gap_smooth import gap
@@ -34,35 +34,35 @@ LOSSES: dict[str, Callable[[float], Loss]] = {
     "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
 }
 
-REFUSED = {
+UNJUDGED_LOSSES = {
     "perceptron": "the perceptron loss is zero at zero weights, so that there is nothing to be near to",
     "tanh": "the tanh cost is not convex, and has no dual",
 }
 
 
 def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    X, y = validated(model, X, y, numeric=False)
-    known(model, y)
+    X, y = validate_like_fit(model, X, y, numeric=False)
+    check_known_classes(model, y)
     weight = validate_weights(sample_weight, X)
-    number = numbered(model.classes_, y, X)
+    number = label_indices(model.classes_, y, X)
     factors = np.asarray(compute_class_weight(model.class_weight, classes=model.classes_, y=y), dtype=np.float64)
     count = len(model.classes_)
-    fitted, dtype = params(model, 1 if count == 2 else count)
+    fitted, dtype = take_params(model, 1 if count == 2 else count)
     # as scikit-learn has it, a class weighs in its own problem only, unless there are two
     owns = [(1, factors[1], factors[0])] if count == 2 else [(k, factors[k], 1.0) for k in range(count)]
-    found = []
+    certificates = []
     for place, (own, positive, negative) in enumerate(owns):
         factor = np.where(number == own, positive, negative)
         given = factor if weight is None else weight * factor
         one = Params(fitted.coef[place : place + 1], fitted.intercept[place : place + 1])
-        found.append(_one(model, X, np.where(number == own, 1.0, -1.0), given, one, dtype))
-    worst = max(found, key=lambda certificate: certificate.value / certificate.allowed)
-    return replace(worst, parts=tuple(certificate.value for certificate in found))
+        certificates.append(_one(model, X, np.where(number == own, 1.0, -1.0), given, one, dtype))
+    worst = max(certificates, key=lambda certificate: certificate.value / certificate.allowed)
+    return replace(worst, parts=tuple(certificate.value for certificate in certificates))
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    X, y = validated(model, X, y, numeric=True)
-    fitted, dtype = params(model, 1)
+    X, y = validate_like_fit(model, X, y, numeric=True)
+    fitted, dtype = take_params(model, 1)
     return _one(model, X, np.asarray(y, dtype=np.float64), validate_weights(sample_weight, X), fitted, dtype)
 
 
@@ -70,9 +70,11 @@ def _one(model: Any, X: Array, y: Floats, weight: Array | None, fitted: Params, 
     """The gap of one learner: mean over the rows of weighted losses, and the penalty."""
     if model.learning_rate in ("pa1", "pa2"):
         raise TypeError("certify cannot judge passive-aggressive steps: there is no problem that they solve.")
-    if model.loss in REFUSED:
-        raise TypeError(f"certify cannot judge {type(model).__name__} with loss={model.loss!r}: {REFUSED[model.loss]}.")
-    X, y, weight, count = _counted(model, X, y, weight)
+    if model.loss in UNJUDGED_LOSSES:
+        raise TypeError(
+            f"certify cannot judge {type(model).__name__} with loss={model.loss!r}: {UNJUDGED_LOSSES[model.loss]}."
+        )
+    X, y, weight, count = _drop_zero_weights(model, X, y, weight)
     # losses are weighed in the mean of all rows; here their mean is by the weights
     scale = count / (float(np.sum(weight)) if weight is not None else count)
     problem = Glm(LOSSES[model.loss](float(model.epsilon)), _penalty(model, scale), bool(model.fit_intercept))
@@ -80,12 +82,14 @@ def _one(model: Any, X: Array, y: Floats, weight: Array | None, fitted: Params, 
     return gap(problem, rows, fitted, status=_status(model), dtype=dtype)
 
 
-def _counted(model: Any, X: Array, y: Floats, weight: Array | None) -> tuple[Array, Floats, Array | None, int]:
+def _drop_zero_weights(
+    model: Any, X: Array, y: Floats, weight: Array | None
+) -> tuple[Array, Floats, Array | None, int]:
     """The rows of positive weight, and by how many rows losses are divided: scikit-learn steps for the others, too."""
     n = int(X.shape[0])
     if weight is not None and type(model).__module__.startswith("tenfold."):
         n = int(np.count_nonzero(weight))
-    return *counted(X, y, weight), n
+    return *drop_zero_weights(X, y, weight), n
 
 
 def _penalty(model: Any, scale: float) -> Penalty:
@@ -99,12 +103,12 @@ def _penalty(model: Any, scale: float) -> Penalty:
 
 def one_class(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     if not isinstance(X, Table):
-        X = canonical(validate_data(model, X, reset=False, accept_sparse="csr", dtype=list(FLOATS)))
+        X = sum_duplicates(validate_data(model, X, reset=False, accept_sparse="csr", dtype=list(FLOATS)))
     weight = validate_weights(sample_weight, X)
     coef, dtype = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64)), model.coef_.dtype
     if not model.fit_intercept and np.any(model.offset_):
         raise TypeError("certify cannot judge a model whose offset was given and not fitted.")
-    X, ones, weight, count = _counted(model, X, np.ones(X.shape[0]), weight)
+    X, ones, weight, count = _drop_zero_weights(model, X, np.ones(X.shape[0]), weight)
     return one_class_gap(
         float(model.nu),
         as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, ones, weight),

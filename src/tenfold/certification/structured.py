@@ -1,11 +1,11 @@
-"""Tags of sequences: the wrong ones of the fitted model, counted again."""
+"""Certification of sequence labelling: the wrong tags of the fitted model."""
 
 from typing import Any
 
 import numpy as np
 
-from tenfold.certification.by_class import check_classes
-from tenfold.certification.models import status
+from tenfold.certification.class_scores import check_classes
+from tenfold.certification.models import fit_status
 from tenfold.certification.outputs import MOST_SAMPLES
 from tenfold.estimators.structured import flat_tags, numbers_of, weights_of, weights_of_sequences
 from tenfold.judge.certificate import Certificate
@@ -14,16 +14,18 @@ from tenfold.judge.viterbi import count_tags
 
 def tagger(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     check_classes(model)
-    tokens = model._known(X)
+    tokens = model._validate_to_predict(X)
     number = numbers_of(model, flat_tags(y, tokens))
-    sequences = tokens.tagged(number, weights_of_sequences(sample_weight, tokens))
-    return count_tags(sequences, weights_of(model), status=status(model))
+    sequences = tokens.with_tags(number, weights_of_sequences(sample_weight, tokens))
+    return count_tags(sequences, weights_of(model), status=fit_status(model))
 
 
 def check_tags(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
-    """Tags of the model's own, which are all right where none of the judge's is wrong."""
-    tokens = model._known(X)
-    some = tokens.tagged(numbers_of(model, flat_tags(y, tokens)), weights_of_sequences(sample_weight, tokens)).counted
+    """Check the tags that the model predicts, which must be right where the judge finds no wrong one."""
+    tokens = model._validate_to_predict(X)
+    some = tokens.with_tags(
+        numbers_of(model, flat_tags(y, tokens)), weights_of_sequences(sample_weight, tokens)
+    ).counted
     own = model.predict([X[i] for i in some[:MOST_SAMPLES]])
     same = all(np.array_equal(tags, np.asarray(y[i])) for i, tags in zip(some[:MOST_SAMPLES], own, strict=True))
     return "" if same else "StructuredPerceptron.predict does not return the best tags of the fitted arrays."

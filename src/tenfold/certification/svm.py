@@ -1,13 +1,13 @@
-"""Linear support vector machines: the duality gap at the fitted weights, with the penalty that their intercept has."""
+"""Certification of linear support vector machines: the duality gap, including the penalty of the intercept."""
 
 from typing import Any
 
 import numpy as np
 
 from tenfold.arrays import contiguous
-from tenfold.certification.models import known, params, status, validated
-from tenfold.estimators.classes import numbered
-from tenfold.estimators.svm.parameters import Task, machine_of, refuse_elsewhere, rows_of, tasks
+from tenfold.certification.models import check_known_classes, fit_status, take_params, validate_like_fit
+from tenfold.estimators.class_labels import label_indices
+from tenfold.estimators.svm.parameters import Task, check_memory_source, machine_of, rows_of, tasks
 from tenfold.estimators.validation import validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.plans.svm import worst
@@ -15,32 +15,32 @@ from tenfold.stats.derivatives import Params
 
 
 def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    refuse_elsewhere(model, X)
-    X, y = validated(model, X, y, numeric=False)
-    known(model, y)
+    check_memory_source(model, X)
+    X, y = validate_like_fit(model, X, y, numeric=False)
+    check_known_classes(model, y)
     X = contiguous(X) if isinstance(X, np.ndarray) else X
-    todo = tasks(model, numbered(model.classes_, y, X), validate_weights(sample_weight, X))
+    todo = tasks(model, label_indices(model.classes_, y, X), validate_weights(sample_weight, X))
     count = int(model.classes_.shape[0])
-    fitted, dtype = params(model, 1 if count == 2 else count)
-    options = {"status": status(model), "dtype": dtype}
+    fitted, dtype = take_params(model, 1 if count == 2 else count)
+    options = {"status": fit_status(model), "dtype": dtype}
     if model.multi_class == "crammer_singer":
         if count == 2:
             # of two classes the model keeps the difference, and the shortest weights are opposite
             fitted = Params(*(np.concatenate([-0.5 * part, 0.5 * part]) for part in fitted))
         rows, total = rows_of(X, todo[0])
-        return machine_of(model, total).judged_jointly(rows, fitted, **options)
-    found = []
+        return machine_of(model, total).certify_classes(rows, fitted, **options)
+    certificates = []
     for k, task in enumerate(todo):
         rows, total = rows_of(X, task)
         one = Params(fitted.coef[k : k + 1], fitted.intercept[k : k + 1])
-        found.append(machine_of(model, total).judged(rows, one, **options))
-    return worst(found)
+        certificates.append(machine_of(model, total).certify(rows, one, **options))
+    return worst(certificates)
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    refuse_elsewhere(model, X)
-    X, y = validated(model, X, y, numeric=True)
+    check_memory_source(model, X)
+    X, y = validate_like_fit(model, X, y, numeric=True)
     X = contiguous(X) if isinstance(X, np.ndarray) else X
     rows, total = rows_of(X, Task(y, validate_weights(sample_weight, X)))
-    fitted, dtype = params(model, 1)
-    return machine_of(model, total).judged(rows, fitted, status=status(model), dtype=dtype)
+    fitted, dtype = take_params(model, 1)
+    return machine_of(model, total).certify(rows, fitted, status=fit_status(model), dtype=dtype)

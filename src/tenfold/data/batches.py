@@ -1,4 +1,4 @@
-"""Rows read from a `Table` in every pass: the same blocks as in memory, while a thread reads ahead."""
+"""Rows read from a `Table` in every pass: the same blocks as in memory, prefetched by a thread."""
 
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Array, contiguous
-from tenfold.data.blocks import Block, InOrder, block_length, every, rows_of, targets_of, weights_of
+from tenfold.data.blocks import Block, SequentialRows, block_length, slice_rows, take_every, targets_of, weights_of
 from tenfold.data.memory import MemoryRows
 from tenfold.data.prefetch import read_ahead
 from tenfold.data.table import Table
 
-BLOCKS = 2
-"""So many blocks are in memory at a time: one is worked on while the next is filled."""
+MAX_BLOCKS = 2  # in memory at a time: one is processed while a thread fills the next
 
 
 @dataclass(frozen=True, slots=True)
-class BatchRows(InOrder):
+class BatchRows(SequentialRows):
     """X from a table, y (n, t) float64, weight (n,) float64 or None, group (n,) int32 or None in memory."""
 
     X: Table
@@ -44,32 +43,32 @@ class BatchRows(InOrder):
 
     def blocks(self) -> Generator[Block]:
         start = 0
-        with closing(read_ahead(self.X.cut(block_length(self.shape[1], self.sparse)), BLOCKS)) as found:
-            for X in found:
+        with closing(read_ahead(self.X.cut(block_length(self.shape[1], self.sparse)), MAX_BLOCKS)) as arrays:
+            for X in arrays:
                 stop = start + X.shape[0]
                 y = contiguous(self.y[start:stop])
-                yield Block(X, y, rows_of(self.weight, start, stop), rows_of(self.group, start, stop))
+                yield Block(X, y, slice_rows(self.weight, start, stop), slice_rows(self.group, start, stop))
                 del X
                 start = stop
 
     def map(self, f: Callable[[Block], Array]) -> Array:
-        """See `Rows`; nothing is read where only what is in memory is asked for."""
+        """See `Rows`; targets and weights are in memory, and need no read."""
         if f is targets_of:
             return self.y
         if f is weights_of:
             return np.ones(self.shape[0]) if self.weight is None else self.weight
-        return InOrder.map(self, f)
+        return SequentialRows.map(self, f)
 
-    def thin(self, step: int) -> MemoryRows:
+    def subsample(self, step: int) -> MemoryRows:
         """See `Rows`."""
-        X = contiguous(self.X.thin(step))
-        return MemoryRows(X, *(every(part, step) for part in (self.y, self.weight, self.group)))
+        X = contiguous(self.X.subsample(step))
+        return MemoryRows(X, *(take_every(part, step) for part in (self.y, self.weight, self.group)))
 
     def whole(self) -> Block:
         """See `Rows`."""
         return Block(self.X.load(), self.y, self.weight, self.group)
 
-    def grouped(self, group: Array) -> "BatchRows":
+    def regroup(self, group: Array) -> "BatchRows":
         """See `Rows`."""
         return replace(self, group=group)
 

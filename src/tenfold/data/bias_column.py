@@ -1,4 +1,4 @@
-"""Rows with one more column, of one value: an intercept that is penalised is the weight of such a column."""
+"""Rows with a constant column appended: a penalised intercept is the weight of such a column."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,22 +8,22 @@ import numpy as np
 from scipy import sparse
 
 from tenfold.arrays import Array, is_sparse, namespace
-from tenfold.data.blocks import Block, Lifted, Rows, S
+from tenfold.data.blocks import Block, MaybeDeferred, Rows, S
 from tenfold.data.memory import MemoryRows
 
 T = TypeVar("T")
 
 
 def with_constant(rows: Rows, value: float) -> Rows:
-    """`rows` with a last column of `value`; those in memory are copied, others are widened block by block."""
+    """`rows` with a last column of `value`; rows in memory are copied, others are widened block by block."""
     if isinstance(rows, MemoryRows):
-        return replace(rows, X=with_column(rows.X, value), thinned=None)
+        return replace(rows, X=with_column(rows.X, value), parent=None)
     return WithConstant(rows, value)
 
 
 @dataclass(frozen=True, slots=True)
 class WithConstant:
-    """`rows` with a last column of `value`, which is added to one block at a time, and never held."""
+    """`rows` with a last column of `value`, which is added to one block at a time."""
 
     rows: Rows
     value: float
@@ -57,32 +57,32 @@ class WithConstant:
     def entries(self) -> int:
         return self.rows.entries + self.rows.shape[0]
 
-    def _wider(self, block: Block) -> Block:
+    def _widen(self, block: Block) -> Block:
         return replace(block, X=with_column(block.X, self.value))
 
-    def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
+    def fold(self, lift: Callable[[Block], MaybeDeferred[S]]) -> S:
         """See `Rows`."""
-        return self.rows.fold(lambda block: lift(self._wider(block)))
+        return self.rows.fold(lambda block: lift(self._widen(block)))
 
     def scan(self, step: Callable[[T, Block], T], start: T) -> T:
         """See `Rows`."""
-        return self.rows.scan(lambda state, block: step(state, self._wider(block)), start)
+        return self.rows.scan(lambda state, block: step(state, self._widen(block)), start)
 
     def map(self, f: Callable[[Block], Array]) -> Array:
         """See `Rows`."""
-        return self.rows.map(lambda block: f(self._wider(block)))
+        return self.rows.map(lambda block: f(self._widen(block)))
 
-    def thin(self, step: int) -> Rows:
+    def subsample(self, step: int) -> Rows:
         """See `Rows`."""
-        return with_constant(self.rows.thin(step), self.value)
+        return with_constant(self.rows.subsample(step), self.value)
 
     def whole(self) -> Block:
         """See `Rows`."""
-        return self._wider(self.rows.whole())
+        return self._widen(self.rows.whole())
 
-    def grouped(self, group: Array) -> "WithConstant":
+    def regroup(self, group: Array) -> "WithConstant":
         """See `Rows`."""
-        return WithConstant(self.rows.grouped(group), self.value)
+        return WithConstant(self.rows.regroup(group), self.value)
 
     def retarget(self, y: Array) -> "WithConstant":
         """See `Rows`."""
@@ -90,7 +90,7 @@ class WithConstant:
 
 
 def with_column(X: Array, value: float) -> Array:
-    """X with one more column, of one value."""
+    """X with a last column of `value`."""
     if is_sparse(X):
         column = np.full((X.shape[0], 1), value, dtype=X.dtype)
         return sparse.hstack([X, sparse.csr_array(column)], format="csr")

@@ -1,4 +1,4 @@
-"""Blocks of rows, the protocol of their sources, and the one rule by which rows are cut."""
+"""Blocks of rows, the protocol `Rows` of their sources, and the block length, which fixes where rows are cut."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
@@ -10,11 +10,11 @@ import numpy as np
 
 from tenfold.arrays import (
     Array,
+    ColumnSummary,
     Floats,
-    Head,
+    column_summaries,
     contiguous,
     flat,
-    heads_of,
     namespace,
     on_host,
     ones,
@@ -23,26 +23,22 @@ from tenfold.arrays import (
 )
 from tenfold.data.passes import count_pass
 
-BLOCK_BYTES = 1 << 25
-"""About what a block holds in float64: large enough to travel, small enough to keep several in memory."""
-
-DEVICE_BYTES = 1 << 31
-"""The same on a device, where a block is some thirty calls, each as dear as reading some tens of megabytes."""
-
-SPARSE_ROWS = 1 << 16
+BLOCK_BYTES = 1 << 25  # of a block in float64: amortises the cost of a call, and several blocks fit into memory
+DEVICE_BYTES = 1 << 31  # on a device: a block takes about 30 calls, each as expensive as reading tens of megabytes
+SPARSE_ROWS = 1 << 16  # rows of a sparse block
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """Consecutive rows in one array namespace: X (m, p), y (m, t), weight (m,), group (m,) with a class or fold
-    number of each row; and what looks up the head of [X y] where its source keeps it.
+    number of each row; `column_summary` returns the column summary of [X y] where its source keeps one.
     """
 
     X: Array
     y: Array
     weight: Array | None = None
     group: Array | None = None
-    head: Callable[[], Head] | None = None
+    column_summary: Callable[[], ColumnSummary] | None = None
 
 
 class Statistic(Protocol):
@@ -54,13 +50,12 @@ class Statistic(Protocol):
 S = TypeVar("S", bound=Statistic)
 T = TypeVar("T")
 
-WAITING = 1 << 22
-"""So many numbers at most wait on a device for the end of a pass."""
+MAX_PENDING_NUMBERS = 1 << 22  # float64 values of deferred statistics that are held on a device before they are fetched
 
 
-class Numbers(NamedTuple, Generic[S]):
-    """What blocks come to, (k,), where their rows are; `finish(sources, numbers)` makes a statistic of it. Numbers with
-    the same `key` are sums, and may be added up.
+class Pending(NamedTuple, Generic[S]):
+    """Values (k,) of one or more blocks, still on their device; `finish(sources, numbers)` makes a statistic of them.
+    Entries with the same `key` are sums, and may be added.
     """
 
     numbers: Array
@@ -71,11 +66,11 @@ class Numbers(NamedTuple, Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class Deferred(Generic[S]):
-    """Statistics of blocks whose numbers a device may still be computing. It is asked for them once, at the end of a
-    pass, for every question is a wait. `done` is the statistic of the blocks before those that are `waiting`.
+    """Statistics of blocks whose values a device may still be computing. They are fetched once, at the end of a pass,
+    because every fetch synchronises. `done` is the statistic of the blocks before those that are `waiting`.
     """
 
-    waiting: tuple[Numbers[S], ...]
+    waiting: tuple[Pending[S], ...]
     done: S | None = None
 
     @classmethod
@@ -84,11 +79,11 @@ class Deferred(Generic[S]):
     ) -> "Deferred[S]":
         """The statistic finish(sources, *parts), with the parts as NumPy arrays in float64.
 
-        Where blocks with the same `key` follow each other, their parts are added up, and each has its `source` among
-        the sources. What is kept here is held until the end of the pass: views of rows, not copies.
+        Parts of consecutive blocks with the same `key` are added; `sources` has the `source` of each of them. Sources
+        are held until the end of the pass: pass views of rows, not copies.
         """
         shapes = [tuple(part.shape) for part in parts]
-        return cls((Numbers(flat(parts), partial(_finished, finish, shapes), key, (source,)),))
+        return cls((Pending(flat(parts), partial(_finish_block, finish, shapes), key, (source,)),))
 
     def merge(self, other: "Deferred[S]") -> "Deferred[S]":
         if other.done is not None:
@@ -97,22 +92,22 @@ class Deferred(Generic[S]):
         for after in other.waiting:
             before = waiting[-1] if waiting else None
             if before is not None and before.key is not None and before.key == after.key:
-                with np.errstate(invalid="ignore"):  # rows that are not finite are refused by whoever folds them
+                with np.errstate(invalid="ignore"):  # rows that are not finite are rejected by the caller of fold
                     sums = before.numbers + after.numbers
                 waiting[-1] = before._replace(numbers=sums, sources=before.sources + after.sources)
             else:
                 waiting.append(after)
         both = Deferred(tuple(waiting), self.done)
         size = sum(entry.numbers.shape[0] for entry in waiting)
-        return Deferred((), both.result()) if len(waiting) > 1 and size > WAITING else both
+        return Deferred((), both.result()) if len(waiting) > 1 and size > MAX_PENDING_NUMBERS else both
 
     def result(self) -> S:
         """The statistic of all blocks, merged in their order."""
         total = self.done
         if self.waiting:
             numbers = [entry.numbers for entry in self.waiting]
-            found = on_host(flat(numbers) if len(numbers) > 1 else numbers[0])
-            each = split_flat(found, [part.shape for part in numbers])
+            values = on_host(flat(numbers) if len(numbers) > 1 else numbers[0])
+            each = split_flat(values, [part.shape for part in numbers])
             for part, entry in zip(each, self.waiting, strict=True):
                 more = entry.finish(entry.sources, part)
                 total = more if total is None else total.merge(more)
@@ -120,22 +115,24 @@ class Deferred(Generic[S]):
         return total
 
 
-def _finished(finish: Callable[..., S], shapes: list[tuple[int, ...]], sources: tuple[Any, ...], numbers: Floats) -> S:
+def _finish_block(
+    finish: Callable[..., S], shapes: list[tuple[int, ...]], sources: tuple[Any, ...], numbers: Floats
+) -> S:
     return finish(sources, *split_flat(numbers, shapes))
 
 
-Lifted: TypeAlias = S | Deferred[S]
-"""What a lift gives: the statistic of a block, or the promise of one."""
+MaybeDeferred: TypeAlias = S | Deferred[S]
+"""What a lift returns: the statistic of a block, or one whose values are still on a device."""
 
 
-def resolve(found: Any) -> Any:
-    """A statistic without pending parts."""
-    result = getattr(found, "result", None)
-    return found if result is None else result()
+def resolve(statistic: Any) -> Any:
+    """The statistic itself where it is `Deferred`, any other as it is."""
+    result = getattr(statistic, "result", None)
+    return statistic if result is None else result()
 
 
 class Rows(Protocol):
-    """A source of rows that can be read again and again, always cut at the same row numbers."""
+    """A source of rows that can be read any number of times, always cut at the same row numbers."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -150,20 +147,20 @@ class Rows(Protocol):
     def sparse(self) -> bool: ...
     @property
     def on_device(self) -> bool:
-        """Whether the rows are on another device or machine: numbers for each of them should stay there."""
+        """Whether the rows are on another device or machine: arrays with an entry for each row should stay there."""
         ...
 
     @property
     def distributed(self) -> bool:
-        """Whether the rows are on several machines, and never together: `whole` is refused."""
+        """Whether the rows are on several machines: `whole` raises."""
         ...
 
     @property
     def entries(self) -> int:
-        """How many numbers are stored."""
+        """The number of stored values."""
         ...
 
-    def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
+    def fold(self, lift: Callable[[Block], MaybeDeferred[S]]) -> S:
         """Merge the statistics of all blocks, in the order of the rows."""
         ...
 
@@ -172,18 +169,18 @@ class Rows(Protocol):
         ...
 
     def map(self, f: Callable[[Block], Array]) -> Array:
-        """One result a row, in order."""
+        """One result for each row, in order."""
         ...
 
-    def thin(self, step: int) -> "Rows":
+    def subsample(self, step: int) -> "Rows":
         """Every `step`-th row, in memory; `step` from `sampling_step`."""
         ...
 
     def whole(self) -> Block:
-        """All rows at once; refused where there is no memory for them."""
+        """All rows at once; raises where there is no memory for them."""
         ...
 
-    def grouped(self, group: Array) -> "Rows":
+    def regroup(self, group: Array) -> "Rows":
         """The same rows with other groups."""
         ...
 
@@ -192,8 +189,8 @@ class Rows(Protocol):
         ...
 
 
-class Parts:
-    """What follows from X (n, p) and y (n, t), wherever they are."""
+class ArrayShapes:
+    """The shape properties of rows, from X (n, p) and y (n, t) of any array library."""
 
     __slots__ = ()
 
@@ -202,7 +199,7 @@ class Parts:
 
     @property
     def entries(self) -> int:
-        """How many numbers are stored."""
+        """The number of stored values."""
         raise NotImplementedError
 
     @property
@@ -214,10 +211,10 @@ class Parts:
         return int(self.y.shape[1])
 
 
-class InOrder(Parts):
-    """What follows from blocks that come in the order of the rows.
+class SequentialRows(ArrayShapes):
+    """`fold`, `scan` and `map` of a source that yields its blocks in the order of the rows.
 
-    A block is let go of before the next one is asked for, so that a source need not hold both.
+    A block is released before the next one is requested, so that a source need not hold both.
     """
 
     __slots__ = ()
@@ -230,12 +227,12 @@ class InOrder(Parts):
         """The blocks, from the first row on."""
         raise NotImplementedError
 
-    def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
+    def fold(self, lift: Callable[[Block], MaybeDeferred[S]]) -> S:
         """See `Rows`."""
-        return resolve(self.begun(lift))
+        return resolve(self.start_fold(lift))
 
-    def begun(self, lift: Callable[[Block], Lifted[S]]) -> Any:
-        """A fold of which a device is told, and not asked yet."""
+    def start_fold(self, lift: Callable[[Block], MaybeDeferred[S]]) -> Any:
+        """A fold whose result is not fetched yet: on a device the computation is only enqueued."""
         count_pass(self.entries)
         with closing(self.blocks()) as blocks:
             total: Any = lift(next(blocks))
@@ -266,26 +263,28 @@ class InOrder(Parts):
         return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts, axis=0)
 
 
-def at_once(*asked: tuple[Rows, Callable[[Block], Any]]) -> list[Any]:
-    """Several folds: a device is told of all of them before it is asked for the first."""
-    begun = [rows.begun(lift) if isinstance(rows, InOrder) else rows.fold(lift) for rows, lift in asked]
-    return [resolve(found) for found in begun]
+def fold_together(*requests: tuple[Rows, Callable[[Block], Any]]) -> list[Any]:
+    """Several folds; on a device all are enqueued before the first result is fetched."""
+    folds = [rows.start_fold(lift) if isinstance(rows, SequentialRows) else rows.fold(lift) for rows, lift in requests]
+    return [resolve(fold) for fold in folds]
 
 
-def sampling_step(n: int, wanted: int) -> int:
-    """The largest power of three that leaves at least `wanted` of n rows, or all of them.
+def sampling_step(n: int, size: int) -> int:
+    """The largest power of three that leaves at least `wanted` of n rows; 1 where there are not as many.
 
-    Odd, so that it does not fall in with rows that alternate; powers of one number, so that a sparse sample is a sample
-    of a denser one and need not be read again.
+    Odd, so that rows in alternating order are sampled evenly; powers of one number, so that a smaller sample is a
+    subsample of a larger one and need not be read again.
     """
     step = 1
-    while 3 * step * wanted <= n:
+    while 3 * step * size <= n:
         step *= 3
     return step
 
 
 def block_length(width: int, sparse: bool, device: bool = False) -> int:
-    """Rows of a block: a power of two from the row width alone, so threads, dtypes and sources never move a cut."""
+    """Rows of a block: a power of two that depends on the row width alone, so that threads, dtypes and sources never
+    move a cut.
+    """
     if sparse:
         return SPARSE_ROWS
     size = DEVICE_BYTES if device else BLOCK_BYTES
@@ -294,22 +293,26 @@ def block_length(width: int, sparse: bool, device: bool = False) -> int:
 
 
 def weights_of(block: Block) -> Any:
-    """The weights of the rows of a block, ones where there are none."""
+    """The sample weights of a block, ones where there are none."""
     return ones(block.y.shape[0], block.y) if block.weight is None else block.weight
 
 
-def head_of(block: Block) -> Head:
-    """The head of [X y]: what its source keeps, or read."""
-    return heads_of(block.X, block.y, [(0, block.X.shape[0])])[0] if block.head is None else block.head()
+def column_summary(block: Block) -> ColumnSummary:
+    """The column summary of [X y]: the one that the source keeps, or computed."""
+    return (
+        column_summaries(block.X, block.y, [(0, block.X.shape[0])])[0]
+        if block.column_summary is None
+        else block.column_summary()
+    )
 
 
 def is_near(shift: Floats, block: Block, reach: float = 1.0) -> bool:
-    """Whether no column of X is shifted by more than `reach` times what it deviates from its mean: sums may then be
-    moved afterwards, which costs about so many roundings and saves a pass.
+    """Whether |shift| is at most `reach` times the mean absolute deviation in every column of X: sums about the shift
+    may then be recentred afterwards, at a loss of about `reach` roundings, which saves a pass.
     """
     if not shift.size or not block.X.shape[0]:
         return not shift.size
-    return bool(np.all(np.abs(shift) <= reach * head_of(block).deviation[: shift.size]))
+    return bool(np.all(np.abs(shift) <= reach * column_summary(block).deviation[: shift.size]))
 
 
 def targets_of(block: Block) -> Any:
@@ -317,11 +320,11 @@ def targets_of(block: Block) -> Any:
     return block.y
 
 
-def every(array: Array | None, step: int) -> Any:
-    """Every `step`-th row, in C order, or nothing of nothing."""
+def take_every(array: Array | None, step: int) -> Any:
+    """Every `step`-th row, in C order; None of None."""
     return None if array is None else contiguous(some_rows(array, slice(None, None, step)))
 
 
-def rows_of(array: Array | None, start: int, stop: int) -> Any:
-    """A slice of rows, or nothing of nothing."""
+def slice_rows(array: Array | None, start: int, stop: int) -> Any:
+    """A slice of rows; None of None."""
     return None if array is None else some_rows(array, slice(start, stop))

@@ -1,8 +1,8 @@
 """CSV files of numbers, read in chunks of whole records.
 
-The beginning of the first file shows how all are written, and what the columns hold: whole numbers, numbers, truth
-values, times or text. Whole numbers may be followed by others. The compiled loop reads plain numbers; the few cells
-that are none are looked at one by one, and named by line and column where they are refused.
+The beginning of the first file determines the dialect of all files and the types of the columns: integers, numbers,
+booleans, times or text. Integers may be followed by other numbers. The compiled loop parses plain numbers; the few
+other cells are parsed one by one, and errors name their line and column.
 """
 
 import re
@@ -15,10 +15,8 @@ from typing import TypeVar
 import numpy as np
 
 from tenfold.arrays import Array
-from tenfold.data.dialect import Asked, Dialect
-from tenfold.data.files import File
-from tenfold.data.named import (
-    Values,
+from tenfold.data.column_errors import (
+    ColumnBuffer,
     bytes_target,
     check_names,
     missing_value,
@@ -27,6 +25,8 @@ from tenfold.data.named import (
     text_column,
     time_column,
 )
+from tenfold.data.dialect import CsvOptions, Dialect
+from tenfold.data.files import File
 from tenfold.data.prefetch import in_order
 from tenfold.data.table import EXACT, Piece, Survey, too_large
 from tenfold.data.text import NOTHING, Cells, Chunk, ColumnKind, TextFile
@@ -36,7 +36,7 @@ from tenfold.machine import threads
 T = TypeVar("T")
 
 WHOLE, NUMBER, TRUTH, TEXT, BYTES, EMPTY = "int64", "double", "bool", "string", "binary", "null"
-"""What columns hold, and beside these the types of `TIMES`; by Arrow's names, as for the other formats."""
+"""Types of columns, in addition to those of `TIMES`; by Arrow's names, as for the other formats."""
 
 TIMES = {
     "date32[day]": re.compile(r"\d{4}-\d\d-\d\d"),
@@ -49,7 +49,7 @@ TRUE, FALSE = frozenset({"true", "True", "TRUE", "1"}), frozenset({"false", "Fal
 
 
 def kind_of(words: Collection[str], numbers: Array, whole: bool, decimal: str = ".") -> str:
-    """What a column holds, by its words that are no plain numbers, those that are, and whether these are whole."""
+    """The type of a column, from its words that are not plain numbers, its numbers, and whether these are integers."""
     if all(number_of(word, decimal) is not None for word in words):
         if not words and not len(numbers):
             return EMPTY
@@ -70,14 +70,14 @@ def _is_utf_8(word: str) -> bool:
 
 
 class CsvPart:
-    """A CSV file; `kinds` is what its columns hold, in their order."""
+    """A CSV file; `kinds` are the types of its columns, in their order."""
 
-    def __init__(self, file: File, asked: Asked, first: "CsvPart | None" = None) -> None:
+    def __init__(self, file: File, options: CsvOptions, first: "CsvPart | None" = None) -> None:
         self._file, self.name = file, f"{file.path}, "
-        self._missing = asked.missing
+        self._missing = options.missing
         if first is not None:
-            asked = replace(asked, **asdict(first.dialect))
-        self._text = TextFile(file, asked)
+            options = replace(options, **asdict(first.dialect))
+        self._text = TextFile(file, options)
         self.dialect: Dialect = self._text.dialect
         self._decimal = self.dialect.decimal
         self.header = self._text.header
@@ -92,29 +92,29 @@ class CsvPart:
         fields = range(len(self.header))
         if not self._beginning.size:
             return [EMPTY for _ in fields]
-        found = self._text.cells(self._beginning, fields, [ColumnKind.WHOLE] * len(fields))
+        cells = self._text.cells(self._beginning, fields, [ColumnKind.WHOLE] * len(fields))
         others: list[set[bytes]] = [set() for _ in fields]
         codes = self._columns_of_codes()
-        plain = np.ones(found.X.shape, bool)
-        for row, column, cell in found.others:
-            others[column].add(cell)
+        plain = np.ones(cells.X.shape, bool)
+        for row, column, word in cells.others:
+            others[column].add(word)
             plain[row, column] = False
         kinds = []
         for j in fields:
             try:
-                words = {cell.decode().strip() for cell in others[j]} - self._missing
+                words = {word.decode().strip() for word in others[j]} - self._missing
             except UnicodeDecodeError:
                 kinds.append(BYTES)
                 continue
-            numbers = found.X[plain[:, j], j]
-            kinds.append(TEXT if j in codes else kind_of(words, numbers, found.whole[j], self._decimal))
+            numbers = cells.X[plain[:, j], j]
+            kinds.append(TEXT if j in codes else kind_of(words, numbers, cells.whole[j], self._decimal))
         return kinds
 
     def _columns_of_codes(self) -> set[int]:
-        """The columns that hold codes; cell by cell, but only where the text has some."""
+        """The columns that hold identifiers; parsed cell by cell, only where the text may have some."""
         start = self._beginning
         text = b"\n" + start.text[: start.size]
-        # an expression that begins with one certain character is looked for ten times as fast as any other
+        # an expression that begins with a fixed character is searched ten times as fast as any other
         before = {"\n", " ", self.dialect.delimiter, self.dialect.quote or " "}
         if not any(re.search(re.escape(sign.encode()) + rb"(?:0[0-9]|\+[0-9]{7})", text) for sign in before):
             return set()
@@ -122,11 +122,11 @@ class CsvPart:
         return {j for j, cells in enumerate(columns) if are_codes({cell.strip() for cell in cells} - self._missing)}
 
     def kind(self, name: str) -> str:
-        """What a column holds."""
+        """The type of a column."""
         return self.kinds[self.header.index(name)]
 
     def check_column(self, name: str) -> None:
-        """Refuse a column of X that is no numbers."""
+        """Raise where a column of X is not numeric."""
         kind = self.kind(name)
         if kind in (TEXT, BYTES):
             raise text_column(self.name, name, self._example(name))
@@ -134,7 +134,7 @@ class CsvPart:
             raise time_column(self.name, name, kind)
 
     def check_target(self, name: str) -> None:
-        """Refuse a target that is neither numbers nor text."""
+        """Raise where a target is neither numeric nor text."""
         kind = self.kind(name)
         if kind == BYTES:
             raise bytes_target(self.name, name)
@@ -142,7 +142,7 @@ class CsvPart:
             raise other_target(self.name, name, kind)
 
     def _example(self, name: str) -> str:
-        """A cell that is no number, and its line, in parentheses."""
+        """A cell that is not a number, and its line, in parentheses."""
         index = self.header.index(name)
         for line, cells in self._text.records(self._beginning):
             word = cells[index].strip()
@@ -157,36 +157,36 @@ class CsvPart:
             yield from chunks
 
     def check(self) -> None:
-        """Refuse a file that is not what it was."""
+        """Raise where the file has changed."""
         self._file.check()
 
     def count(self, chunk: Chunk) -> int:
-        """How many rows a chunk has."""
+        """The number of rows of a chunk."""
         return len(self._text.cells(chunk, [], []).X)
 
     def piece(self, names: Sequence[str], chunk: Chunk) -> Piece:
         """Columns of a chunk as numbers."""
-        found = self._cells(names, chunk)
-        self._fill(found, names, chunk, "Input X")
-        return Piece(found.X, partial(self._text.place, chunk))
+        cells = self._cells(names, chunk)
+        self._fill_numbers(cells, names, chunk, "Input X")
+        return Piece(cells.X, partial(self._text.place, chunk))
 
-    def kept(self, names: Sequence[str], chunk: Chunk) -> list[Array]:
-        """Columns of a chunk as they are: whole numbers, numbers, truth values or text."""
-        found = self._cells(names, chunk)
-        texts = {j: self._texts(found, j, name, chunk) for j, name in enumerate(names) if self.kind(name) == TEXT}
-        found.others[:] = [other for other in found.others if other[1] not in texts]
-        self._fill(found, names, chunk)
-        return [texts[j] if j in texts else self._values(found, j, name, chunk) for j, name in enumerate(names)]
+    def read_columns(self, names: Sequence[str], chunk: Chunk) -> list[Array]:
+        """Columns of a chunk with their own types: integers, numbers, booleans or text."""
+        cells = self._cells(names, chunk)
+        texts = {j: self._text_column(cells, j, name, chunk) for j, name in enumerate(names) if self.kind(name) == TEXT}
+        cells.others[:] = [other for other in cells.others if other[1] not in texts]
+        self._fill_numbers(cells, names, chunk)
+        return [texts[j] if j in texts else self._number_column(cells, j, name, chunk) for j, name in enumerate(names)]
 
     def _cells(self, names: Sequence[str], chunk: Chunk) -> Cells:
         codes = {WHOLE: ColumnKind.WHOLE, TEXT: ColumnKind.TEXT}
         kinds = [codes.get(self.kind(name), ColumnKind.NUMBER) for name in names]
         return self._text.cells(chunk, [self.header.index(name) for name in names], kinds)
 
-    def _fill(self, found: Cells, names: Sequence[str], chunk: Chunk, role: str = "") -> None:
-        """Put the numbers that are not plain in their places, and refuse what is none; `role` has them, or a column."""
+    def _fill_numbers(self, cells: Cells, names: Sequence[str], chunk: Chunk, role: str = "") -> None:
+        """Parse the cells that are not plain numbers into X; raise where one is no number. `role` is for errors."""
         place, unsure = partial(self._text.place, chunk), []
-        for row, column, cell in found.others:
+        for row, column, cell in cells.others:
             name, word = names[column], cell.decode(errors="replace").strip()
             if word in self._missing:
                 raise missing_value(role or f"Column {name!r}", place(row), name, word)
@@ -199,54 +199,54 @@ class CsvPart:
                 else number_of(word, self._decimal)
             )
             if value is None:
-                raise self._fault(place(row), name, word)
-            found.X[row, column] = value
-            if found.whole[column]:
-                found.whole[column] = in_64_bits(word)
+                raise self._cell_error(place(row), name, word)
+            cells.X[row, column] = value
+            if cells.whole[column]:
+                cells.whole[column] = in_64_bits(word)
                 unsure.append((row, column, word))
         for row, column, word in unsure:
-            if found.whole[column]:
+            if cells.whole[column]:
                 if abs(int(word)) > EXACT:
                     raise ValueError(too_large(place(row), names[column], word))
-                found.X[row, column] = int(word)  # a zero has no sign there
+                cells.X[row, column] = int(word)  # an integer zero has no sign
         for column, name in enumerate(names):
-            if self.kind(name) == TRUTH and not np.isin(found.X[:, column], (0.0, 1.0)).all():
-                row = int(np.argmin(np.isin(found.X[:, column], (0.0, 1.0))))
-                raise self._fault(place(row), name, f"{found.X[row, column]:.15g}")
+            if self.kind(name) == TRUTH and not np.isin(cells.X[:, column], (0.0, 1.0)).all():
+                row = int(np.argmin(np.isin(cells.X[:, column], (0.0, 1.0))))
+                raise self._cell_error(place(row), name, f"{cells.X[row, column]:.15g}")
 
-    def _fault(self, place: str, name: str, word: str) -> ValueError:
+    def _cell_error(self, place: str, name: str, word: str) -> ValueError:
         truth = self.kind(name) == TRUTH
         expected = "true or false, as the values at the beginning are" if truth else "a number"
         return ValueError(f"{place}, column {name!r}: {word!r} is not {expected}.")
 
-    def _texts(self, found: Cells, column: int, name: str, chunk: Chunk) -> Array:
-        cells = [cell for _, at, cell in found.others if at == column]  # one for each row
-        words = {cell: cell.decode(errors="surrogateescape").strip() for cell in set(cells)}
+    def _text_column(self, cells: Cells, column: int, name: str, chunk: Chunk) -> Array:
+        raw = [cell for _, at, cell in cells.others if at == column]  # one for each row
+        words = {cell: cell.decode(errors="surrogateescape").strip() for cell in set(raw)}
         if not all(word not in self._missing and _is_utf_8(word) for word in words.values()):
-            for row, cell in enumerate(cells):
+            for row, cell in enumerate(raw):
                 if words[cell] in self._missing:
                     raise missing_value(f"Column {name!r}", self._text.place(chunk, row), name, words[cell])
                 if not _is_utf_8(words[cell]):
                     raise bytes_target(f"{self._text.place(chunk, row)}, ", name)
-        return np.array([words[cell] for cell in cells], np.str_)
+        return np.array([words[cell] for cell in raw], np.str_)
 
-    def _values(self, found: Cells, column: int, name: str, chunk: Chunk) -> Array:
-        values = found.X[:, column]
+    def _number_column(self, cells: Cells, column: int, name: str, chunk: Chunk) -> Array:
+        values = cells.X[:, column]
         if not np.isfinite(values).all():
             raise not_finite(name, self._text.place(chunk, int(np.argmin(np.isfinite(values)))))
         if self.kind(name) == TRUTH:
             return values.astype(np.bool_)
-        return values.astype(np.int64) if found.whole[column] else values
+        return values.astype(np.int64) if cells.whole[column] else values
 
 
 class CsvReader:
-    """CSV files. Several threads decode their text, and go on to the next file before the last one is finished."""
+    """CSV files. Several threads parse them, and begin the next file before the last one is finished."""
 
     named = True
 
-    def __init__(self, files: Sequence[File], asked: Asked) -> None:
-        first = CsvPart(files[0], asked)
-        self._parts = [first, *(CsvPart(file, asked, first) for file in files[1:])]
+    def __init__(self, files: Sequence[File], options: CsvOptions) -> None:
+        first = CsvPart(files[0], options)
+        self._parts = [first, *(CsvPart(file, options, first) for file in files[1:])]
         self.names = tuple(first.header)
 
     def survey(self, columns: Sequence[str], kept: Sequence[str]) -> Survey:
@@ -257,28 +257,28 @@ class CsvReader:
                 part.check_column(name)
             for name in kept:
                 part.check_target(name)
-        values, count = [Values() for _ in kept], 0
+        values, count = [ColumnBuffer() for _ in kept], 0
         if kept:
-            for found in self._each(lambda part, chunk: part.kept(kept, chunk)):
-                count += len(found[0])
-                for each, more in zip(values, found, strict=True):
-                    each.add(more)
+            for columns_of_chunk in self._map_chunks(lambda part, chunk: part.read_columns(kept, chunk)):
+                count += len(columns_of_chunk[0])
+                for buffer, more in zip(values, columns_of_chunk, strict=True):
+                    buffer.add(more)
         else:
-            count = sum(self._each(CsvPart.count))
-        found_columns = {name: each.whole() for name, each in zip(kept, values, strict=True)}
-        return Survey(count, count * len(columns), np.dtype(np.float64), False, found_columns)
+            count = sum(self._map_chunks(CsvPart.count))
+        stored = {name: buffer.whole() for name, buffer in zip(kept, values, strict=True)}
+        return Survey(count, count * len(columns), np.dtype(np.float64), False, stored)
 
     def read(self, columns: Sequence[str]) -> Generator[Piece]:
         """See `Reader`."""
-        return self._each(lambda part, chunk: part.piece(columns, chunk))
+        return self._map_chunks(lambda part, chunk: part.piece(columns, chunk))
 
-    def _each(self, work: Callable[[CsvPart, Chunk], T]) -> Generator[T]:
-        """What becomes of each chunk, in order."""
+    def _map_chunks(self, work: Callable[[CsvPart, Chunk], T]) -> Generator[T]:
+        """`work` of each chunk, in order, by threads."""
         with (
             closing(self._chunks()) as chunks,
-            closing(in_order(lambda item: work(*item), chunks, threads())) as found,
+            closing(in_order(lambda item: work(*item), chunks, threads())) as results,
         ):
-            yield from found
+            yield from results
         for part in self._parts:
             part.check()
 

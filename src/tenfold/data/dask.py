@@ -1,8 +1,8 @@
-"""Rows on a cluster: Dask arrays in chunks of rows, folded where they are. The only module that imports Dask.
+"""Rows on a cluster: Dask arrays in chunks of rows, reduced on the workers. The only module that imports Dask.
 
 A fold is one static graph: a task lifts each chunk, and a binary tree merges the statistics by the position of the
-chunks, whoever holds them. The client sends the lift once and is sent one statistic; rows never come to it. What is
-computed follows from the chunks alone, so the number of workers, their speed and their death change no bit.
+chunks. The client sends the lift once and receives one statistic; rows never leave the workers. The result depends on
+the chunks alone, so the number of workers, their speed and failures change no bit.
 """
 
 import operator
@@ -25,7 +25,7 @@ from dask.highlevelgraph import HighLevelGraph
 from dask.task_spec import DataNode, Task, TaskRef
 
 from tenfold.arrays import FLOATS, Array, contiguous, is_dask, is_sparse
-from tenfold.data.blocks import Block, Lifted, Parts, S, block_length
+from tenfold.data.blocks import ArrayShapes, Block, MaybeDeferred, S, block_length
 from tenfold.data.memory import MemoryRows
 from tenfold.data.passes import count_pass
 from tenfold.machine import sharing
@@ -33,7 +33,7 @@ from tenfold.machine import sharing
 T = TypeVar("T")
 
 QUIET = {"distributed.admin.large-graph-warning-threshold": 1 << 60}
-"""Lifts, targets and groups of the client are in graphs by intent, however large."""
+"""No warning about large graphs: lifts, targets and groups of the client are in graphs by design."""
 
 
 class ClusterError(RuntimeError):
@@ -41,24 +41,24 @@ class ClusterError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class DaskRows(Parts):
+class DaskRows(ArrayShapes):
     """X (n, p), y (n, t) float64, weight (n,) float64 or None, group (n,) int32 or None: Dask arrays cut into chunks at
     the same rows, with all columns in one.
 
-    A chunk is a block, or several where it is larger than one. What is not persisted is computed again in every pass.
+    A chunk is one or more blocks. Chunks that are not persisted are computed again in every pass.
     """
 
     X: da.Array
     y: da.Array
     weight: da.Array | None = None
     group: da.Array | None = None
-    # the densest sample so far, and its step: others are samples of it
+    # the largest subsample so far, and its step
     sample: list[tuple[int, "DaskRows"]] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def of(cls, X: da.Array, y: Any, weight: Any = None) -> "DaskRows":
         """Rows with X as `matrix` gives it and targets (n, t) and weights of any kind, aligned with it."""
-        return cls(X, aligned(y, X), None if weight is None else aligned(weight, X))
+        return cls(X, align(y, X), None if weight is None else align(weight, X))
 
     @property
     def dtype(self) -> Any:
@@ -84,13 +84,13 @@ class DaskRows(Parts):
     def _parts(self) -> tuple[da.Array | None, ...]:
         return self.X, self.y, self.weight, self.group
 
-    def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
+    def fold(self, lift: Callable[[Block], MaybeDeferred[S]]) -> S:
         """See `Rows`."""
         count_pass(self.entries)
         return reduce(partial(_lift, lift), _merge, self._parts)
 
     def scan(self, step: Callable[[T, Block], T], start: T) -> T:
-        """See `Rows`: a chain of tasks, and the state goes from worker to worker."""
+        """See `Rows`; a chain of tasks that passes the state from worker to worker."""
         count_pass(self.entries)
         graph = _Graph(self._parts)
         work, state = graph.data("step", partial(_step, step)), graph.data("start", start)
@@ -99,44 +99,44 @@ class DaskRows(Parts):
         return graph.value(state)
 
     def map(self, f: Callable[[Block], Array]) -> da.Array:
-        """See `Rows`: a Dask array that is not computed yet."""
+        """See `Rows`; a lazy Dask array."""
         count_pass(self.entries)
-        given = [part for part in self._parts if part is not None]
-        return rowwise(partial(_map, f, [part is not None for part in self._parts]), *given)
+        present = [part for part in self._parts if part is not None]
+        return rowwise(partial(_map, f, [part is not None for part in self._parts]), *present)
 
-    def thin(self, step: int) -> "DaskRows":
-        """See `Rows`: in the memory of the workers."""
+    def subsample(self, step: int) -> "DaskRows":
+        """See `Rows`; in the memory of the workers."""
         if step == 1:
             return self
         if self.sample and step % self.sample[0][0] == 0:
             kept, sample = self.sample[0]
-            return sample if kept == step else sample._thinned(step // kept)
-        self.sample[:] = [(step, self._thinned(step))]
+            return sample if kept == step else sample._subsample(step // kept)
+        self.sample[:] = [(step, self._subsample(step))]
         return self.sample[0][1]
 
-    def _thinned(self, step: int) -> "DaskRows":
+    def _subsample(self, step: int) -> "DaskRows":
         length = block_length(self.shape[1], sparse=False)
         parts = [None if part is None else _cut(part[::step], {0: length}) for part in self._parts]
-        return DaskRows(*_persisted(*parts))
+        return DaskRows(*_persist(*parts))
 
     def whole(self) -> Block:
-        """See `Rows`: refused."""
+        """See `Rows`; raises."""
         n, p = self.shape
         raise ValueError(
             f"This needs all {n:,} x {p:,} entries of X in one memory, {n * p * self.dtype.itemsize:,} bytes, and the "
             "rows of a Dask collection are never brought together. Pass X.compute() where there is memory for it."
         )
 
-    def grouped(self, group: Array) -> "DaskRows":
+    def regroup(self, group: Array) -> "DaskRows":
         """See `Rows`; each chunk gets its slice."""
-        return replace(self, group=aligned(group, self.X, np.int32), sample=[])
+        return replace(self, group=align(group, self.X, np.int32), sample=[])
 
     def retarget(self, y: Array) -> "DaskRows":
         """See `Rows`; each chunk gets its slice."""
-        return replace(self, y=aligned(y, self.X), sample=[])
+        return replace(self, y=align(y, self.X), sample=[])
 
 
-def _lift(lift: Callable[[Block], Lifted[S]], number: int, *chunks: Array) -> S:
+def _lift(lift: Callable[[Block], MaybeDeferred[S]], number: int, *chunks: Array) -> S:
     return in_memory(*chunks).fold(lift)
 
 
@@ -148,13 +148,13 @@ def _step(step: Callable[[T, Block], T], state: T, *chunks: Array) -> T:
     return in_memory(*chunks).scan(step, state)
 
 
-def _map(f: Callable[[Block], Array], given: list[bool], *chunks: Array) -> Array:
+def _map(f: Callable[[Block], Array], present: list[bool], *chunks: Array) -> Array:
     rest = iter(chunks)
-    return in_memory(*(next(rest) if there else None for there in given)).map(f)
+    return in_memory(*(next(rest) if is_present else None for is_present in present)).map(f)
 
 
 def in_memory(X: Array, y: Array, weight: Array | None = None, group: Array | None = None) -> MemoryRows:
-    # columns of a matrix, for instance, are not contiguous
+    # columns of a matrix are not contiguous
     return MemoryRows(X, y, *(None if part is None else contiguous(part) for part in (weight, group)))
 
 
@@ -163,28 +163,28 @@ def in_memory(X: Array, y: Array, weight: Array | None = None, group: Array | No
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A value that may go from one process to another, and whose arrays arrive in memory of their own.
+    """A value that may be sent between processes, and whose arrays are aligned copies on arrival.
 
-    Dask reads arrays where they lie in a message, at any byte: compiled loops refuse such arrays, and NumPy may add
-    them up in another order, so that bits would depend on what travelled.
+    Dask maps arrays into its messages at any byte: compiled loops reject unaligned arrays, and NumPy may sum them in
+    another order, so that bits would depend on the transfers.
     """
 
     value: Any
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (cloudpickle.dumps(self.value),)
+        return _unpickle_carried, (cloudpickle.dumps(self.value),)
 
     def __sizeof__(self) -> int:
-        """By which Dask decides where to merge, and what to keep in memory."""
+        """The size by which Dask schedules merges and spills memory."""
         return 64 + _bytes_of(self.value)
 
 
-def _arrived(message: bytes) -> Carried:
+def _unpickle_carried(message: bytes) -> Carried:
     return Carried(pickle.loads(message))
 
 
 def _bytes_of(value: Any) -> int:
-    """The bytes of the arrays in statistics, lifts and tuples of them."""
+    """The bytes of all arrays in statistics, lifts and tuples of them."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     inside: Iterable[Any] = value if isinstance(value, (tuple, list)) else ()
@@ -202,11 +202,11 @@ def _call(work: Carried, *given: Any) -> Carried:
 
 def _work(work: Carried, *given: Any) -> Any:
     with sharing:
-        return work.value(*map(_at_hand, given))
+        return work.value(*map(_unwrap, given))
 
 
-def _at_hand(part: Any) -> Any:
-    """What was carried, and a chunk where a number may begin; in a message it begins at any byte."""
+def _unwrap(part: Any) -> Any:
+    """The value of a `Carried`, and an aligned copy of a chunk that is not aligned."""
     if isinstance(part, np.ndarray) and not part.flags.aligned:
         return part.copy(order="K")
     return part.value if isinstance(part, Carried) else part
@@ -214,16 +214,16 @@ def _at_hand(part: Any) -> Any:
 
 def reduce(work: Callable[..., T], merge: Callable[[T, T], T], parts: Sequence[da.Array | None]) -> T:
     """`work(number, *chunks)` for every chunk of arrays that are cut at the same rows, merged in a binary tree by the
-    position of the chunks: one graph, and one result that comes to the client.
+    position of the chunks: one graph, and one result on the client.
     """
     graph = _Graph(parts)
-    # the work may be large, and is in the graph once
+    # `work` may be large, and is in the graph once
     lift, join = graph.data("work", work), graph.data("merge", merge)
     level = [graph.task(("lift", i), lift, i, *keys) for i, keys in enumerate(graph.chunks())]
-    return graph.value(graph.merged(level, join))
+    return graph.value(graph.merge_tree(level, join))
 
 
-def crossed(
+def map_pairs(
     work: Callable[..., T],
     merge: Callable[[T, T], T],
     finish: Callable[[int, T], Array],
@@ -231,19 +231,20 @@ def crossed(
     parts: Sequence[da.Array | None],
     nothing: Array,
 ) -> da.Array:
-    """For every chunk of queries `finish(number, found)`, one result a row like `nothing` (0, ...), where found is
-    `work(queries, *chunks)` of all chunks of the parts, merged in a binary tree by their position: a Dask array that is
-    not computed yet, whose chunks of queries and of rows meet on the workers.
+    """All pairs of chunks of queries and of parts, reduced over the parts: a lazy Dask array.
+
+    For every chunk of queries it has `finish(number, merged)`, one result for each query like `nothing` (0, ...), where
+    merged is `work(queries, *chunks)` of all chunks of the parts, merged in a binary tree by their position.
     """
     graph = _Graph((*parts, queries))
     lift, join, end = graph.data("work", work), graph.data("merge", merge), graph.data("finish", finish)
     name = f"tenfold_crossed-{graph.token}"
     for i in range(queries.numblocks[0]):
-        asked = TaskRef((queries.name, i, 0))
-        level = [graph.task(("lift", i, j), lift, asked, *keys[:-1]) for j, keys in enumerate(graph.chunks())]
-        found = graph.merged(level, join, i)
+        chunk = TaskRef((queries.name, i, 0))
+        level = [graph.task(("lift", i, j), lift, chunk, *keys[:-1]) for j, keys in enumerate(graph.chunks())]
+        merge_tree = graph.merge_tree(level, join, i)
         key = (name, i, 0)[: nothing.ndim + 1]
-        graph.nodes[key] = Task(key, _work, end, i, found)
+        graph.nodes[key] = Task(key, _work, end, i, merge_tree)
     layers = HighLevelGraph.from_collections(name, graph.nodes, [part for part in graph.parts if part is not None])
     chunks = (queries.chunks[0], *((size,) for size in nothing.shape[1:]))
     return da.Array(layers, name, chunks, meta=nothing)
@@ -256,9 +257,7 @@ class _Graph:
         self.parts, self.nodes, self.token = parts, dict[Any, Any](), uuid4().hex
 
     def chunks(self) -> Iterator[list[TaskRef | None]]:
-        """The chunks of all parts, and None of a part that is not there, from the first row on; they are cut where the
-        first is.
-        """
+        """The chunks of all parts in order, None for an absent part; they are cut where the first is."""
         count = next(part.numblocks[0] for part in self.parts if part is not None)
         for i in range(count):
             yield [None if part is None else TaskRef((part.name, i, 0)[: part.ndim + 1]) for part in self.parts]
@@ -267,11 +266,11 @@ class _Graph:
         return self._add(DataNode(f"tenfold_{role}-{self.token}", Carried(value)))
 
     def task(self, place: tuple[Any, ...], *given: Any) -> TaskRef:
-        """A call of the first of `given` with the rest; the place is part of its name."""
+        """A call of the first of `given` with the rest; `place` is part of its name."""
         return self._add(Task((f"tenfold_{place[0]}-{self.token}", *place[1:]), _call, *given))
 
-    def merged(self, level: list[TaskRef], join: TaskRef, *place: int) -> TaskRef:
-        """What some tasks give, merged in a binary tree by their position."""
+    def merge_tree(self, level: list[TaskRef], join: TaskRef, *place: int) -> TaskRef:
+        """The results of tasks, merged in a binary tree by their position."""
         height = 0
         while len(level) > 1:
             height += 1
@@ -285,31 +284,31 @@ class _Graph:
         return TaskRef(node.key)
 
     def value(self, at: TaskRef) -> Any:
-        """What a node gives, by the cluster of the active client, or by threads where there is none."""
+        """The value of a node, computed by the cluster of the active client, or by threads without one."""
         name = f"tenfold-{self.token}"
         graph = HighLevelGraph.from_collections(name, self.nodes, [part for part in self.parts if part is not None])
-        (found,) = _asked(partial(dask.compute, Delayed(at.key, graph, layer=name), traverse=False))
-        return found.value
+        (result,) = _run_on_cluster(partial(dask.compute, Delayed(at.key, graph, layer=name), traverse=False))
+        return result.value
 
 
-def _asked(ask: Callable[[], T]) -> T:
-    """What `ask` gives; failures of the cluster in words that say what to do."""
+def _run_on_cluster(compute: Callable[[], T]) -> T:
+    """The result of `ask`; failures of the cluster become a `ClusterError` that says what to do."""
     try:
-        # its defaults are not there before it is imported, and would be lost if that happened inside
+        # distributed sets its defaults on import; an import inside the context would lose them
         with dask.config.set(QUIET) if "distributed" in sys.modules else nullcontext():
-            return ask()
+            return compute()
     except Exception as error:
-        advice = _advice(error)
-        if advice is None:
+        hint = _error_hint(error)
+        if hint is None:
             raise
-        raise ClusterError(f"{advice} (Dask says: {error})") from error
+        raise ClusterError(f"{hint} (Dask says: {error})") from error
 
 
-def _advice(error: Exception) -> str | None:
-    """What to do after an error of the cluster; None after any other."""
-    missing = error.args[0] if isinstance(error, KeyError) and error.args else None
+def _error_hint(error: Exception) -> str | None:
+    """The advice for an error of the cluster; None for any other error."""
+    key = error.args[0] if isinstance(error, KeyError) and error.args else None
     if str(error).startswith("Missing dependency") or (
-        isinstance(missing, tuple) and isinstance(missing[0], str) and all(isinstance(i, int) for i in missing[1:])
+        isinstance(key, tuple) and isinstance(key[0], str) and all(isinstance(i, int) for i in key[1:])
     ):  # the name of a chunk
         return "The rows were persisted on a cluster that is no longer connected. Connect to it, or load them again."
     if type(error).__module__.partition(".")[0] != "distributed":
@@ -328,7 +327,7 @@ def _advice(error: Exception) -> str | None:
 
 
 def rowwise(f: Callable[..., Array], *arrays: da.Array) -> da.Array:
-    """f of the chunks of arrays cut at the same rows, one result a row, as a Dask array that is not computed yet."""
+    """f of the chunks of arrays cut at the same rows, one result for each row, as a lazy Dask array."""
     nothing = f(*(np.zeros((0, *array.shape[1:]), array.dtype) for array in arrays))
     inputs = [x for array, axis in zip(arrays, "klmn", strict=False) for x in (array, f"i{axis}"[: array.ndim])]
     new = {"j": nothing.shape[1]} if nothing.ndim == 2 else None
@@ -347,16 +346,16 @@ def array_of(collection: Any) -> da.Array:
         return collection
     kinds = list(collection.dtypes) if collection.ndim == 2 else [collection.dtype]
     if not all(isinstance(kind, np.dtype) for kind in kinds):
-        # types of pandas' own: numbers that may be missing, words, categories
+        # pandas' extension types: nullable numbers, strings, categories
         collection = collection.astype(np.float64 if all(kind.kind in "fiub" for kind in kinds) else object)
     return collection.to_dask_array()
 
 
 def matrix(X: Any) -> da.Array:
-    """X (n, p) of known chunks of rows, all columns in one, in float32 or float64; what is not known is counted by one
-    pass, of which only the counts travel.
+    """X (n, p) in chunks of rows of known lengths, with all columns in one, in float32 or float64. Unknown lengths are
+    counted by one pass.
     """
-    return counted(columns_together(X))
+    return with_known_lengths(columns_together(X))
 
 
 def columns_together(X: Any) -> da.Array:
@@ -375,8 +374,8 @@ def columns_together(X: Any) -> da.Array:
     return X if X.numblocks[1] == 1 else _cut(X, {1: -1})
 
 
-def counted(array: da.Array) -> da.Array:
-    """The array with the lengths of its chunks, found by one pass where they are not known."""
+def with_known_lengths(array: da.Array) -> da.Array:
+    """The array with the lengths of its chunks, counted by one pass where they are not known."""
     if not np.isnan(array.shape[0]):
         return array
     lengths = reduce(_length, operator.add, (array,))
@@ -387,33 +386,33 @@ def _length(number: int, chunk: Array) -> tuple[int]:
     return (len(chunk),)
 
 
-def aligned(values: Any, X: da.Array, dtype: Any = np.float64) -> da.Array:
-    """Values of each row, a Dask collection or in the memory of the client, cut where X is, and kept in the memory of
-    the workers; without a `dtype` as they are.
+def align(values: Any, X: da.Array, dtype: Any = np.float64) -> da.Array:
+    """Values for each row, a Dask collection or in the memory of the client, in the chunks of X and persisted on the
+    workers; without a `dtype` they keep theirs.
     """
     lazy = is_dask(values)
-    values = counted(array_of(values)) if lazy else np.ascontiguousarray(values, dtype=dtype)
+    values = with_known_lengths(array_of(values)) if lazy else np.ascontiguousarray(values, dtype=dtype)
     if values.shape[0] != X.shape[0]:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {[X.shape[0], int(values.shape[0])]}"
         )
     chunks = (X.chunks[0], *((size,) for size in values.shape[1:]))
     values = _cut(values, chunks) if lazy else da.from_array(values, chunks=chunks)
-    return _persisted(values if dtype is None else values.astype(dtype))[0]
+    return _persist(values if dtype is None else values.astype(dtype))[0]
 
 
 def _cut(array: da.Array, chunks: Any) -> da.Array:
-    """The array in other chunks, by tasks that can be done again when a worker dies."""
+    """The array in other chunks, by tasks that can be recomputed when a worker dies."""
     return array.rechunk(chunks, method="tasks")
 
 
-def _persisted(*parts: da.Array | None) -> tuple[Any, ...]:
-    """The same arrays in the memory of the workers; on a cluster they may still be on their way."""
-    return _asked(partial(dask.persist, *parts, traverse=False))
+def _persist(*parts: da.Array | None) -> tuple[Any, ...]:
+    """The arrays persisted on the workers; on a cluster the computation may still run."""
+    return _run_on_cluster(partial(dask.persist, *parts, traverse=False))
 
 
 def distinct(y: da.Array) -> Array:
-    """The different values of an array, sorted; only they travel."""
+    """The distinct values of an array, sorted; only these are transferred."""
     return reduce(_distinct, np.union1d, (y,))
 
 
@@ -422,11 +421,11 @@ def _distinct(number: int, chunk: Array) -> Array:
 
 
 def place_of(X: da.Array, bad: Callable[[Array], Array]) -> str | None:
-    """Where the first entry is of which `bad` is true, in words; None where there is none."""
-    found = reduce(partial(_first_bad, bad), _first, (X,))
-    if found is None:
+    """The place of the first entry for which `bad` is true, in words; None without one."""
+    first_bad = reduce(partial(_first_bad, bad), _first, (X,))
+    if first_bad is None:
         return None
-    number, row, column = found
+    number, row, column = first_bad
     start, stop = sum(X.chunks[0][:number]), sum(X.chunks[0][: number + 1])
     return f"chunk {number} (rows {start} to {stop - 1}), row {start + row}" + (
         "" if column is None else f", column {column}"
@@ -434,8 +433,12 @@ def place_of(X: da.Array, bad: Callable[[Array], Array]) -> str | None:
 
 
 def _first_bad(bad: Callable[[Array], Array], number: int, chunk: Array) -> tuple[int, int, int | None] | None:
-    found = np.argwhere(bad(chunk))
-    return (number, int(found[0, 0]), int(found[0, 1]) if found.shape[1] > 1 else None) if len(found) else None
+    bad_entries = np.argwhere(bad(chunk))
+    return (
+        (number, int(bad_entries[0, 0]), int(bad_entries[0, 1]) if bad_entries.shape[1] > 1 else None)
+        if len(bad_entries)
+        else None
+    )
 
 
 def _first(one: T, other: T) -> T:

@@ -1,4 +1,4 @@
-"""How a text is cut into cells: delimiter, quotes, header, decimal sign; and where it cannot be.
+"""Dialects of CSV: delimiter, quotes, header and decimal sign, their detection, and a parser of records in Python.
 
 A field that begins with the quote ends at the next single quote; two quotes inside stand for one. A quote in the middle
 of a field is an ordinary character.
@@ -35,8 +35,8 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the caller says about a text; "auto" is found out."""
+class CsvOptions:
+    """The dialect that the caller asks for; "auto" is detected."""
 
     delimiter: str = "auto"
     quote: str | None = "auto"
@@ -64,8 +64,8 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Found:
-    """How a text is written, the names of its columns, the byte and the line where the rows begin, and why."""
+class SniffedDialect:
+    """A dialect, the names of the columns, the byte and the line where the rows begin, and the decisions taken."""
 
     dialect: Dialect
     names: list[str]
@@ -74,43 +74,43 @@ class Found:
     decisions: tuple[Decision, ...]
 
 
-def find_dialect(data: bytes, suffix: str, asked: Asked, source: str) -> Found:
-    """How a text in UTF-8, or the beginning of one, is written; `suffix` ends the name of its file."""
-    said: list[Decision] = []
-    start, line, sign = 0, 1, asked.delimiter
+def find_dialect(data: bytes, suffix: str, options: CsvOptions, source: str) -> SniffedDialect:
+    """The dialect of a text in UTF-8, or of the beginning of one; `suffix` is that of its file."""
+    decisions: list[Decision] = []
+    start, line, sign = 0, 1, options.delimiter
     if data[:4].lower() == b"sep=" and len(data) > 4:
         start, line = data.find(b"\n") + 1, 2
         sign = chr(data[4]) if sign == "auto" else sign
-        said.append(Decision("delimiter", f"{NAMES.get(sign, sign)}: the first line says so"))
+        decisions.append(Decision("delimiter", f"{NAMES.get(sign, sign)}: the first line says so"))
     if sign == "auto":
-        sign, why = delimiter_of(data, start, line, suffix)
-        said.append(Decision("delimiter", why))
-    quote = quote_of(data, sign) if asked.quote == "auto" else asked.quote
-    if quote == "'" and asked.quote == "auto":
-        said.append(Decision("quote", "cells stand in single quotes (')"))
+        sign, reason = delimiter_of(data, start, line, suffix)
+        decisions.append(Decision("delimiter", reason))
+    quote = quote_of(data, sign) if options.quote == "auto" else options.quote
+    if quote == "'" and options.quote == "auto":
+        decisions.append(Decision("quote", "cells stand in single quotes (')"))
     rows = sample_of(data, sign, quote, start, line)
     if not rows:
         raise TableError("there are no rows after the line that names the delimiter.", source=source)
-    header = asked.header
+    header = options.header
     if header == "auto":
-        header, why = header_of(rows, asked.missing)
-        said.append(Decision("header", why))
+        header, reason = header_of(rows, options.missing)
+        decisions.append(Decision("header", reason))
     if header:
         first = next(records(data, sign, quote, start, line))
         names, renamed = names_of(first.cells)
         start, line = first.end, line + data.count(b"\n", start, first.end)
-        said += renamed
+        decisions += renamed
     else:
         names = [f"column_{j + 1}" for j in range(len(rows[0]))]
     dialect = Dialect(sign, quote, bool(header))
-    if asked.decimal == "auto":
+    if options.decimal == "auto":
         rows = sample_of(data, sign, quote, start, line, DECIMAL_ROWS)
-        decimal, why = decimal_of(rows, names, dialect, asked.missing)
-        if why:
-            said.append(Decision("decimal", why))
+        decimal, reason = decimal_of(rows, names, dialect, options.missing)
+        if reason:
+            decisions.append(Decision("decimal", reason))
     else:
-        decimal = asked.decimal
-    return Found(replace(dialect, decimal=decimal), names, start, line, tuple(said))
+        decimal = options.decimal
+    return SniffedDialect(replace(dialect, decimal=decimal), names, start, line, tuple(decisions))
 
 
 def has_old_breaks(data: bytes) -> bool:
@@ -120,7 +120,7 @@ def has_old_breaks(data: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Record:
-    """Cells of a row, the line where it begins, the byte after it; `torn` is the line of a quote with no good end."""
+    """Cells of a row, the line where it begins, the byte after it; `torn` is the line of an unclosed quote."""
 
     line: int
     cells: list[str]
@@ -129,36 +129,36 @@ class Record:
 
 
 def records(data: bytes, delimiter: str, quote: str | None, start: int = 0, line: int = 1) -> Generator[Record]:
-    """The records of UTF-8 text, blank lines left out; what is no UTF-8 is kept by surrogates."""
+    """The records of UTF-8 text, without blank lines; bytes that are not UTF-8 become surrogates."""
     sign = re.escape(delimiter).encode()
     plain = re.compile(b"([^" + sign + b"\n]*)(" + sign + b"|\n|\\Z)")
     mark = b"" if quote is None else quote.encode()
     blank = b" " if delimiter == "\t" else b" \t"
-    quoted = plain if quote is None else _quoted(sign, re.escape(mark), blank)
+    quoted = plain if quote is None else _match_quoted_field(sign, re.escape(mark), blank)
     position, size = start, len(data)
     while position < size:
         cells: list[str] = []
         begins, torn = line, None
         first = position
         while True:
-            found = None
+            match = None
             if mark and data[position : position + 64].lstrip(blank).startswith(mark):
-                found = quoted.match(data, position)
-                if found is None:
+                match = quoted.match(data, position)
+                if match is None:
                     torn = torn or line
                 else:
-                    inside, tail = found[1], found[2].rstrip(b"\r \t")
+                    inside, tail = match[1], match[2].rstrip(b"\r \t")
                     breaks = inside.count(b"\n")
                     if tail and breaks:
                         torn = torn or line
                     line += breaks
                     cells.append((inside.replace(mark * 2, mark) + tail).decode("utf-8", "surrogateescape"))
-            if found is None:
-                found = plain.match(data, position)
-                assert found is not None
-                cells.append(found[1].decode("utf-8", "surrogateescape"))
-            position = found.end()
-            if found[found.re.groups] != delimiter.encode():
+            if match is None:
+                match = plain.match(data, position)
+                assert match is not None
+                cells.append(match[1].decode("utf-8", "surrogateescape"))
+            position = match.end()
+            if match[match.re.groups] != delimiter.encode():
                 break
         line += 1
         cells[-1] = cells[-1].removesuffix("\r")
@@ -166,14 +166,14 @@ def records(data: bytes, delimiter: str, quote: str | None, start: int = 0, line
             yield Record(begins, cells, position, torn)
 
 
-def _quoted(sign: bytes, mark: bytes, blank: bytes) -> re.Pattern[bytes]:
+def _match_quoted_field(sign: bytes, mark: bytes, blank: bytes) -> re.Pattern[bytes]:
     inside = b"([^" + mark + b"]*(?:" + mark * 2 + b"[^" + mark + b"]*)*)"
     return re.compile(b"[" + blank + b"]*" + mark + inside + mark + b"([^" + sign + b"\n]*)(" + sign + b"|\n|\\Z)")
 
 
 def check_records(data: bytes, start: int, line: int, dialect: Dialect, names: list[str], source: str) -> list[Record]:
-    """All records, or an error that names the first one that does not go with the header."""
-    found = []
+    """All records; raises where one has an unclosed quote or another number of fields than the header."""
+    checked = []
     for record in records(data, dialect.delimiter, dialect.quote, start, line):
         if record.torn is not None:
             raise TableError(
@@ -196,14 +196,14 @@ def check_records(data: bytes, start: int, line: int, dialect: Dialect, names: l
                 line=record.line,
                 column=names[len(record.cells)] if few else None,
             )
-        found.append(record)
-    return found
+        checked.append(record)
+    return checked
 
 
 def sample_of(
     data: bytes, delimiter: str, quote: str | None, start: int, line: int, most: int = SAMPLE_ROWS
 ) -> list[list[str]]:
-    """The first records, at least two where there are as many."""
+    """The cells of the first records."""
     cells = []
     for record in islice(records(data, delimiter, quote, start, line), most):
         cells.append(record.cells)
@@ -213,7 +213,7 @@ def sample_of(
 
 
 def quote_of(data: bytes, delimiter: str) -> str | None:
-    """The quote that some field begins with, if any."""
+    """The quotation mark with which a field begins, if any."""
     sign, at = re.escape(delimiter).encode(), data.find(b'"')
     while at >= 0:
         before = data[max(0, at - 64) : at].rstrip(b" ")
@@ -228,7 +228,7 @@ def quote_of(data: bytes, delimiter: str) -> str | None:
 
 
 def delimiter_of(data: bytes, start: int, line: int, suffix: str) -> tuple[str, str]:
-    """The delimiter and why: that by which most of the first records have as many cells as the first one."""
+    """The delimiter by which most of the first records have as many cells as the first one, and the reason."""
     best = (0.0, 0, ",")
     quote = '"' if b'"' in data[start : start + SAMPLE_BYTES] else None
     for rank, sign in enumerate(DELIMITERS):
@@ -236,12 +236,12 @@ def delimiter_of(data: bytes, start: int, line: int, suffix: str) -> tuple[str, 
         if not rows:
             continue
         widths = Counter(map(len, rows))
-        width, often = max(widths.items(), key=lambda item: (item[1], item[0]))
-        share = often / len(rows)
-        heads = len(rows[0])
-        if max(width, heads) == 1 or (heads == 1 and share < 0.9):
+        width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
+        share = count / len(rows)
+        header_width = len(rows[0])
+        if max(width, header_width) == 1 or (header_width == 1 and share < 0.9):
             continue
-        agree = sum(w == heads for w in map(len, rows)) / len(rows) if heads > 1 else 0.0
+        agree = sum(w == header_width for w in map(len, rows)) / len(rows) if header_width > 1 else 0.0
         score = max(share if width > 1 else 0.0, agree)
         if sign == "\t" and suffix in (".tsv", ".tab"):
             return sign, "tab, by the name of the file and its lines"
@@ -254,24 +254,24 @@ def delimiter_of(data: bytes, start: int, line: int, suffix: str) -> tuple[str, 
     return sign, f"{kind}: it divides {score:.0%} of the first lines alike"
 
 
-def _years(cells: list[str], below: list[list[str]]) -> bool:
-    """Whether numbers above numbers are years that name columns: all different, and not those of the rows."""
+def _are_years(cells: list[str], below: list[list[str]]) -> bool:
+    """Whether numbers in the first row are years that name columns: all different, and not among the rows."""
     years = [cell.strip() for cell in cells]
     values = {cell.strip() for row in below for cell in row}
     return len(set(years)) == len(years) and all(re.match(r"(1[89]|20)\d\d$", y) and y not in values for y in years)
 
 
-def _numbered(cells: list[str]) -> bool:
-    """Whether the cells are 0, 1, 2 and so on, as frames without names are written, perhaps behind that of an index."""
+def _is_counter(cells: list[str]) -> bool:
+    """Whether the cells are 0, 1, 2, ..., as frames without column names are written, perhaps after an index."""
     cells = [cell.strip() for cell in cells]
     return len(cells) > 2 and cells[cells[0] == "" :] == [str(j) for j in range(len(cells) - (cells[0] == ""))]
 
 
 def header_of(rows: list[list[str]], missing: frozenset[str]) -> tuple[bool, str]:
-    """Whether the first record names the columns, and why.
+    """Whether the first record names the columns, and the reason.
 
-    It does where some column has numbers below a first cell that is none, and it does not where a first cell is a
-    number like those below it. Where no column has numbers, it does unless a cell comes again below itself.
+    It does where some column has numbers below a first cell that is not one, and does not where a first cell is a
+    number like those below it. Where no column has numbers, it does unless a cell is repeated below.
     """
     first, below = rows[0], rows[1:]
     if not below:
@@ -279,7 +279,7 @@ def header_of(rows: list[list[str]], missing: frozenset[str]) -> tuple[bool, str
         if len(numbers) > len(first) / 2:
             return False, "no header: the only line has numbers"
         return True, "the only line names the columns"
-    if _numbered(first) and first not in below:
+    if _is_counter(first) and first not in below:
         return True, "the first line numbers the columns from 0"
     alike = False
     for j, cell in enumerate(first):
@@ -289,7 +289,7 @@ def header_of(rows: list[list[str]], missing: frozenset[str]) -> tuple[bool, str
         if cell.strip() and cell.strip() not in missing and not NUMBER.match(cell.strip()):
             return True, f"the first line names the columns: {cell.strip()!r} stands above numbers"
         alike = alike or bool(NUMBER.match(cell.strip()))
-    if alike and not _years([cell for cell in first if NUMBER.match(cell.strip())], below):
+    if alike and not _are_years([cell for cell in first if NUMBER.match(cell.strip())], below):
         return False, "no header: the first line has numbers where the next lines have them"
     if any(NUMBER.match(cell.strip()) for cell in first) or len(set(first)) < len(first):
         again = any(cell.strip() and cell in {row[j] for row in below if len(row) > j} for j, cell in enumerate(first))
@@ -305,9 +305,9 @@ def header_of(rows: list[list[str]], missing: frozenset[str]) -> tuple[bool, str
 
 
 def names_of(cells: list[str]) -> tuple[list[str], list[Decision]]:
-    """Names of the columns: those that are missing or come twice get another one."""
+    """Unique names of the columns: missing and repeated ones are replaced."""
     names: list[str] = []
-    said: list[Decision] = []
+    decisions: list[Decision] = []
     taken = {cell.strip() for cell in cells}
     seen: set[str] = set()
     for j, cell in enumerate(cells):
@@ -317,20 +317,22 @@ def names_of(cells: list[str]) -> tuple[list[str], list[Decision]]:
             tries += 1
             name = f"{wanted or f'column_{j + 1}'}_{tries}"
         if not wanted:
-            said.append(Decision("names", f"column {j + 1} has no name and is called {name!r}", name))
+            decisions.append(Decision("names", f"column {j + 1} has no name and is called {name!r}", name))
         elif name != wanted:
-            said.append(Decision("names", f"a second column {wanted!r} is called {name!r}", name))
+            decisions.append(Decision("names", f"a second column {wanted!r} is called {name!r}", name))
         seen.add(name)
         names.append(name)
-    if len(said) > 20:
-        said = [Decision("names", f"{len(said)} columns have no name or one that came before, and are called anew")]
-    return names, said
+    if len(decisions) > 20:
+        decisions = [
+            Decision("names", f"{len(decisions)} columns have no name or one that came before, and are called anew")
+        ]
+    return names, decisions
 
 
 def decimal_of(
     rows: list[list[str]], names: Sequence[str], dialect: Dialect, missing: frozenset[str]
 ) -> tuple[str, str]:
-    """The decimal sign, and why where it is a comma: columns have it, and no column has points."""
+    """The decimal sign, and the reason where it is a comma: some column has commas, and none has points."""
     if dialect.delimiter == "," and dialect.quote is None:
         return ".", ""
     comma: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The encoding of a text: a mark at its beginning, else UTF-8, else Western European of one byte a character."""
+"""The encoding of a text: by its byte-order mark, else UTF-8, else a Western European code of one byte a character."""
 
 import codecs
 
@@ -8,31 +8,31 @@ MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_
 
 
 def as_utf8(data: bytes, name: str, encoding: str | None = None) -> tuple[bytes, list[Decision]]:
-    """The text as UTF-8 without a mark at its beginning, and how it was found; `encoding` overrules what is found."""
-    code, mark, said = encoding_of(data, name, encoding)
+    """The text as UTF-8 without a byte-order mark, and the decisions; `encoding` overrules the detection."""
+    code, mark, decisions = encoding_of(data, name, encoding)
     if encoding is None and code == "utf-8" and not mark:
-        return data, said  # it was decoded to find that out
-    return _nulls_refused(_recoded(data[mark:], code, name), name), said
+        return data, decisions  # encoding_of has decoded it
+    return _check_nulls(_recode(data[mark:], code, name), name), decisions
 
 
 def encoding_of(data: bytes, name: str, encoding: str | None = None) -> tuple[str, int, list[Decision]]:
-    """The encoding, how many bytes its mark has, and why."""
+    """The encoding, the length of its byte-order mark, and the decisions."""
     if encoding is not None:
         code = codecs.lookup(encoding).name
         return code, len(codecs.BOM_UTF8) if code == "utf-8" and data.startswith(codecs.BOM_UTF8) else 0, []
     for mark, code in MARKS.items():
         if data.startswith(mark):
             return code, len(mark), [Decision("encoding", f"{code.upper()}, by the byte-order mark at the beginning")]
-    _nulls_refused(data, name)
+    _check_nulls(data, name)
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as reason:
-        code, said = _legacy(data, reason, name)
-        return code, 0, said
+        code, decisions = _find_legacy(data, reason, name)
+        return code, 0, decisions
     return "utf-8", 0, []
 
 
-def _recoded(data: bytes, encoding: str, name: str) -> bytes:
+def _recode(data: bytes, encoding: str, name: str) -> bytes:
     try:
         text = data.decode(encoding)
         return data if encoding == "utf-8" else text.lstrip("\ufeff").encode("utf-8")
@@ -46,7 +46,7 @@ def _recoded(data: bytes, encoding: str, name: str) -> bytes:
         ) from None
 
 
-def _nulls_refused(data: bytes, name: str) -> bytes:
+def _check_nulls(data: bytes, name: str) -> bytes:
     at = data.find(b"\0")
     if at < 0:
         return data
@@ -67,8 +67,8 @@ def _nulls_refused(data: bytes, name: str) -> bytes:
     )
 
 
-def _legacy(data: bytes, reason: UnicodeDecodeError, name: str) -> tuple[str, list[Decision]]:
-    """That of text that is not UTF-8: Western European of one byte a character, unless some of it *is* UTF-8."""
+def _find_legacy(data: bytes, reason: UnicodeDecodeError, name: str) -> tuple[str, list[Decision]]:
+    """The encoding of text that is not UTF-8: Western European, unless some lines *are* UTF-8."""
     bad = data.count(b"\n", 0, reason.start) + 1
     byte = data[reason.start]
     start = data[:4096]
@@ -92,8 +92,8 @@ def _legacy(data: bytes, reason: UnicodeDecodeError, name: str) -> tuple[str, li
             data.decode(code)
         except UnicodeDecodeError:
             continue
-        said = (
+        sentence = (
             f"{code}: line {bad} has the byte 0x{byte:02x}, which is not UTF-8; give encoding=... where that is wrong"
         )
-        return code, [Decision("encoding", said)]
+        return code, [Decision("encoding", sentence)]
     raise AssertionError("latin-1 decodes everything")

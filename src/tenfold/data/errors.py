@@ -1,4 +1,4 @@
-"""What is said of a table: faults that stop, and decisions that were taken."""
+"""Messages about a table: errors, and decisions that were taken while reading."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def _again(what: str, source: str | None, line: int | None, column: str | None, 
 
 @dataclass(frozen=True)
 class Decision:
-    """Something that was decided about a table without being asked: `about` what, for which column, in a sentence."""
+    """An automatic decision about a table: its subject `about`, the column, and a sentence."""
 
     about: str
     sentence: str
@@ -55,7 +55,7 @@ class Decision:
 
 
 def some(names: Iterable[object], limit: int = 5) -> str:
-    """A few names in a sentence, and how many more there are."""
+    """The first `limit` names for a sentence, and how many more there are."""
     listed = [repr(name) for name in names]
     more = len(listed) - limit
     return ", ".join(listed[:limit]) + (f" and {more} more" if more > 0 else "")

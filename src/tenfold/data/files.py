@@ -1,4 +1,4 @@
-"""Files of rows: which ones a name stands for, whether they are still what they were, and NumPy's own format."""
+"""Files of rows: finding them by path or pattern, detecting changes, and NumPy's format."""
 
 import glob
 import os
@@ -27,28 +27,28 @@ FORMATS = {
     ".feather": "arrow",
     ".npy": "npy",
 }
-"""The endings of the names of files, and what is inside."""
+"""The formats of files by the suffix of their names."""
 
 ENDINGS = ", ".join(FORMATS)
 
 
 @dataclass(frozen=True)
 class File:
-    """A file as it was when it was first seen."""
+    """A file with its size and modification time when it was opened."""
 
     path: Path
     size: int
     modified: int
 
     @classmethod
-    def seen(cls, path: Path) -> Self:
+    def stat(cls, path: Path) -> Self:
         """The file as it is now; FileNotFoundError where there is none."""
-        found = path.stat()
-        return cls(path, found.st_size, found.st_mtime_ns)
+        status = path.stat()
+        return cls(path, status.st_size, status.st_mtime_ns)
 
     def check(self) -> None:
-        """Refuse a file that is not what it was."""
-        if File.seen(self.path) != self:
+        """Raise where the file has changed."""
+        if File.stat(self.path) != self:
             raise ValueError(
                 f"{self.path} has changed since it was first read: its size or its time of change is another. Make the "
                 "rows anew with tenfold.rows, and leave the file alone while they are in use."
@@ -67,12 +67,12 @@ def find_files(source: Any) -> tuple[str, list[File]]:
     names = source if isinstance(source, (list, tuple)) else [source]
     paths = [path for name in names for path in _paths(os.fspath(name))]
     formats = {path: _format(path) for path in paths}
-    for path, found in formats.items():
-        if found is None:
+    for path, format_ in formats.items():
+        if format_ is None:
             raise ValueError(f"{path}: expected a name that ends in one of {ENDINGS}.")
-        if found != formats[paths[0]]:
+        if format_ != formats[paths[0]]:
             raise ValueError(f"{paths[0]} and {path} are of two formats: read one format at a time.")
-    return str(formats[paths[0]]), [File.seen(path) for path in paths]
+    return str(formats[paths[0]]), [File.stat(path) for path in paths]
 
 
 def _paths(name: str) -> list[Path]:
@@ -83,10 +83,10 @@ def _paths(name: str) -> list[Path]:
             raise FileNotFoundError(f"The folder {name} holds no file whose name ends in one of {ENDINGS}.")
         return inside
     if glob.has_magic(name) and not path.exists():
-        found = sorted(map(Path, glob.glob(name, recursive=True)))
-        if not found:
+        matches = sorted(map(Path, glob.glob(name, recursive=True)))
+        if not matches:
             raise FileNotFoundError(f"No file matches {name!r}.")
-        return found
+        return matches
     if not path.exists():
         raise FileNotFoundError(f"There is no file {name!r}.")
     return [path]
@@ -98,7 +98,7 @@ def _format(path: Path) -> str | None:
 
 
 class Matrix(Protocol):
-    """A matrix of which some rows can be read at a time."""
+    """A matrix that is read by ranges of rows."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -106,12 +106,12 @@ class Matrix(Protocol):
     def dtype(self) -> np.dtype[Any]: ...
     @property
     def name(self) -> str:
-        """What comes before the number of a row in an error."""
+        """The prefix of a row number in error messages."""
         ...
 
     def read(self, start: int, stop: int) -> Array: ...
     def check(self) -> None:
-        """Refuse a matrix that is not what it was."""
+        """Raise where the matrix has changed."""
         ...
 
 
@@ -130,7 +130,7 @@ class InMemory(NamedTuple):
         return self.array.dtype
 
     def read(self, start: int, stop: int) -> Array:
-        """See `Matrix`; a memory map is copied, so that whoever reads ahead waits for the disk."""
+        """See `Matrix`; a memory map is copied, so that the prefetching thread waits for the disk."""
         part = self.array[start:stop]
         return np.array(part, subok=False) if isinstance(part, np.memmap) else part
 
@@ -139,7 +139,7 @@ class InMemory(NamedTuple):
 
 
 class NpyFile:
-    """A matrix in a file of NumPy's format; read, not mapped: a file that shrinks ends in an error, not in a signal."""
+    """A matrix in a .npy file; read, not mapped: where the file is truncated a read raises, a map would be a SIGBUS."""
 
     def __init__(self, file: File) -> None:
         self._file, self.name = file, f"{file.path}, "
@@ -166,16 +166,16 @@ class NpyFile:
         n, p = self.shape
         if not self._by_columns:
             return self._numbers(start * p, (stop - start) * p).reshape(stop - start, p)
-        found = np.empty((stop - start, p), self.dtype)
+        matrix = np.empty((stop - start, p), self.dtype)
         for j in range(p):
-            found[:, j] = self._numbers(j * n + start, stop - start)
-        return found
+            matrix[:, j] = self._numbers(j * n + start, stop - start)
+        return matrix
 
     def _numbers(self, first: int, count: int) -> Array:
-        found = np.fromfile(self._file.path, self.dtype, count, offset=self._offset + first * self.dtype.itemsize)
-        if len(found) < count:
+        values = np.fromfile(self._file.path, self.dtype, count, offset=self._offset + first * self.dtype.itemsize)
+        if len(values) < count:
             self.check()
-        return found
+        return values
 
     def check(self) -> None:
         """See `Matrix`."""
@@ -204,11 +204,11 @@ class NumpyReader:
     def survey(self, columns: Sequence[str], kept: Sequence[str]) -> Survey:
         """See `Reader`."""
         index = [int(name[1:]) for name in kept]
-        found = [np.concatenate([X[:, index] for X in self._all(part)]) for part in self._parts] if kept else []
-        columns_kept = {name: np.concatenate([part[:, k] for part in found]) for k, name in enumerate(kept)}
+        stored = [np.concatenate([X[:, index] for X in self._all(part)]) for part in self._parts] if kept else []
+        stored_columns = {name: np.concatenate([part[:, k] for part in stored]) for k, name in enumerate(kept)}
         count = sum(part.shape[0] for part in self._parts)
         dtype = common_dtype([part.dtype for part in self._parts])
-        return Survey(count, count * len(columns), dtype, False, columns_kept)
+        return Survey(count, count * len(columns), dtype, False, stored_columns)
 
     def read(self, columns: Sequence[str]) -> Generator[Piece]:
         """See `Reader`."""

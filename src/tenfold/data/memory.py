@@ -1,4 +1,4 @@
-"""Rows in memory, of this machine or of a device: dense in any layout, or compressed sparse rows."""
+"""Rows in the memory of this machine or of a device: dense in any layout, or CSR."""
 
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
@@ -9,11 +9,11 @@ import numpy as np
 
 from tenfold.arrays import (
     Array,
+    ColumnSummary,
     Floats,
-    Head,
+    column_summaries,
     contiguous,
     entries,
-    heads_of,
     is_numpy,
     is_sparse,
     like,
@@ -21,11 +21,11 @@ from tenfold.arrays import (
     numpy_dtype,
     some_rows,
 )
-from tenfold.data.blocks import Block, InOrder, block_length, every, rows_of
+from tenfold.data.blocks import Block, SequentialRows, block_length, slice_rows, take_every
 
 
 @dataclass(frozen=True)
-class MemoryRows(InOrder):
+class MemoryRows(SequentialRows):
     """X (n, p) dense or CSR, y (n, t) float64, weight (n,) float64 or None, group (n,) int32 or None; all arrays are of
     one library, on one device.
     """
@@ -34,8 +34,8 @@ class MemoryRows(InOrder):
     y: Array
     weight: Array | None = None
     group: Array | None = None
-    thinned: "MemoryRows | None" = field(default=None, repr=False)
-    """Of which rows these are a sample, on a device."""
+    parent: "MemoryRows | None" = field(default=None, repr=False)
+    """The rows of which these are a subsample, on a device."""
 
     @property
     def dtype(self) -> Any:
@@ -62,40 +62,40 @@ class MemoryRows(InOrder):
             # a Fortran or strided array is put in C order one block at a time, never as a whole
             yield Block(
                 contiguous(X),
-                contiguous(rows_of(self.y, start, stop)),
-                rows_of(self.weight, start, stop),
-                rows_of(self.group, start, stop),
-                partial(self._head, k) if self.on_device and n else None,
+                contiguous(slice_rows(self.y, start, stop)),
+                slice_rows(self.weight, start, stop),
+                slice_rows(self.group, start, stop),
+                partial(self._summary, k) if self.on_device and n else None,
             )
 
-    def _head(self, block: int) -> Head:
-        return self._heads[block]
+    def _summary(self, block: int) -> ColumnSummary:
+        return self._summaries[block]
 
     @cached_property
-    def _heads(self) -> list[Head]:
-        """The head of every block, read once for all passes."""
+    def _summaries(self) -> list[ColumnSummary]:
+        """The column summary of every block, computed once for all passes."""
         n, p = self.shape
         length = block_length(p, self.sparse, self.on_device)
         cuts = [(start, min(n, start + length)) for start in range(0, n, length)]
-        if self.thinned is not None and all(head is self.thinned._heads[0] for head in self.thinned._heads):
-            return self.thinned._heads[:1] * len(cuts)  # they agree, and that of a sample is known
-        return heads_of(self.X, self.y, cuts)
+        if self.parent is not None and all(summary is self.parent._summaries[0] for summary in self.parent._summaries):
+            return self.parent._summaries[:1] * len(cuts)  # all blocks agree, so the subsample has the same summary
+        return column_summaries(self.X, self.y, cuts)
 
     def place(self) -> tuple[Floats, Floats] | None:
-        """A point amid the rows, with the very value of a constant column, and the mean squares of the columns about
-        it, as the heads of blocks on a device know them; None elsewhere, and where rows have weights.
+        """Approximate column means, exact in constant columns, and the mean squares of the columns about them, from
+        the column summaries of the blocks on a device; None elsewhere, and where rows have weights.
         """
         if not self.on_device or self.weight is not None:
             return None
-        mean, _, square, constant = (np.array(part)[:, : self.shape[1]] for part in zip(*self._heads, strict=True))
+        mean, _, square, constant = (np.array(part)[:, : self.shape[1]] for part in zip(*self._summaries, strict=True))
         centre = np.where((constant == constant[0]).all(axis=0), constant[0], mean.mean(axis=0))
         with np.errstate(invalid="ignore", over="ignore"):  # as in heads_of
             return centre, np.mean(square + (mean - centre) ** 2, axis=0)
 
-    def thin(self, step: int) -> "MemoryRows":
+    def subsample(self, step: int) -> "MemoryRows":
         if step == 1:
             return self
-        X, y, weight, group = (every(part, step) for part in (self.X, self.y, self.weight, self.group))
+        X, y, weight, group = (take_every(part, step) for part in (self.X, self.y, self.weight, self.group))
         return (
             MemoryRows(make_contiguous(X), y, weight, group, self)
             if self.on_device
@@ -105,8 +105,8 @@ class MemoryRows(InOrder):
     def whole(self) -> Block:
         return Block(self.X, self.y, self.weight, self.group)
 
-    def grouped(self, group: Array) -> "MemoryRows":
+    def regroup(self, group: Array) -> "MemoryRows":
         return replace(self, group=like(group, self.X))
 
     def retarget(self, y: Array) -> "MemoryRows":
-        return replace(self, y=like(y, self.X), thinned=None)
+        return replace(self, y=like(y, self.X), parent=None)

@@ -1,4 +1,4 @@
-"""The way in for rows outside memory."""
+"""`tenfold.rows`: opens files, frames and iterables of blocks as rows outside memory."""
 
 from collections.abc import Collection, Iterable, Sequence
 from math import isfinite, nan
@@ -9,7 +9,7 @@ import numpy as np
 
 from tenfold.arrays import is_sparse
 from tenfold.data.csv import CsvReader
-from tenfold.data.dialect import Asked
+from tenfold.data.dialect import CsvOptions
 from tenfold.data.files import InMemory, NpyFile, NumpyReader, are_paths, find_files
 from tenfold.data.table import BlocksReader, Reader, Table
 from tenfold.data.words import MISSING, number_of
@@ -46,26 +46,26 @@ def rows(
         An iterable of blocks: matrices X, dense or sparse, or tuples (X, y) or (X, y, weight). It is read many times:
         a list, an object whose ``__iter__`` starts afresh, or a function that makes a new iterator.
     target : name or names of columns, default=None
-        What is predicted, numbers or text; it is kept in memory. Blocks that are tuples have a target "y". None asks
-        for y in ``fit``.
+        The target, numbers or text; it is kept in memory. Blocks that are tuples have a target "y". With None,
+        ``fit`` needs y.
     weight : name of a column, default=None
-        Weights of the rows, kept in memory. Blocks of three parts have a weight "weight".
+        Sample weights, kept in memory. Blocks of three parts have a weight "weight".
     columns : names of columns, default=None
         The columns of X, in this order; None takes all but target and weight. They are numbers: integers, truth
         values, decimals and categories of numbers become float64; float32 stays where all columns have it.
     delimiter : str, default="auto"
-        What divides the cells of CSV files. This and what follows is found out from the beginning of the first file, as
-        in `read_table`, which reads the same cells from the same files; say it where that goes wrong.
+        The delimiter of CSV files. "auto" detects this and the following parameters from the beginning of the first
+        file, as `read_table` does, which reads the same cells from the same files.
     quote : str or None, default="auto"
-        What stands around cells that hold a delimiter; None: quotes mean nothing.
+        The quotation mark around cells that hold a delimiter; None: quotes are ordinary characters.
     header : bool or "auto", default="auto"
         Whether the first line names the columns.
     decimal : {"auto", ".", ","}, default="auto"
         The decimal sign.
     encoding : str, default=None
-        None takes UTF-8, or cp1252 (Latin-1) where the beginning is no UTF-8. Text in UTF-16 is refused.
+        None takes UTF-8, or cp1252 (Latin-1) where the beginning is not UTF-8. Text in UTF-16 raises.
     missing : collection of str, default=None
-        Words that stand for nothing, and are refused; None takes the usual ones, such as NA.
+        Words that stand for missing values, which raise; None takes the usual ones, such as NA.
 
     Returns
     -------
@@ -76,14 +76,14 @@ def rows(
     FileNotFoundError
         Where a path or a pattern stands for no file.
     ValueError
-        Where something is not numbers, is missing, is cut short, or does not go with the first file; names the file,
-        the row group or the line, and the column. Passes raise it, too: all rows are first seen there. A fit that
-        raises leaves its estimator as it was.
+        Where cells are not numeric or missing, a file is truncated, or does not match the first file; names the file,
+        the row group or the line, and the column. Passes raise it, too, since all rows are first read there. A fit
+        that raises leaves its estimator unchanged.
 
     Notes
     -----
-    Looking at the source once costs a read of target and weight (CSV: of everything). Files are remembered by size
-    and time of change, and refused when these have changed. Parquet, Arrow and frames need
+    Opening a source reads target and weight (CSV: everything) once. Files are identified by size and modification
+    time; a change of these raises. Parquet, Arrow and frames need
     pyarrow (``pip install 'tenfold[frames]'``); CSV, .npy, arrays and blocks do not.
 
     Examples
@@ -104,7 +104,7 @@ def rows(
         raise ValueError(
             f"{numbers[0]!r} in missing is a number, and rows refuse what is missing: leave these rows out."
         )
-    reader = open_reader(source, Asked(delimiter, quote, header, decimal, encoding, words))
+    reader = open_reader(source, CsvOptions(delimiter, quote, header, decimal, encoding, words))
     if isinstance(reader, BlocksReader):
         target = "y" if target is None and "y" in reader.extra else target
         weight = "weight" if weight is None and "weight" in reader.extra else weight
@@ -113,17 +113,17 @@ def rows(
 
 @runtime_checkable
 class ArrowStream(Protocol):
-    """What hands out a stream of record batches by Arrow's C interface: tables, frames, results of queries."""
+    """An object that exports record batches by Arrow's C stream interface: tables, frames, results of queries."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
-def open_reader(source: Any, asked: Asked) -> Reader:
-    """The reader for a source; `asked` is what is known of text."""
+def open_reader(source: Any, options: CsvOptions) -> Reader:
+    """The reader for a source; `options` describe CSV files."""
     kind, files = find_files(source) if are_paths(source) else ("", [])
     if kind == "csv":
-        return CsvReader(files, asked)
-    if asked != Asked():
+        return CsvReader(files, options)
+    if options != CsvOptions():
         raise ValueError(
             "delimiter, quote, header, decimal, encoding and missing say how CSV files are written, and this source is "
             "none. Leave them out."

@@ -1,8 +1,8 @@
 """A budget of passes over the data.
 
-Every `fold`, `scan` and `map` counts the numbers that it reads. The largest count is one pass; a pass over a sample is
-its share of one. Inside `limit_passes(most)` the pass that would exceed the budget raises `BudgetSpent`. Passes, not
-seconds: what is found must not depend on the load of the machine.
+Every `fold`, `scan` and `map` counts the values that it reads. The largest count is one pass; a pass over a subsample
+is a fraction of one. Inside `limit_passes(most)` the pass that would exceed the budget raises `BudgetSpent`. The budget
+is in passes, not in seconds, because results must not depend on the load of the machine.
 """
 
 from collections.abc import Generator
@@ -15,7 +15,7 @@ class BudgetSpent(RuntimeError):
 
 
 class _Budget:
-    """Numbers read so far, and the most that one pass has read."""
+    """Values read so far, and the most that one pass has read."""
 
     def __init__(self, most: float) -> None:
         self.most, self.total, self.largest = most, 0, 0
@@ -32,7 +32,7 @@ _BUDGET: ContextVar[_Budget | None] = ContextVar("budget of passes", default=Non
 
 @contextmanager
 def limit_passes(most: float) -> Generator[None]:
-    """Inside, at most so many passes over the data."""
+    """Allow at most `most` passes over the data inside the context."""
     token = _BUDGET.set(_Budget(most))
     try:
         yield
@@ -41,7 +41,7 @@ def limit_passes(most: float) -> Generator[None]:
 
 
 def count_pass(entries: int) -> None:
-    """A pass begins that reads so many numbers."""
+    """Count a pass that reads `entries` values; raise `BudgetSpent` where the budget does not allow it."""
     budget = _BUDGET.get()
     if budget is not None:
         budget.spend(entries)

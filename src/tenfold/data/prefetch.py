@@ -1,4 +1,4 @@
-"""Work of other threads, handed over in order: what comes next is made while what came is used."""
+"""Prefetching: threads that produce the next items of an iteration, in order, while the current one is used."""
 
 import queue
 import threading
@@ -12,11 +12,10 @@ U = TypeVar("U")
 
 
 def read_ahead(source: Generator[T], most: int) -> Generator[T]:
-    """What `source` gives, made by another thread while the last item is used; its errors are raised here.
+    """The items of `source`, produced by another thread while the last item is used; its errors are raised here.
 
-    At most `most` items are there at a time, the one in use and the one being made among them, if whoever uses an item
-    lets go of it before asking for the next. The thread ends with the iteration, however that ends: close it, or hold
-    it in ``contextlib.closing``.
+    At most `most` items exist at a time, including the one in use and the one being produced, if the consumer releases
+    an item before it requests the next. The thread ends with the iteration: close it, or use ``contextlib.closing``.
     """
     items: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
     free, stopped = threading.Semaphore(most), threading.Event()
@@ -50,7 +49,7 @@ def read_ahead(source: Generator[T], most: int) -> Generator[T]:
 
 
 def in_order(work: Callable[[T], U], items: Iterable[T], workers: int) -> Generator[U]:
-    """``work(item)`` of every item in order, by so many threads, which are at most one item ahead of each other."""
+    """``work(item)`` of every item in order, by `workers` threads, with at most `workers` + 1 items in flight."""
     waiting: deque[Future[U]] = deque()
     with ThreadPoolExecutor(workers, "tenfold decoder") as pool:
         try:

@@ -1,4 +1,4 @@
-"""Sequences of tokens, each with a tag: what is tagged, not rows one by one."""
+"""Tagged sequences of tokens, the samples of sequence labelling."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,13 +10,13 @@ from tenfold.arrays import Array, Floats, Integers
 
 @dataclass(frozen=True)
 class Sequences:
-    """All tokens of all sequences as one matrix; sequence s has those from offsets[s] to offsets[s + 1].
+    """The tokens of all sequences as one matrix; sequence s has the rows from offsets[s] to offsets[s + 1].
 
     Attributes
     ----------
     X : CSR matrix (n, p) in float64 with indices in int32, without repeated entries.
     offsets : (m + 1,) in int64.
-    tags : the number of each token's tag (n,), in int32; None where they are not known.
+    tags : the index of each token's tag (n,), in int32; None where they are not known.
     weight : of each sequence (m,), or None.
     """
 
@@ -27,20 +27,20 @@ class Sequences:
 
     @property
     def arrays(self) -> tuple[Any, Any, Any, Any]:
-        """The tokens as a compiled loop reads them."""
+        """The arguments of a compiled loop: CSR arrays of the tokens, and the offsets."""
         return self.X.data, self.X.indices, self.X.indptr, self.offsets
 
     @property
     def lengths(self) -> Integers:
-        """The tokens of each sequence."""
+        """The number of tokens of each sequence."""
         return np.diff(self.offsets)
 
     @property
     def counted(self) -> Integers:
-        """The numbers of the sequences that have tokens and weight."""
+        """The indices of the sequences that have tokens and a positive weight."""
         inside = self.lengths > 0
         return np.flatnonzero(inside if self.weight is None else inside & (self.weight > 0.0)).astype(np.int64)
 
-    def tagged(self, tags: Integers, weight: Floats | None = None) -> "Sequences":
-        """The same with tags and weights."""
+    def with_tags(self, tags: Integers, weight: Floats | None = None) -> "Sequences":
+        """The same tokens with other tags and weights."""
         return replace(self, tags=np.ascontiguousarray(tags, dtype=np.int32), weight=weight)

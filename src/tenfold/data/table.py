@@ -1,4 +1,4 @@
-"""Rows outside memory: what is read again in every pass, and never as a whole."""
+"""Rows outside memory, read again in every pass: `Table`, its protocol `Reader`, and iterables of blocks."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
@@ -14,12 +14,12 @@ from tenfold.arrays import FLOATS, Array, is_sparse
 from tenfold.machine import require_memory, threads
 
 Place: TypeAlias = Callable[[int], str]
-"""Where a row of a piece, counted from 0, comes from, in words for an error."""
+"""The origin of a row of a piece, counted from 0, for an error message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A matrix by its columns, which are put beside each other in the block where their rows go, and only there."""
+    """A matrix as a list of columns, which are copied side by side only into the block that needs them."""
 
     each: list[Array]
 
@@ -43,7 +43,7 @@ class Columns:
 
 
 class Piece(NamedTuple):
-    """Consecutive rows (m, p) as a reader hands them out, and where they come from."""
+    """Consecutive rows (m, p) of a reader, and their origin."""
 
     X: Array | Columns
     place: Place
@@ -55,8 +55,8 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Survey:
-    """What one look at all rows finds: their number, how many numbers they hold, the dtype of X, whether it is sparse,
-    and the columns that stay in memory.
+    """The result of the first pass over all rows: their number, the number of stored values, the dtype of X, whether
+    it is sparse, and the columns that stay in memory.
     """
 
     count: int
@@ -67,7 +67,7 @@ class Survey:
 
 
 class Reader(Protocol):
-    """A restartable source of rows: files, tables of Arrow, an iterable of blocks."""
+    """A restartable source of rows: files, Arrow tables, an iterable of blocks."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,17 +76,17 @@ class Reader(Protocol):
 
     @property
     def named(self) -> bool:
-        """Whether the names come from the data, and are not x0, x1, ..."""
+        """Whether the data have names; otherwise they are x0, x1, ..."""
         ...
 
     def survey(self, columns: Sequence[str], kept: Sequence[str]) -> Survey:
-        """Read the columns `kept` as they are, labels included, and look at `columns`; refuses what is not numbers."""
+        """Read the columns `kept`, labels included, into memory, and check that `columns` are numeric."""
         ...
 
     def read(self, columns: Sequence[str]) -> Generator[Piece]:
-        """The rows from the first on, dense or CSR in float32 or float64, or columns; the same at every call.
+        """All rows in order, dense or CSR in float32 or float64, or `Columns`; the same at every call.
 
-        Raises ValueError, naming the place, where the data are not what the survey saw.
+        Raises ValueError, naming the origin, where the data differ from the survey.
         """
         ...
 
@@ -115,17 +115,17 @@ class Table:
         targets = () if target is None else (target,) if isinstance(target, str) else tuple(target)
         others = targets if weight is None else (*targets, weight)
         self.names = tuple(columns) if columns is not None else tuple(n for n in reader.names if n not in others)
-        _refuse_unknown(reader.names, (*self.names, *others))
+        _check_names(reader.names, (*self.names, *others))
         if not self.names:
             raise ValueError("No column is left for X: name at least one that is neither target nor weight.")
-        found = reader.survey(self.names, others)
-        if found.count == 0:
+        survey = reader.survey(self.names, others)
+        if survey.count == 0:
             raise ValueError(f"Found array with 0 sample(s) (shape=(0, {len(self.names)})) while 1 are required.")
-        self.shape = (found.count, len(self.names))
-        self.dtype, self.sparse, self.entries = found.dtype, found.sparse, found.entries
-        columns_of_y = [found.kept[name] for name in targets]
+        self.shape = (survey.count, len(self.names))
+        self.dtype, self.sparse, self.entries = survey.dtype, survey.sparse, survey.entries
+        columns_of_y = [survey.kept[name] for name in targets]
         self.y = None if not targets else columns_of_y[0] if isinstance(target, str) else np.column_stack(columns_of_y)
-        self.weight = None if weight is None else found.kept[weight]
+        self.weight = None if weight is None else survey.kept[weight]
         self._sample: tuple[int, Array] | None = None
 
     @property
@@ -134,7 +134,7 @@ class Table:
         return self.names if self._reader.named else None
 
     def pieces(self) -> Generator[Piece]:
-        """The rows in the order of the file, in pieces of any length; refuses a source that has changed."""
+        """The rows in the order of the file, in pieces of any length; raises where the source has changed."""
         seen = 0
         with closing(self._reader.read(self.names)) as pieces:
             for piece in pieces:
@@ -149,7 +149,7 @@ class Table:
     def cut(self, length: int) -> Generator[Array]:
         """The rows in blocks of `length`, the last one shorter."""
         left = self.shape[0]
-        block = _Block(min(length, left), self)
+        block = _BlockBuffer(min(length, left), self)
         with closing(self.pieces()) as pieces:
             for piece in pieces:
                 start, m = 0, piece.X.shape[0]
@@ -160,22 +160,22 @@ class Table:
                     if block.count == block.length:
                         yield block.whole()
                         left -= block.length
-                        block = _Block(min(length, left), self)
+                        block = _BlockBuffer(min(length, left), self)
 
-    def thin(self, step: int) -> Array:
-        """Every `step`-th row, in memory; the densest sample so far is kept."""
+    def subsample(self, step: int) -> Array:
+        """Every `step`-th row, in memory; the largest subsample so far is cached."""
         if self._sample is None or step % self._sample[0]:
-            found, start = [], 0
+            parts, start = [], 0
             for piece in self.pieces():
                 # a copy: a slice would hold the whole piece in memory
-                found.append(piece.X[-start % step :: step].copy())
+                parts.append(piece.X[-start % step :: step].copy())
                 start += piece.X.shape[0]
-            self._sample = step, joined(found, self.dtype)
+            self._sample = step, concatenate(parts, self.dtype)
         kept, sample = self._sample
         return sample if kept == step else sample[:: step // kept]
 
     def load(self) -> Array:
-        """All of X at once, where there is memory for it."""
+        """X as one matrix; raises where there is no memory for it."""
         n, p = self.shape
         require_memory(
             f"X with its {n} x {p} entries, which this method needs in memory at once,",
@@ -186,17 +186,17 @@ class Table:
         return X
 
     def place_of(self, bad: Callable[[Array], Array]) -> str | None:
-        """Where the first entry is of which `bad`, of a dense array, is true; None where there is none."""
+        """The origin of the first entry for which `bad`, a function of a dense array, is true; None without one."""
         for piece in self.pieces():
             X = piece.matrix()
-            found = np.argwhere(bad(X.toarray() if is_sparse(X) else X))
-            if len(found):
-                row, column = found[0]
+            bad_entries = np.argwhere(bad(X.toarray() if is_sparse(X) else X))
+            if len(bad_entries):
+                row, column = bad_entries[0]
                 return f"{piece.place(int(row))}, column {self.names[column]!r}"
         return None
 
     def place_of_row(self, row: int) -> str:
-        """Where a row, counted from 0, is."""
+        """The origin of a row, counted from 0."""
         for piece in self.pieces():
             if row < piece.X.shape[0]:
                 return piece.place(row)
@@ -211,8 +211,8 @@ class Table:
         return f"<tenfold.rows: {self.shape[0]} rows, {self.shape[1]} columns, {target}>"
 
 
-class _Block:
-    """A block that is filled piece by piece, so that no piece is kept; one piece that fills it is not copied."""
+class _BlockBuffer:
+    """A buffer that is filled piece by piece; a single piece that fills it is not copied."""
 
     def __init__(self, length: int, table: Table) -> None:
         self.length, self.count = length, 0
@@ -222,34 +222,34 @@ class _Block:
 
     def add(self, X: Array | Columns) -> None:
         m = X.shape[0]
-        apart = isinstance(X, Columns)
-        if is_sparse(X) or (m == self.length and not apart):
+        by_columns = isinstance(X, Columns)
+        if is_sparse(X) or (m == self.length and not by_columns):
             self._parts.append(X)
         else:
             if self._filled is None:
                 self._filled = np.empty(self._shape, self._dtype)
             out = self._filled[self.count : self.count + m]
-            if apart:
+            if by_columns:
                 X.write(out)
             else:
                 out[...] = X
         self.count += m
 
     def whole(self) -> Array:
-        return joined(self._parts, self._dtype) if self._filled is None else self._filled
+        return concatenate(self._parts, self._dtype) if self._filled is None else self._filled
 
 
-def joined(parts: list[Array], dtype: Any) -> Array:
-    """Pieces one after the other, in C order."""
+def concatenate(parts: list[Array], dtype: Any) -> Array:
+    """The pieces as one matrix, in C order."""
     if is_sparse(parts[0]):
-        found = parts[0] if len(parts) == 1 else csr.vstack(parts, format="csr")
-        return found.astype(dtype, copy=False)
+        matrix = parts[0] if len(parts) == 1 else csr.vstack(parts, format="csr")
+        return matrix.astype(dtype, copy=False)
     if len(parts) == 1 and parts[0].flags.c_contiguous and parts[0].dtype == dtype:
         return parts[0]
     return np.concatenate(parts, axis=0, dtype=dtype)
 
 
-def _refuse_unknown(names: tuple[str, ...], wanted: tuple[str, ...]) -> None:
+def _check_names(names: tuple[str, ...], wanted: tuple[str, ...]) -> None:
     for name in wanted:
         if name not in names:
             shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
@@ -258,12 +258,11 @@ def _refuse_unknown(names: tuple[str, ...], wanted: tuple[str, ...]) -> None:
         raise ValueError(f"A column is named twice among {', '.join(map(repr, wanted))}.")
 
 
-EXACT = 1 << 53
-"""Whole numbers up to this size are numbers in float64, too."""
+EXACT = 1 << 53  # float64 represents all integers up to here
 
 
 def as_floats(X: Array, names: Sequence[str] | None, place: Place) -> Array:
-    """A matrix of numbers, dense or CSR, in float32 or float64; refuses whole numbers that float64 does not have."""
+    """A numeric matrix, dense or CSR, in float32 or float64; raises where an integer is not exact in float64."""
     if X.dtype in FLOATS:
         return X
     if X.dtype.kind in "iu" and X.dtype.itemsize == 8 and X.size:
@@ -277,7 +276,7 @@ def as_floats(X: Array, names: Sequence[str] | None, place: Place) -> Array:
 
 
 def too_large(place: str, name: str, value: Any) -> str:
-    """Why a whole number is refused."""
+    """The error message of an integer that is not exact in float64."""
     return (
         f"{place}, column {name!r}: {value} is beyond 2**53, where float64 does not have all whole numbers. Subtract "
         "an offset, leave the column out, or store it as a floating-point number."
@@ -304,7 +303,7 @@ class BlocksReader:
             raise ValueError("The iterable of blocks is empty.")
         X = self._parts(first, 1)[0]
         self._width, self._parts_a_block = X.shape[1], len(first) if isinstance(first, tuple) else 1
-        # read twice from the start: an iterable that goes on where it stopped is found out here
+        # iterate a second time: detects an iterable that does not restart
         again = next(iter(self._iterate()), None)
         if again is None:
             raise ValueError(NOT_RESTARTABLE)
@@ -316,10 +315,10 @@ class BlocksReader:
 
     def _iterate(self) -> Iterator[Any]:
         blocks = self._blocks() if callable(self._blocks) else self._blocks
-        found = iter(blocks)
-        if found is self._blocks:
+        iterator = iter(blocks)
+        if iterator is self._blocks:
             raise ValueError(NOT_RESTARTABLE)
-        return found
+        return iterator
 
     def _parts(self, block: Any, number: int) -> tuple[Array, ...]:
         parts = block if isinstance(block, tuple) else (block,)
@@ -351,27 +350,27 @@ class BlocksReader:
     def survey(self, columns: Sequence[str], kept: Sequence[str]) -> Survey:
         """See `Reader`."""
         count = entries = 0
-        dtypes, storage, found = [], set(), []
+        dtypes, storage, extra = [], set(), []
         for parts in self._all():
             X = parts[0]
             count += X.shape[0]
             entries += X.nnz if is_sparse(X) else X.size
             dtypes.append(X.dtype)
             storage.add(is_sparse(X))
-            found.append(parts[1:])
+            extra.append(parts[1:])
         if len(storage) > 1:
             raise ValueError("Some blocks are dense and some are sparse: make them all the same.")
         columns_kept = {
-            name: np.concatenate([p[k] for p in found]) for k, name in enumerate(self.extra) if name in kept
+            name: np.concatenate([p[k] for p in extra]) for k, name in enumerate(self.extra) if name in kept
         }
         return Survey(count, entries, common_dtype(dtypes), storage.pop(), columns_kept)
 
     def read(self, columns: Sequence[str]) -> Generator[Piece]:
         """See `Reader`."""
-        every = tuple(columns) == tuple(f"x{j}" for j in range(self._width))
+        all_columns = tuple(columns) == tuple(f"x{j}" for j in range(self._width))
         index = [int(name[1:]) for name in columns]
         for number, parts in enumerate(self._all(), start=1):
-            yield Piece(parts[0] if every else parts[0][:, index], partial(_place_in_block, number))
+            yield Piece(parts[0] if all_columns else parts[0][:, index], partial(_place_in_block, number))
 
 
 def _place_in_block(number: int, row: int) -> str:

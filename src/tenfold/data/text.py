@@ -1,4 +1,4 @@
-"""CSV as text: cut into chunks of whole records, and these into cells."""
+"""CSV files as text: chunks of whole records, and their cells."""
 
 import gzip
 import os
@@ -15,23 +15,18 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array
-from tenfold.data.dialect import Asked, Dialect, check_records, find_dialect, has_old_breaks, records
+from tenfold.data.dialect import CsvOptions, Dialect, check_records, find_dialect, has_old_breaks, records
 from tenfold.data.encoding import encoding_of
 from tenfold.data.errors import TableError
 from tenfold.data.files import File
 
-CHUNK_BYTES = 1 << 21
-"""What is read at a time."""
-
-BEGINNING_BYTES = 1 << 21
-"""By what a file begins with it is decided how it is written."""
-
-RECORD_BYTES = 1 << 26
-"""A record that is longer is a quotation mark that was not closed."""
+CHUNK_BYTES = 1 << 21  # read at a time
+BEGINNING_BYTES = 1 << 21  # of a file, from which its dialect is detected
+RECORD_BYTES = 1 << 26  # a longer record means a quotation mark that is not closed
 
 
 class Chunk(NamedTuple):
-    """Whole records: the first `size` bytes of a text; the number of their first line, and how many lines they are."""
+    """Whole records: the first `size` bytes of a text, the number of their first line, and their number of lines."""
 
     text: bytes
     size: int
@@ -43,14 +38,14 @@ NOTHING = Chunk(b"", 0, 1, 0)
 
 
 class ColumnKind(IntEnum):
-    """As what the loop reads a column: numbers, whole numbers, or text. As in csv.hpp."""
+    """The type as which the compiled loop reads a column; the same numbers as in csv.hpp."""
 
     NUMBER, WHOLE, TEXT = 0, 1, 2
 
 
 class Cells(NamedTuple):
-    """Some columns of a chunk: numbers, which columns of whole numbers held nothing else, and row, column and bytes of
-    the cells that are no plain numbers, in their order; they are NaN in X.
+    """Columns of a chunk: the numbers X, for each column whether it holds only integers, and row, column and bytes of
+    the cells that are not plain numbers, in their order; these are NaN in X.
     """
 
     X: Array
@@ -58,23 +53,23 @@ class Cells(NamedTuple):
     others: list[tuple[int, int, bytes]]
 
 
-class PlainRecords(NamedTuple):
-    """What the loop finds where all records are plain: `Cells`, and begin and end of each blank line."""
+class ParsedRecords(NamedTuple):
+    """The result of the compiled loop: `Cells`, and begin and end of each blank line."""
 
     cells: Cells
     blanks: list[tuple[int, int]]
 
 
-def plain_records(
-    content: bytes, start: int, stop: int, lines: int, dialect: Dialect, place: Array, kinds: Sequence[ColumnKind]
-) -> PlainRecords | None:
-    """Records in some bytes of a text, of as many fields as `place` has entries, by the compiled loop.
+def parse_records(
+    text: bytes, start: int, stop: int, lines: int, dialect: Dialect, place: Array, kinds: Sequence[ColumnKind]
+) -> ParsedRecords | None:
+    """Parse records of `len(place)` fields in text[start:stop] by the compiled loop.
 
-    ``place[f]`` is the column of field f, or -1. None where a record is not plain: of another length, torn, or with
-    blanks or text between a quote and a delimiter.
+    ``place[f]`` is the column of field f, or -1. None where the loop cannot parse a record: it has another number of
+    fields, an unclosed quote, or blanks or text between a quote and a delimiter.
     """
-    found = _core.csv_records(
-        np.frombuffer(content, np.uint8, stop - start, start),
+    result = _core.csv_records(
+        np.frombuffer(text, np.uint8, stop - start, start),
         lines,
         ord(dialect.delimiter),
         ord(dialect.quote or "\0"),
@@ -82,22 +77,22 @@ def plain_records(
         place,
         np.array(kinds, np.uint8),
     )
-    if found is None:
+    if result is None:
         return None
-    X, rows, whole, others, blanks = found
+    X, rows, whole, others, blanks = result
     at, columns, begins, ends = others.T.tolist()
-    cells = [content[start + begin : start + end] for begin, end in zip(begins, ends, strict=True)]
-    if dialect.quote is not None and cells and dialect.quote.encode() in content:
+    cells = [text[start + begin : start + end] for begin, end in zip(begins, ends, strict=True)]
+    if dialect.quote is not None and cells and dialect.quote.encode() in text:
         mark = dialect.quote.encode()
         cells = [cell[1:-1].replace(mark * 2, mark) if cell[:1] == mark else cell for cell in cells]
     spans = [(start + begin, start + end) for begin, end in blanks.tolist()]
-    return PlainRecords(Cells(X[:rows], whole, list(zip(at, columns, cells, strict=True))), spans)
+    return ParsedRecords(Cells(X[:rows], whole, list(zip(at, columns, cells, strict=True))), spans)
 
 
 class TextFile:
-    """A file of records; `asked` is what is known of how they are written."""
+    """A CSV file; `options` are those of the caller."""
 
-    def __init__(self, file: File, asked: Asked) -> None:
+    def __init__(self, file: File, options: CsvOptions) -> None:
         self.file = file
         suffix = Path(file.path.name.lower().removesuffix(".gz")).suffix
         text = self._beginning()
@@ -106,7 +101,7 @@ class TextFile:
                 "the file is empty. Expected a header and at least one row; was the export interrupted?",
                 source=str(file.path),
             )
-        self._encoding, mark, _ = encoding_of(text, str(file.path), asked.encoding)
+        self._encoding, mark, _ = encoding_of(text, str(file.path), options.encoding)
         if self._encoding.startswith(("utf-16", "utf-32")):
             raise TableError(
                 f"this is text in {self._encoding}, and rows are read from text of one byte a character or UTF-8. "
@@ -114,18 +109,18 @@ class TextFile:
                 source=str(file.path),
             )
         self._old_breaks = has_old_breaks(text)
-        text = self._usual(text[mark:])
-        found = find_dialect(text, suffix, asked, str(file.path))
-        # quotes may come after the beginning: where no field begins with them they do no harm
-        quote = found.dialect.quote or ('"' if asked.quote == "auto" else None)
-        self.dialect, self.header = replace(found.dialect, quote=quote), found.names
-        self._body = mark + len(text[: found.start].decode().encode(self._encoding)), found.line
+        text = self._normalize(text[mark:])
+        sniffed = find_dialect(text, suffix, options, str(file.path))
+        # fields after the beginning may be quoted: where none is, a quote character changes nothing
+        quote = sniffed.dialect.quote or ('"' if options.quote == "auto" else None)
+        self.dialect, self.header = replace(sniffed.dialect, quote=quote), sniffed.names
+        self._body = mark + len(text[: sniffed.start].decode().encode(self._encoding)), sniffed.line
 
     def _beginning(self) -> bytes:
-        """Whole lines, as a rule."""
+        """The beginning of the file, in whole lines unless a line is very long."""
         size = BEGINNING_BYTES
         try:
-            with _opened(self.file.path, 0) as window:
+            with _open(self.file.path, 0) as window:
                 text = window.look(size)
                 while len(text) == size <= RECORD_BYTES and b"\n" not in text and b"\r" not in text:
                     size *= 2
@@ -135,37 +130,37 @@ class TextFile:
         end = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
         return text[:end] if end and len(text) == size else text
 
-    def _usual(self, text: bytes) -> bytes:
-        """Text in UTF-8 with line breaks of today."""
+    def _normalize(self, text: bytes) -> bytes:
+        """The text in UTF-8 with line feeds."""
         if self._old_breaks:
             text = text.replace(b"\r", b"\n")
         return text if self._encoding == "utf-8" else text.decode(self._encoding, "replace").encode()
 
     def _chunks(self, start: int, line: int) -> Generator[Chunk]:
-        """What begins at a byte and a line."""
+        """The chunks from a byte and a line on."""
         size = CHUNK_BYTES
         delimiter, quote = ord(self.dialect.delimiter), ord(self.dialect.quote or "\0")
         plain = self._encoding == "utf-8" and not self._old_breaks
         try:
-            with _opened(self.file.path, start) as window:
+            with _open(self.file.path, start) as window:
                 while text := window.look(size):
                     if self._old_breaks:
                         text = text.replace(b"\r", b"\n")
                     if len(text) == size:
                         end, lines = _core.csv_cut(np.frombuffer(text, np.uint8), delimiter, quote)
-                    else:  # what comes after the last line break of the file is a record, too
+                    else:  # the last record of a file may have no line break
                         end, lines = len(text), text.count(b"\n") + 1
                     if end == 0:
-                        size = self._longer(size, line)
+                        size = self._grow(size, line)
                         continue
-                    usual = text if plain else self._usual(text[:end])
-                    yield Chunk(usual, end if plain else len(usual), line, lines)
+                    normal = text if plain else self._normalize(text[:end])
+                    yield Chunk(normal, end if plain else len(normal), line, lines)
                     window.move(end)
                     size, line = CHUNK_BYTES, line + lines
         except (EOFError, gzip.BadGzipFile, zlib.error) as reason:
             raise ValueError(f"{self.file.path}, after line {line}: {reason}") from reason
 
-    def _longer(self, size: int, line: int) -> int:
+    def _grow(self, size: int, line: int) -> int:
         if size > RECORD_BYTES:
             raise ValueError(f"{self.file.path}, line {line}: this record has no end. Is a quotation mark not closed?")
         return 2 * size
@@ -176,35 +171,35 @@ class TextFile:
             return next(body, NOTHING)
 
     def body(self) -> Generator[Chunk]:
-        """What comes after the header."""
+        """The chunks after the header, without blank ones."""
         with closing(self._chunks(*self._body)) as chunks:
             for chunk in chunks:
-                # as a rule the first characters say that it is not empty
+                # mostly the first characters show that it is not blank
                 if not (chunk.text[: min(chunk.size, 64)].isspace() and chunk.text[: chunk.size].isspace()):
                     yield chunk
 
     def cells(self, chunk: Chunk, fields: Sequence[int], kinds: Sequence[ColumnKind]) -> Cells:
-        """Some fields of each record, as columns of some kinds; refuses records of another length than the header.
+        """Fields of each record, as columns of `kinds`; raises where a record has another length than the header.
 
-        In columns of whole numbers those that float64 may not have are no plain ones; in text nothing is.
+        Integers that float64 may not represent are among the `others` of `Cells`, and so is every cell of text.
         """
         place = np.full(len(self.header), -1, np.int32)
         place[list(fields)] = np.arange(len(fields))
-        found = plain_records(chunk.text, 0, chunk.size, chunk.lines, self.dialect, place, kinds)
-        return self._cells_slowly(chunk, fields, kinds) if found is None else found.cells
+        result = parse_records(chunk.text, 0, chunk.size, chunk.lines, self.dialect, place, kinds)
+        return self._cells_by_record(chunk, fields, kinds) if result is None else result.cells
 
-    def _cells_slowly(self, chunk: Chunk, fields: Sequence[int], kinds: Sequence[ColumnKind]) -> Cells:
-        """The same of any text, cell by cell."""
-        found = check_records(chunk.text[: chunk.size], 0, chunk.line, self.dialect, self.header, str(self.file.path))
+    def _cells_by_record(self, chunk: Chunk, fields: Sequence[int], kinds: Sequence[ColumnKind]) -> Cells:
+        """The same for any text, record by record."""
+        parsed = check_records(chunk.text[: chunk.size], 0, chunk.line, self.dialect, self.header, str(self.file.path))
         others = [
             (row, j, record.cells[field].encode(errors="surrogateescape"))
-            for row, record in enumerate(found)
+            for row, record in enumerate(parsed)
             for j, field in enumerate(fields)
         ]
-        return Cells(np.full((len(found), len(fields)), np.nan), [kind == ColumnKind.WHOLE for kind in kinds], others)
+        return Cells(np.full((len(parsed), len(fields)), np.nan), [kind == ColumnKind.WHOLE for kind in kinds], others)
 
     def records(self, chunk: Chunk) -> Iterator[tuple[int, list[str]]]:
-        """The line and the cells of each record; slow and exact."""
+        """The line and the cells of each record, in Python."""
         for record in records(chunk.text[: chunk.size], self.dialect.delimiter, self.dialect.quote, line=chunk.line):
             yield record.line, record.cells
 
@@ -215,19 +210,19 @@ class TextFile:
 
 
 class _Window(Protocol):
-    """The bytes of a file from a place on."""
+    """A window into the bytes of a file."""
 
     def look(self, size: int) -> bytes:
-        """The next bytes; fewer than `size` at the end of the file alone."""
+        """The next `size` bytes; fewer only at the end of the file."""
         ...
 
     def move(self, size: int) -> None:
-        """Go on by so many bytes."""
+        """Advance by `size` bytes."""
         ...
 
 
 @contextmanager
-def _opened(path: Path, start: int) -> Iterator[_Window]:
+def _open(path: Path, start: int) -> Iterator[_Window]:
     if path.suffix.lower() == ".gz":
         with gzip.open(path) as stream:
             stream.seek(start)
@@ -242,10 +237,10 @@ class _Plain:
         self._descriptor, self._start = descriptor, start
 
     def look(self, size: int) -> bytes:
-        found = os.pread(self._descriptor, size, self._start)
-        while len(found) < size and (more := os.pread(self._descriptor, size - len(found), self._start + len(found))):
-            found += more
-        return found
+        data = os.pread(self._descriptor, size, self._start)
+        while len(data) < size and (more := os.pread(self._descriptor, size - len(data), self._start + len(data))):
+            data += more
+        return data
 
     def move(self, size: int) -> None:
         self._start += size

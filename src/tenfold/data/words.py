@@ -1,4 +1,4 @@
-"""What a cell of text says: nothing, a number, a code or a word. `tenfold.rows` and `read_table` go by these rules.
+"""Cells of text: which are missing values, numbers, codes or words. `tenfold.rows` and `read_table` share these rules.
 
 Regular expressions are strings that polars understands as well.
 """
@@ -9,16 +9,16 @@ from collections.abc import Iterable
 MISSING = frozenset({"", "NA", "N/A", "n/a", "na", "#N/A", "#N/A N/A", "#NA", "null", "NULL", "None", "none"}) | {
     *("nan", "NaN", "NAN", "-nan", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "?", "-"),
 }
-"""Words that stand for nothing, with blanks around them removed."""
+"""Words that stand for a missing value, without surrounding blanks."""
 
 COMMA_NUMBER = r"^[+-]?(([1-9][0-9]{0,2}(\.[0-9]{3})+|[0-9]+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?$"
-"""A number with a decimal comma, and perhaps with points between thousands."""
+"""A number with a decimal comma, optionally with points between thousands."""
 
 NOT_FINITE = r"^[+-]?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])$"
 WHOLE = r"^[+-]?[0-9]+$"
 LEADING_ZERO = r"^0[0-9]"
 LONG_PLUS = r"^\+[0-9]{7,}$"
-"""A plus before many digits, as in numbers of telephones."""
+"""A plus before many digits, as in telephone numbers."""
 
 _comma_number, _not_finite, _whole, _leading_zero, _long_plus = map(
     re.compile, (COMMA_NUMBER, NOT_FINITE, WHOLE, LEADING_ZERO, LONG_PLUS)
@@ -26,7 +26,7 @@ _comma_number, _not_finite, _whole, _leading_zero, _long_plus = map(
 
 
 def number_of(word: str, decimal: str = ".") -> float | None:
-    """What a word stands for as a number; None where it is none."""
+    """The value of a word; None where it is not a number."""
     if not word.isascii() or "_" in word:
         return None
     if decimal == ",":
@@ -41,15 +41,15 @@ def number_of(word: str, decimal: str = ".") -> float | None:
 
 
 def in_64_bits(word: str) -> bool:
-    """Whether a word is a whole number of 64 bits."""
+    """Whether a word is an integer of 64 bits."""
     return _whole.match(word) is not None and -(1 << 63) <= int(word) < 1 << 63
 
 
 def are_codes(words: Iterable[str]) -> bool:
-    """Whether a column of these words is codes and not amounts.
+    """Whether a column of these words holds identifiers and not quantities.
 
-    They are digits throughout, and some begin with a zero, are beyond 64 bits, or have a plus before many digits where
-    none has a minus.
+    All are integers, and some begin with a zero, exceed 64 bits, or have a plus before many digits where none has a
+    minus.
     """
     words = list(words)
     if not all(map(_whole.match, words)):

@@ -1,4 +1,4 @@
-"""What binary decisions leave undecided: one class against the rest, and pairs of classes."""
+"""Ambiguous samples of multiclass reductions to binary decisions: one-vs-rest and one-vs-one."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +12,13 @@ from tenfold.arrays import Array, Floats, Integers
 
 @dataclass(frozen=True)
 class Ambiguity:
-    """What two reductions to binary decisions say of each row.
+    """The decisions of one-vs-rest and one-vs-one for each sample.
 
     Attributes
     ----------
-    yes : (n,) how many classes claim the row against the rest: one is clear, none or several are not.
-    votes : (n, k) in how many pairs each class won the row; a pair with a score of zero gives half a vote to both.
-    leaders : (n,) how many classes share the most votes: more than one is a tie.
+    yes : (n,) the number of classes with a positive score against the rest; the sample is clear where it is one.
+    votes : (n, k) the number of pairs that each class wins; a pair with a score of zero gives half a vote to both.
+    leaders : (n,) the number of classes with the most votes; more than one is a tie.
     """
 
     yes: Integers
@@ -27,43 +27,43 @@ class Ambiguity:
 
     @property
     def unclear_rest(self) -> NDArray[np.bool_]:
-        """(n,) rows that no class, or more than one, claims against the rest."""
+        """(n,) samples with a positive score of no class, or of more than one."""
         return self.yes != 1
 
     @property
     def unclear_pairs(self) -> NDArray[np.bool_]:
-        """(n,) rows for which the pairs end in a tie."""
+        """(n,) samples for which the pairs end in a tie."""
         return self.leaders > 1
 
     @property
     def nobody(self) -> float:
-        """The share of rows that no class claims."""
+        """The fraction of samples without a positive score."""
         return float(np.mean(self.yes == 0))
 
     @property
     def several(self) -> float:
-        """The share of rows that several classes claim."""
+        """The fraction of samples with several positive scores."""
         return float(np.mean(self.yes > 1))
 
     @property
     def tied(self) -> float:
-        """The share of rows for which the pairs end in a tie."""
+        """The fraction of samples for which the pairs end in a tie."""
         return float(np.mean(self.unclear_pairs))
 
 
 def ambiguity(model: Any, X: Any, *, pairs: Any = None) -> Ambiguity:
-    """Which rows one-against-the-rest and pairwise decisions leave undecided.
+    """Find samples that one-vs-rest or one-vs-one decisions leave undecided.
 
-    Taking the class of the largest score always decides; the binary decisions beneath may not. A row is *unclear
-    against the rest* where not exactly one class has a positive score, and *unclear by pairs* where several classes win
-    equally many of the K (K - 1) / 2 duels. On a grid of rows the shares are those of the area.
+    The argmax of the scores is always defined; the binary decisions may contradict each other. A sample is *unclear
+    against the rest* unless exactly one class has a positive score, and *unclear by pairs* where several classes win
+    equally many of the K (K - 1) / 2 pairs. On a grid of samples the fractions are those of the area.
 
     Parameters
     ----------
     model : fitted classifier of at least three classes with `decision_function`, or array-like of shape (n, K)
         The classifier, or its scores: those of each class against the rest.
     X : array-like of shape (n, p) or None
-        Samples to ask about; None where scores are given.
+        The samples; None where scores are given.
     pairs : fitted classifier or array-like of shape (n, K (K - 1) / 2), default=None
         A classifier, or scores, of the pairs (0, 1), (0, 2), ..., (K - 2, K - 1), each positive for the first of its
         classes, as of scikit-learn's SVC with ``decision_function_shape="ovo"``. None takes the differences of the
@@ -72,7 +72,7 @@ def ambiguity(model: Any, X: Any, *, pairs: Any = None) -> Ambiguity:
     Returns
     -------
     Ambiguity
-        Which samples are unclear, and their shares.
+        The unclear samples, and their fractions.
 
     Notes
     -----
@@ -107,7 +107,7 @@ def ambiguity(model: Any, X: Any, *, pairs: Any = None) -> Ambiguity:
     return Ambiguity(np.sum(z > 0.0, axis=1), votes, leaders)
 
 
-def _scores(given: Any, X: Any) -> Array:
-    if hasattr(given, "decision_function"):
-        return np.asarray(given.decision_function(X), dtype=np.float64)
-    return check_array(given, dtype=np.float64, input_name="scores")
+def _scores(scores: Any, X: Any) -> Array:
+    if hasattr(scores, "decision_function"):
+        return np.asarray(scores.decision_function(X), dtype=np.float64)
+    return check_array(scores, dtype=np.float64, input_name="scores")

@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks: told of every step, and of the end."""
+"""scikit-learn's callbacks, called at each iteration and at the end of a fit."""
 
 from collections.abc import Callable
 from functools import partial, wraps
@@ -11,13 +11,13 @@ from tenfold.arrays import Array
 from tenfold.solvers.loop import Record, Watch
 from tenfold.stats.derivatives import Params
 
-__all__ = ["CallbackSupportMixin", "watcher", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "make_callback", "with_callbacks"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def with_callbacks(method: Method) -> Method:
-    """scikit-learn's decorator for a `fit` that tells callbacks of its progress; the end of the fit is told here."""
+    """scikit-learn's decorator for a `fit` with callbacks, which also reports the end of the fit."""
 
     @wraps(method)
     def fit(estimator: Any, X: Any, y: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -25,37 +25,37 @@ def with_callbacks(method: Method) -> Method:
         context = getattr(estimator, "_callback_fit_ctx", None)
         if context is not None:
             context.call_on_fit_task_end(
-                estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: _fitted_attributes(estimator)
+                estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: _take_fitted_attributes(estimator)
             )
         return fitted
 
     return cast(Method, sklearn_with_callbacks(fit))
 
 
-def _fitted_attributes(estimator: Any) -> dict[str, Any]:
+def _take_fitted_attributes(estimator: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(estimator).items() if name.endswith("_") and not name.startswith("_")}
 
 
-def watcher(
+def make_callback(
     estimator: Any, X: Array, y: Array, max_iter: int, attributes: Callable[[Params], dict[str, Any]]
 ) -> Watch | None:
-    """Tell scikit-learn's callbacks of each iteration, where there are any; they get a fitted estimator through
-    `attributes`.
+    """A callback of the solver that reports each iteration to scikit-learn's callbacks; None where there are none.
+    They reconstruct a fitted estimator through `attributes`.
     """
     if not (hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")):
         return None
     context = estimator._init_callback_context(max_subtasks=max_iter)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
-    before: list[Params] = []
+    previous: list[Params] = []
 
     def report(record: Record, params: Params) -> bool:
-        # a step is told when it has been taken; what was there before it, too
-        then = partial(attributes, before.pop()) if before else None
+        # an iteration is reported when it has ended, with the parameters before and after it
+        at_start = partial(attributes, previous.pop()) if previous else None
         task = context.subcontext(task_name="iteration")
-        task.call_on_fit_task_begin(estimator=estimator, X=X, y=y, reconstruction_attributes=then)
-        before.append(params)
-        now = partial(attributes, params)
-        return bool(task.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=now))
+        task.call_on_fit_task_begin(estimator=estimator, X=X, y=y, reconstruction_attributes=at_start)
+        previous.append(params)
+        at_end = partial(attributes, params)
+        return bool(task.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=at_end))
 
     return report

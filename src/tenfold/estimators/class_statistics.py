@@ -1,4 +1,4 @@
-"""Classifiers that are read off statistics of the rows of each class: rows in, scores out; parts that merge."""
+"""Classifiers whose parameters follow from mergeable statistics of the samples of each class."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,17 +9,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tenfold.arrays import Array, Floats, is_dask, is_numpy, namespace, numpy_dtype, on_host
 from tenfold.data import Rows
-from tenfold.estimators.classes import (
-    chosen_classes,
-    encoded,
-    largest,
+from tenfold.estimators.class_labels import (
+    argmax_scores,
+    encode_labels,
+    label_indices,
     log_probabilities,
-    numbered,
     probabilities,
+    take_classes,
     unknown_classes,
 )
 from tenfold.estimators.parameters import Constraints, check_parameters
-from tenfold.estimators.predictors import Predictor, Scored
+from tenfold.estimators.predictors import Predictor, ScoreMixin
 from tenfold.estimators.validation import (
     as_rows,
     require_finite,
@@ -29,14 +29,14 @@ from tenfold.estimators.validation import (
     validate_weights,
 )
 from tenfold.judge.certificate import Certificate
-from tenfold.plans.by_class import TooFewRows
+from tenfold.plans.class_statistics import TooFewSamples
 
 
-class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
-    """A classifier from the sums of the rows of each class.
+class ClassStatisticsClassifier(ScoreMixin, ClassifierMixin, Predictor, BaseEstimator):
+    """Base of classifiers whose parameters follow from statistics of the samples of each class.
 
-    A class says in `_fold` what it sums, in `_estimate` what follows and is judged, and in `_of_rows` how rows are
-    scored.
+    A class implements `_fold`, the statistics; `_estimate`, the parameters and their certificate; and
+    `_prediction_function`, the scores.
     """
 
     _constraints: ClassVar[Constraints]
@@ -45,21 +45,21 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
     certificate_: Certificate
 
     def _fold(self, rows: Rows, classes: int) -> Any:
-        """The sums of the rows, which have their classes as groups."""
+        """The statistics of the rows, whose groups are the class indices."""
         raise NotImplementedError
 
-    def _merge(self, before: Any, new: Any) -> Any:
-        """The sums of all rows."""
-        return before.merge(new)
+    def _merge(self, before: Any, of_part: Any) -> Any:
+        """The statistics of all rows."""
+        return before.merge(of_part)
 
     def _estimate(self, sums: Any, rows: Rows | None, X: Array) -> None:
-        """Set the fitted attributes and their certificate, which is judged by the rows, or by the sums where these are
-        gone.
+        """Set the fitted attributes and their certificate, judged by the rows, or by the statistics after a
+        `partial_fit`.
         """
         raise NotImplementedError
 
-    def _refuse_parts(self) -> None:
-        """Raise where the settings need all rows at once."""
+    def _check_partial_fit(self) -> None:
+        """Raise where the parameters do not allow `partial_fit`."""
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -82,8 +82,8 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, numeric=False, multi_output=False)
         weight = validate_weights(sample_weight, X)
-        self.classes_, number = encoded(y, X)
-        rows = rows_of_classes(X, number, weight)
+        self.classes_, number = encode_labels(y, X)
+        rows = as_class_rows(X, number, weight)
         self._sums = require_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
         self._estimate(self._sums, rows, X)
         return self
@@ -109,7 +109,7 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
             The fitted estimator.
         """
         check_parameters(self, self._constraints)
-        self._refuse_parts()
+        self._check_partial_fit()
         first = not hasattr(self, "_sums")
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -120,10 +120,10 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
             raise ValueError(
                 f"The target label(s) {unknown.tolist()} in y do not exist in the initial classes {self.classes_}"
             )
-        rows = rows_of_classes(X, numbered(self.classes_, y, X), weight)
-        new = require_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
-        self._sums = new if first else self._merge(self._sums, new)
-        with suppress(TooFewRows):  # so far: more may come
+        rows = as_class_rows(X, label_indices(self.classes_, y, X), weight)
+        of_part = require_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
+        self._sums = of_part if first else self._merge(self._sums, of_part)
+        with suppress(TooFewSamples):  # later parts may bring more
             self._estimate(self._sums, rows if first else None, X)
         return self
 
@@ -143,50 +143,50 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """The class with the largest score of each sample of X, (n,)."""
-        number = self._raw(X, then=largest)
-        return chosen_classes(self.classes_, number)
+        number = self._predict_raw(X, then=argmax_scores)
+        return take_classes(self.classes_, number)
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, (n, n_classes), in the precision of X."""
-        return self._in_precision(X, probabilities)
+        return self._predict_in_precision(X, probabilities)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities of the classes, (n, n_classes), in the precision of X."""
-        return as_precise_logarithms(self._raw(X, then=log_probabilities), X)
+        return cast_log_probabilities(self._predict_raw(X, then=log_probabilities), X)
 
-    def _in_precision(self, X: Any, then: Callable[[Array], Array] | None = None) -> Array:
-        """What `then` makes of the scores, which are float64, in the precision of X."""
-        return as_precise(self._raw(X, then=then), X)
+    def _predict_in_precision(self, X: Any, then: Callable[[Array], Array] | None = None) -> Array:
+        """`then` of the float64 scores, in the precision of X."""
+        return cast_like(self._predict_raw(X, then=then), X)
 
 
-def rows_of_classes(X: Array, number: Array, weight: Array | None) -> Rows:
-    """Rows that have the numbers of their classes as targets and as groups."""
+def as_class_rows(X: Array, number: Array, weight: Array | None) -> Rows:
+    """Rows with the class indices as targets and as groups."""
     number = number.astype(np.int32) if is_numpy(number) else number
-    return as_rows(X, number, weight).grouped(number)
+    return as_rows(X, number, weight).regroup(number)
 
 
-def as_precise(values: Array, X: Any) -> Array:
-    """Values in float32 where X is."""
+def cast_like(values: Array, X: Any) -> Array:
+    """Values in float32 where X is float32."""
     dtype = getattr(X, "dtype", None)
     if dtype is None or is_dask(values) or numpy_dtype(dtype) != np.float32:
         return values.astype(np.float32) if is_dask(values) and dtype == np.float32 else values
     return values.astype(np.float32) if is_numpy(values) else namespace(values).astype(values, dtype, copy=False)
 
 
-def as_precise_logarithms(values: Array, X: Any) -> Array:
-    """Logarithms of probabilities in float32 where X is, those of probabilities that are one in float32 zero."""
-    found = as_precise(values, X)
-    if is_dask(found) or found.dtype == values.dtype:
-        return found
-    xp = namespace(found)
-    return xp.where(found > -0.25 * np.finfo(np.float32).eps, xp.zeros_like(found), found)
+def cast_log_probabilities(values: Array, X: Any) -> Array:
+    """Log probabilities in float32 where X is float32; zero where the probability rounds to one."""
+    logs = cast_like(values, X)
+    if is_dask(logs) or logs.dtype == values.dtype:
+        return logs
+    xp = namespace(logs)
+    return xp.where(logs > -0.25 * np.finfo(np.float32).eps, xp.zeros_like(logs), logs)
 
 
-def given_priors(priors: Any, classes: int) -> Floats | None:
+def check_priors(priors: Any, classes: int) -> Floats | None:
     """Priors in float64, or None."""
     if priors is None:
         return None
-    found = np.asarray(priors, dtype=np.float64)
-    if found.shape != (classes,):
+    array = np.asarray(priors, dtype=np.float64)
+    if array.shape != (classes,):
         raise ValueError("Number of priors must match number of classes.")
-    return found
+    return array

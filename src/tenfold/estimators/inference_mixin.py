@@ -1,4 +1,4 @@
-"""What fits without a penalty say of their coefficients beyond their values."""
+"""Statistical inference for the coefficients of unpenalised fits: `inference_` and `summary`."""
 
 from typing import Any
 
@@ -17,15 +17,14 @@ PENALISED = (
     "the bootstrap."
 )
 
-CHEAP_COEFFICIENTS, CHEAP_PRODUCTS = 33, 2e10
-"""Up to so many coefficients a pass with their information costs little more than one without; and up to so many
-products of pairs of columns, about a second.
-"""
+# The information matrix is computed by default up to this many coefficients, where it adds little to a pass, or this
+# many products of pairs of columns, about one second.
+MAX_CHEAP_COEFFICIENTS, MAX_CHEAP_PRODUCTS = 33, 2e10
 
 
-class Inferred:
-    """`inference_` and `summary` of an estimator whose fit has set `_inference`: what is known of each target, or the
-    reason why nothing is.
+class InferenceMixin:
+    """`inference_` and `summary` of an estimator whose fit sets `_inference`: the inference of each target, or the
+    reason why there is none.
     """
 
     _inference: tuple[Inference, ...] | str
@@ -44,12 +43,12 @@ class Inferred:
 
     def summary(self) -> str:
         """The table of coefficients with standard errors, test statistics, p values and 95 % confidence intervals."""
-        found = self.inference_
-        return "\n\n".join(map(str, found)) if isinstance(found, tuple) else str(found)
+        inference = self.inference_
+        return "\n\n".join(map(str, inference)) if isinstance(inference, tuple) else str(inference)
 
 
-def refusal(certificate: Certificate, penalised: bool) -> str | None:
-    """Why a fit is not one of maximum likelihood, or None."""
+def inference_obstacle(certificate: Certificate, penalised: bool) -> str | None:
+    """The reason why a fit has no maximum-likelihood inference, or None."""
     if penalised:
         return PENALISED
     if certificate.status == "no maximum":
@@ -59,24 +58,24 @@ def refusal(certificate: Certificate, penalised: bool) -> str | None:
     return None
 
 
-def inferred(
+def compute_inference(
     model: Any, loss: Loss, params: Params, X: Array, target: Array, weight: Array | None
 ) -> tuple[LikelihoodInference] | str:
-    """Inference at parameters of maximum likelihood, or the reason why there is none; targets may have an offset beside
-    them.
+    """Inference at maximum-likelihood parameters, or the reason why there is none; targets may include an offset
+    column.
     """
     rows, names = as_rows(X, target, weight), coefficient_names(model)
-    if len(names) > CHEAP_COEFFICIENTS and rows.entries / rows.shape[1] * len(names) ** 2 > CHEAP_PRODUCTS:
+    if len(names) > MAX_CHEAP_COEFFICIENTS and rows.entries / rows.shape[1] * len(names) ** 2 > MAX_CHEAP_PRODUCTS:
         return (
             f"The covariance of {len(names)} coefficients takes as long as much of the fit, which does not form it. "
             "Ask for it: tenfold.infer(model, X, y, covariance='nonrobust')."
         )
-    found = infer(rows, loss, params, bool(model.fit_intercept), names)
-    return found if isinstance(found, str) else (found,)
+    inference = infer(rows, loss, params, bool(model.fit_intercept), names)
+    return inference if isinstance(inference, str) else (inference,)
 
 
 def coefficient_names(model: Any) -> tuple[str, ...]:
-    """The intercept first; of several classes those of each but the first, to which they are compared."""
+    """Names of the coefficients, the intercept first; for several classes those of each class but the reference."""
     names = names_of(model)
     one = ("intercept", *names) if model.fit_intercept else names
     classes = on_host(model.classes_) if hasattr(model, "classes_") else ()

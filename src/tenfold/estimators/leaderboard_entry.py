@@ -1,4 +1,4 @@
-"""How a class enters a leaderboard of a table: its settings there, and how its hyper-parameters are chosen."""
+"""Entries of estimators in leaderboards: their settings, and how their hyper-parameters are selected."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,22 +18,22 @@ TARGETS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a leaderboard.
+    """An entry of a leaderboard.
 
     Attributes
     ----------
-    name : the line's name, in words that a command can take: lower case and hyphens
+    name : name for the command line, in lower case with hyphens
     task : a key of `TASKS`
     settings : parameters of the constructor
-    grid : values of parameters that inner folds choose among; empty where the class chooses by itself
-    chosen, how : fitted attributes with what the class chose by a criterion of its own, and the criterion in words
-    fast : whether it is among the first to be tried
-    target : a key of `TARGETS`: targets it is made for
-    most_columns : beyond these it takes gigabytes, and stays away unless it is asked for by name; what takes too long
-        is seen from fits to small samples
-    dense : whether it needs its columns dense
-    scaled : whether it gets standardised columns; both are tried where both are here
-    expands : whether it is linear, so that splines and products of features make it more
+    grid : values of parameters for inner cross-validation; empty where the class selects them itself
+    chosen, how : fitted attributes with the values that the class selected, and its criterion in words
+    fast : whether it is tried among the first
+    target : a key of `TARGETS`, the targets it supports
+    most_columns : with more columns it takes gigabytes, and is left out unless requested by name; run times are
+        extrapolated from fits to small samples
+    dense : whether it needs dense columns
+    scaled : whether columns are standardised; both variants are tried where both are listed
+    expands : whether it is linear, so that splines and products of features extend it
     """
 
     name: str

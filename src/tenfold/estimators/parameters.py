@@ -1,4 +1,4 @@
-"""What values a constructor's parameters may have, and the error when one is not allowed."""
+"""Validation of constructor parameters: constraints, and the error of an invalid value."""
 
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
@@ -12,11 +12,11 @@ class InvalidParameterError(ValueError, TypeError):
 
 
 Check = tuple[Callable[[Any], bool], str]
-"""A test and how an allowed value is described; "" for a value that is not offered."""
+"""A test and the description of allowed values; "" for a value that is accepted but not documented."""
 
 
 def _is_number(value: Any, kind: type) -> bool:
-    """Whether value is a number of some kind; a bool is not."""
+    """Whether value is a number of this type; a bool is not."""
     return isinstance(value, kind) and not isinstance(value, (bool, np.bool_))
 
 
@@ -34,18 +34,18 @@ def real(low: float, high: float = np.inf, closed: str = "left") -> Check:
 
 
 def integer(low: int) -> Check:
-    """An integer not below `low`."""
+    """An integer of at least `low`."""
     return lambda value: _is_number(value, Integral) and int(value) >= low, f"an int in the range [{low}, inf)"
 
 
 def choice(*options: str) -> Check:
-    """One of some words."""
+    """One of some strings."""
     listed = ", ".join(repr(option) for option in sorted(options))
     return lambda value: isinstance(value, str) and value in options, f"a str among {{{listed}}}"
 
 
 def unset(default: str) -> Check:
-    """The word that a constructor has in place of a value; it is taken, but not offered."""
+    """The default string of a deprecated or unset parameter; accepted, but not documented."""
     return lambda value: isinstance(value, str) and value == default, ""
 
 
@@ -76,7 +76,7 @@ def instance(*kinds: type) -> Check:
 
 
 def function() -> Check:
-    """Something that can be called."""
+    """A callable."""
     return callable, "a callable"
 
 
@@ -95,7 +95,7 @@ def random_state() -> Check:
 
 
 def splitter() -> Check:
-    """What scikit-learn takes as `cv`."""
+    """A value of scikit-learn's `cv`."""
     return (
         lambda value: (
             value is None
@@ -111,13 +111,13 @@ Constraints = dict[str, tuple[Check, ...]]
 
 
 def check_parameters(estimator: Any, constraints: Constraints) -> None:
-    """Refuse the first parameter of `estimator` that no check allows."""
+    """Raise for the first parameter of `estimator` that no check allows."""
     values = {parameter: getattr(estimator, parameter) for parameter in constraints}
     check_arguments(type(estimator).__name__, constraints, **values)
 
 
 def check_arguments(name: str, constraints: Constraints, /, **values: Any) -> None:
-    """Refuse the first argument of the function `name` that no check allows."""
+    """Raise for the first argument of the function `name` that no check allows."""
     for parameter, checks in constraints.items():
         value = values[parameter]
         if not any(test(value) for test, _ in checks):

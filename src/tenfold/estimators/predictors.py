@@ -1,4 +1,4 @@
-"""What fitted models say of rows, wherever these are."""
+"""Predictions of fitted models for samples of any source: arrays, sparse, tables, Dask, devices."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,109 +12,101 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tenfold.arrays import FLOATS, Array, contiguous, is_array_api, is_dask, is_numpy, is_sparse, namespace, on_host
 from tenfold.data import BatchRows, Block, NotFinite, Table
 from tenfold.estimators import array_api
-from tenfold.estimators.classes import largest
+from tenfold.estimators.class_labels import argmax_scores
 from tenfold.estimators.validation import (
-    canonical,
-    clusters,
     finiteness,
     is_plain,
-    own_target,
+    load_dask_input,
     require_finite,
+    resolve_target,
     rowwise,
+    sum_duplicates,
     validate_weights,
 )
 from tenfold.stats.derivatives import Params, forward
 
-FEW = 4096
-"""Predictions from fewer entries are not worth the call of a compiled loop."""
-
-PIECE = 1 << 14
-"""Scores of so many rows are made at a time, and used while they are in the cache."""
-
-
-MANY = 1 << 17
-"""Rows of so many entries are first asked in single precision which of their scores is the largest."""
-
-UNSURE = 0.25
-"""Where single precision leaves more than this share of the rows undecided, it is not asked again."""
+MIN_COMPILED_ENTRIES = 4096  # entries of X below which a call of a compiled loop costs more than NumPy
+PIECE_ROWS = 1 << 14  # rows scored at a time, so that their scores stay in the cache
+MIN_ENTRIES_FLOAT32 = 1 << 17  # entries of X from which the argmax of scores is first computed in single precision
+MAX_UNDECIDED = 0.25  # fraction of undecided samples beyond which single precision is abandoned
 
 
 class Predictor:
-    """What a fitted model says of each row, wherever the rows are."""
+    """Base of estimators that predict: validates samples of any source, and applies a function to them."""
 
-    _missing: ClassVar[bool] = False
-    """Whether values may be missing."""
+    _allow_nan: ClassVar[bool] = False
+    """Whether X may contain NaN."""
 
-    _reveals: ClassVar[bool] = False
-    """Whether a value of a row that is not finite makes what is said of it so: then that is looked at, which is
-    shorter.
+    _propagates_nonfinite: ClassVar[bool] = False
+    """Whether a non-finite value in a sample makes its prediction non-finite: then only predictions are checked, which
+    are smaller than X.
     """
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
-        """A function of rows that were checked, dense or CSR or of another library: it goes to where they are. With
-        `few` of them a compiled loop is not worth its call.
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
+        """A function of validated samples, dense, CSR or of another library, evaluated where they are. With `small`
+        input NumPy is faster than a compiled loop.
         """
         raise NotImplementedError
 
-    def _raw(
+    def _predict_raw(
         self,
         X: Any,
         of_rows: Callable[[bool], Callable[[Array], Array]] | None = None,
         then: Callable[[Array], Array] | None = None,
     ) -> Array:
-        """What `_of_rows`, or another one, says of the rows, and what `then` makes of that, row by row."""
+        """`then` of the predictions of `_prediction_function`, or of another one, for validated samples."""
         check_is_fitted(self)
-        of_rows = self._of_rows if of_rows is None else of_rows
+        of_rows = self._prediction_function if of_rows is None else of_rows
         if isinstance(X, Table):
             return self._raw_of_table(X, of_rows, then)
         if is_dask(X):
-            found = clusters().predictions(self, X, of_rows(False))
-            return found if then is None else rowwise(then, found)
+            predicted = load_dask_input().predictions(self, X, of_rows(False))
+            return predicted if then is None else rowwise(then, predicted)
         if is_array_api(X):
-            return _followed(of_rows(False), then)(array_api.to_predict(self, X))
+            return _compose(of_rows(False), then)(array_api.validate_to_predict(self, X))
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
             finite = finiteness(self)
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finite, reset=False)
-        elif then is largest and X.size >= MANY and hasattr(f := of_rows(False), "decided"):
-            return self._largest(f, X)
-        elif self._reveals and X.size >= FEW:
-            return _in_pieces(partial(self._looked_at, of_rows(False)), then, X)
+        elif then is argmax_scores and X.size >= MIN_ENTRIES_FLOAT32 and hasattr(f := of_rows(False), "decide"):
+            return self._argmax(f, X)
+        elif self._propagates_nonfinite and X.size >= MIN_COMPILED_ENTRIES:
+            return _predict_in_pieces(partial(self._check_after, of_rows(False)), then, X)
         elif not np.isfinite(X).all():
             check_array(X, ensure_all_finite=finiteness(self), input_name="X", estimator=self)
-        f = of_rows(X.shape[0] * X.shape[1] < FEW)
-        return _followed(f, then)(canonical(X)) if is_sparse(X) else _in_pieces(f, then, X)
+        f = of_rows(X.shape[0] * X.shape[1] < MIN_COMPILED_ENTRIES)
+        return _compose(f, then)(sum_duplicates(X)) if is_sparse(X) else _predict_in_pieces(f, then, X)
 
-    def _largest(self, scores: Any, X: Array) -> Array:
-        """The number of the largest of each row's `scores`, of plain rows: in single precision where that can tell, and
-        of the others, with all rows that are not finite among them, by the scores themselves.
+    def _argmax(self, scores: Any, X: Array) -> Array:
+        """The index of the largest of the `scores` of each sample of a plain array: in single precision where its error
+        bound decides, and in double precision for the others, non-finite samples among them.
         """
-        found, exactly = [], partial(self._searched, scores)
-        for start in range(0, X.shape[0], 4 * PIECE):
-            part = contiguous(X[start : start + 4 * PIECE])
-            number = scores.decided(part)
-            unsure = np.flatnonzero(number < 0)
-            if unsure.size:
-                number[unsure] = largest(exactly(part[unsure] if unsure.size < len(part) else part))
-            found.append(number)
-            if unsure.size > UNSURE * len(part) and start + len(part) < len(X):
-                found.append(_in_pieces(exactly, largest, X[start + len(part) :]))
+        parts, in_double = [], partial(self._check_before, scores)
+        for start in range(0, X.shape[0], 4 * PIECE_ROWS):
+            part = contiguous(X[start : start + 4 * PIECE_ROWS])
+            number = scores.decide(part)
+            undecided = np.flatnonzero(number < 0)
+            if undecided.size:
+                number[undecided] = argmax_scores(in_double(part[undecided] if undecided.size < len(part) else part))
+            parts.append(number)
+            if undecided.size > MAX_UNDECIDED * len(part) and start + len(part) < len(X):
+                parts.append(_predict_in_pieces(in_double, argmax_scores, X[start + len(part) :]))
                 break
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
-    def _searched(self, f: Callable[[Array], Array], X: Array) -> Array:
-        """f of plain rows that were searched for values that are not finite."""
+    def _check_before(self, f: Callable[[Array], Array], X: Array) -> Array:
+        """f of a plain array, which is checked for non-finite values before."""
         if not np.isfinite(X).all():
             check_array(X, ensure_all_finite=finiteness(self), input_name="X", estimator=self)
         return f(X)
 
-    def _looked_at(self, f: Callable[[Array], Array], X: Array) -> Array:
-        """f of plain rows; where it is not finite, the rows are searched for the reason."""
+    def _check_after(self, f: Callable[[Array], Array], X: Array) -> Array:
+        """f of a plain array, which is checked for non-finite values where f is not finite."""
         with np.errstate(over="ignore", invalid="ignore"):
-            found = f(X)
-            good = bool(np.isfinite(np.sum(found))) or bool(np.isfinite(found).all())
-        if not good:
+            predicted = f(X)
+            is_finite = bool(np.isfinite(np.sum(predicted))) or bool(np.isfinite(predicted).all())
+        if not is_finite:
             check_array(X, input_name="X", estimator=self)
-        return found
+        return predicted
 
     def _raw_of_table(
         self,
@@ -122,7 +114,7 @@ class Predictor:
         of_rows: Callable[[bool], Callable[[Array], Array]],
         then: Callable[[Array], Array] | None,
     ) -> Array:
-        """Predictions of all rows, in memory; a table without names is taken by position."""
+        """Predictions for all rows of a table, in memory; without names columns are matched by position."""
         names = getattr(self, "feature_names_in_", None)
         if table.shape[1] != self.n_features_in_:  # type: ignore[attr-defined]
             raise ValueError(
@@ -134,11 +126,11 @@ class Predictor:
                 "The feature names should match those that were passed during fit: name the columns of the table in "
                 f"this order, tenfold.rows(..., columns={list(names)})."
             )
-        # all blocks go the same way, so that bits do not change
-        f = _followed(of_rows(table.shape[0] * table.shape[1] < FEW), then)
+        # the same function for all blocks, so that bits do not depend on their size
+        f = _compose(of_rows(table.shape[0] * table.shape[1] < MIN_COMPILED_ENTRIES), then)
 
         def predictions(block: Block) -> Array:
-            if not self._missing and not np.isfinite(block.X.data if is_sparse(block.X) else block.X).all():
+            if not self._allow_nan and not np.isfinite(block.X.data if is_sparse(block.X) else block.X).all():
                 raise NotFinite
             return f(block.X)
 
@@ -146,15 +138,15 @@ class Predictor:
         return require_finite(self, table, lambda: rows.map(predictions))
 
 
-def _followed(f: Callable[[Array], Array], then: Callable[[Array], Array] | None) -> Callable[[Array], Array]:
+def _compose(f: Callable[[Array], Array], then: Callable[[Array], Array] | None) -> Callable[[Array], Array]:
     return f if then is None else lambda X: then(f(X))
 
 
-def _in_pieces(f: Callable[[Array], Array], then: Callable[[Array], Array] | None, X: Array) -> Array:
-    """What `then` makes of f of dense rows, a piece of them at a time; without it f of all of them."""
-    if then is None or X.shape[0] <= PIECE:
-        return _followed(f, then)(contiguous(X))
-    parts = [then(f(contiguous(X[start : start + PIECE]))) for start in range(0, X.shape[0], PIECE)]
+def _predict_in_pieces(f: Callable[[Array], Array], then: Callable[[Array], Array] | None, X: Array) -> Array:
+    """`then` of f of dense rows, piece by piece; f of all rows without `then`."""
+    if then is None or X.shape[0] <= PIECE_ROWS:
+        return _compose(f, then)(contiguous(X))
+    parts = [then(f(contiguous(X[start : start + PIECE_ROWS]))) for start in range(0, X.shape[0], PIECE_ROWS)]
     return np.concatenate(parts)
 
 
@@ -164,12 +156,12 @@ class LinearPredictor(Predictor):
     coef_: Array
     intercept_: Array
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         coef = self.coef_.toarray() if is_sparse(self.coef_) else on_host(self.coef_)
-        return partial(_linear, coef, on_host(self.intercept_), few)
+        return partial(_linear, coef, on_host(self.intercept_), small)
 
 
-class Sparsified(LinearPredictor):
+class SparsifyMixin(LinearPredictor):
     """A linear model whose weights may be stored sparsely."""
 
     _flat: ClassVar[bool] = False
@@ -190,12 +182,12 @@ class Sparsified(LinearPredictor):
         return self
 
 
-def _linear(coef: Array, intercept: Array, few: bool, X: Array) -> Array:
+def _linear(coef: Array, intercept: Array, small: bool, X: Array) -> Array:
     """``X w + b`` in the dtype of X, or of the weights where that is wider."""
     dtype = X.dtype if is_array_api(X) else np.result_type(X.dtype, coef.dtype)
-    if few and is_numpy(X):
-        with np.errstate(invalid="ignore"):  # BLAS may raise the flag for lanes that hold no row
-            # in float64: products of single precision lose the digits of features far from zero
+    if small and is_numpy(X):
+        with np.errstate(invalid="ignore"):  # BLAS may raise the flag for padding lanes
+            # in float64: single precision cancels for features far from zero
             return (np.asarray(X, np.float64) @ coef.T + intercept).astype(dtype, copy=False)
     flat, coef = coef.ndim == 1, np.atleast_2d(coef)
     params = Params(
@@ -207,16 +199,16 @@ def _linear(coef: Array, intercept: Array, few: bool, X: Array) -> Array:
     return z[:, 0] if flat else z
 
 
-class Scored:
-    """scikit-learn's `score`, for tables too; stands before its mixins."""
+class ScoreMixin:
+    """scikit-learn's `score`, for tables, Dask and devices too; precedes scikit-learn's mixins."""
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """scikit-learn's score, R^2 or accuracy, of the predictions for X with targets y and optional `sample_weight`;
         a table brings its own target and weights.
         """
-        y, sample_weight = own_target(X, y, sample_weight)
+        y, sample_weight = resolve_target(X, y, sample_weight)
         if is_dask(X):
-            return clusters().score(self, X, y, sample_weight)
+            return load_dask_input().score(self, X, y, sample_weight)
         if is_array_api(X):
             return array_api.score(self, X, y, validate_weights(sample_weight, X))
         return float(super().score(X, y, sample_weight=sample_weight))  # type: ignore[misc]

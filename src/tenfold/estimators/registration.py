@@ -1,7 +1,7 @@
-"""What a class says of itself, once.
+"""Registrations of estimators: all metadata of a class in one place.
 
 The public names of the package, `certify`, files of models, leaderboards, the tables of the documentation and the tests
-are made from the one `_registration` of each class: a new method is entered in no other list.
+are generated from the `_registration` of each class; a new method is entered in no other list.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,11 +28,11 @@ SOURCES: dict[Source, str] = {
     "Dask": "Dask arrays and data frames",
     "devices": "torch (CPU and CUDA), CuPy, and every library of the Array API",
 }
-"""Where samples may be."""
+"""Sources of samples."""
 
 
 def source_of(X: Any) -> Source:
-    """Where these samples are."""
+    """The source of these samples."""
     if is_dask(X):
         return "Dask"
     if is_array_api(X):
@@ -44,23 +44,23 @@ def source_of(X: Any) -> Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Registration:
-    """What a class says of itself.
+    """The metadata of an estimator class.
 
     Attributes
     ----------
-    method : the method in words
-    texts : sections of the texts, by their letter and number; none for what completes a family
+    method : name of the method
+    texts : sections of the reference texts, by letter and number
     peer : the module of scikit-learn that has the class of the same name; empty where there is none
     reads : how `fit` reads the samples; two where the shape of the data decides
-    where : where the samples may be
-    instead : what to do with samples that are elsewhere, in a sentence
-    certificate : the kind of the certificate; two where the parameters decide, none where nothing is minimised
-    judged : whether `fit` has the result judged; else `certify` does, on demand
+    where : the supported sources
+    instead : what to do with samples of other sources, in a sentence
+    certificate : the kind of the certificate; two where parameters decide, none where nothing is minimised
+    judged : whether `fit` judges its result; otherwise only `certify` does
     judge : the function that judges a fitted model, as "module.function" of `tenfold.certification`
-    outputs : likewise, what the methods of a model return, from its judged arrays; empty where the judge asks for them
-    choice : likewise, why what a model has chosen is not the best of its scores; empty where nothing is chosen
-    offset : whether `fit` takes a known part of the raw predictions
-    report_only : fitted attributes that are not judged, as no method reads them, each with the reason
+    outputs : likewise, the expected outputs of the methods, from judged arrays; empty where the judge checks them
+    choice : likewise, the reason why a selected parameter is not the best by its scores; empty without a selection
+    offset : whether `fit` takes an offset of the raw predictions
+    report_only : fitted attributes that are not judged, because no method reads them, each with the reason
     peer_report_only : those that only scikit-learn's class has
     stored : what fitted attributes must be in a file, where that is not what `persist.ours` says of their names
     rules : what must hold of several attributes of a file together, each in words
@@ -98,8 +98,8 @@ class Registration:
         """scikit-learn's class of this name, or None."""
         return getattr(import_module(self.peer), name) if self.peer else None
 
-    def refuse(self, name: str, X: Any) -> None:
-        """Refuse samples that are where the class does not read them."""
+    def check_source(self, name: str, X: Any) -> None:
+        """Raise where the class does not support the source of the samples."""
         source = source_of(X)
         if source not in self.where:
             read = ", ".join(SOURCES[where] for where in self.where)
@@ -107,10 +107,10 @@ class Registration:
 
 
 def registration_of(cls: type) -> Registration | None:
-    """What a class says of itself; None of one that says nothing, such as a subclass of a class that does."""
+    """The registration of a class itself; None where it has none, as a subclass of a registered class."""
     return vars(cls).get("_registration")
 
 
 def registered() -> dict[str, Any]:
-    """All public estimators by their names; each is imported."""
+    """All public estimators by name; imports them."""
     return {name: getattr(tenfold, name) for name in tenfold.ESTIMATORS}

@@ -1,4 +1,4 @@
-"""What a fitted model of a class must be, and each value of it: its type, its shape by names of sizes, its range.
+"""Schemas of fitted models: the type, the shape with named sizes, and the range of each attribute.
 
 Sizes have names within one model: ``floats("t p")`` is a matrix whose second side is the number of columns, and whose
 first must be the same wherever ``t`` is written. A name that has no size yet gets that of the first array that has it;
@@ -21,7 +21,7 @@ NUMBERS = {"f": "f", "i": "iu", "b": "b", "c": "c"}
 
 @dataclass(frozen=True)
 class Check:
-    """A test of a value, which may give sizes their names, and what it asks for in words."""
+    """A test of a value, which may bind names of sizes, and a description of what it requires."""
 
     words: str
     test: Callable[[Any, Scope], bool]
@@ -39,7 +39,7 @@ class Check:
 
 
 def fits(shape: tuple[int, ...], wanted: str, scope: Scope) -> bool:
-    """Whether a shape is the one that is wanted; names without a size get theirs."""
+    """Whether a shape matches the wanted one; binds names that have no size yet."""
     if wanted == "...":
         return True
     sides = wanted.split()
@@ -86,7 +86,7 @@ def array(
     nan: bool = False,
     sparse: bool = False,
 ) -> Check:
-    """An array of numbers between bounds, the upper of which may name a size that an index stays below."""
+    """An array of numbers between bounds; the upper bound of indices may be the name of a size."""
 
     def test(value: Any, scope: Scope) -> bool:
         if is_sparse(value):
@@ -124,10 +124,10 @@ def number(
     nan: bool = False,
     size: str = "",
 ) -> Check:
-    """One number, of Python or NumPy; `size` is the name that it gives a size."""
+    """One number, of Python or NumPy; `size` is the name of the size that it binds."""
 
     def test(value: Any, scope: Scope) -> bool:
-        if type(value) is int:  # may be too long for a float
+        if type(value) is int:  # may exceed the range of a float
             good = low <= value <= _size(high, scope)
         else:
             kinds = (np.integer,) if whole else (float, np.integer, np.floating)
@@ -157,12 +157,12 @@ def nothing() -> Check:
 
 
 def anything() -> Check:
-    """A value that only Python looks at, whatever it is."""
+    """Any value."""
     return Check("any value", lambda value, _: True)
 
 
 def many(item: Check, length: str = "*") -> Check:
-    """A list or a tuple of values; sizes that one of them names are its own, but for those that were known."""
+    """A list or a tuple of values; sizes bound by an item are local to it."""
 
     def test(value: Any, scope: Scope) -> bool:
         if type(value) not in (list, tuple) or not fits((len(value),), length, scope):
@@ -182,7 +182,7 @@ def mapping(keys: Check, values: Check) -> Check:
 
 
 def labels(size: str) -> Check:
-    """Classes, each once, in their order; their number gets this name."""
+    """Sorted distinct classes; `size` is bound to their number."""
 
     def test(value: Any, scope: Scope) -> bool:
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufUSOM" or value.ndim != 1 or not value.size:
@@ -190,10 +190,10 @@ def labels(size: str) -> Check:
         if value.dtype.kind == "f" and not np.isfinite(value).all():
             return False
         try:
-            rising = bool(np.all(value[1:] > value[:-1]))
-        except TypeError:  # numbers beside words have no order
+            increasing = bool(np.all(value[1:] > value[:-1]))
+        except TypeError:  # numbers and strings have no common order
             return False
-        return rising and fits(value.shape, size, scope)
+        return increasing and fits(value.shape, size, scope)
 
     return Check("classes in their order, each once", test)
 
@@ -209,9 +209,9 @@ def names(size: str) -> Check:
     return Check("an array of strings", test)
 
 
-def failed(checks: Mapping[str, Check], values: Mapping[str, Any], scope: Scope, *, whole: bool) -> str:
-    """Why some value is not what its check asks for, in words, or nothing; values without a check are wrong, and with
-    `whole` so are checks without a value.
+def find_violation(checks: Mapping[str, Check], values: Mapping[str, Any], scope: Scope, *, whole: bool) -> str:
+    """A sentence on the first value that fails its check, or ""; values without a check fail, and with `whole` so do
+    checks without a value.
     """
     unknown = sorted(set(values) - set(checks))
     if unknown:
@@ -221,12 +221,12 @@ def failed(checks: Mapping[str, Check], values: Mapping[str, Any], scope: Scope,
             if whole:
                 return f"{name} is missing"
         elif not check.test(values[name], scope):
-            return f"{name} must be {check.words}; it is {described(values[name])}"
+            return f"{name} must be {check.words}; it is {describe(values[name])}"
     return ""
 
 
-def described(value: Any) -> str:
-    """A value in a few words."""
+def describe(value: Any) -> str:
+    """A short description of a value."""
     if isinstance(value, np.ndarray) or is_sparse(value):
         values = value.data if is_sparse(value) else value
         kind = f"an array of {values.dtype} and shape {value.shape}"
@@ -235,8 +235,8 @@ def described(value: Any) -> str:
         return kind
     if isinstance(value, (list, tuple, dict)):
         return f"a {type(value).__name__} of {len(value)}"
-    found = repr(value)
-    return found if len(found) < 60 else f"{found[:57]}..."
+    shown = repr(value)
+    return shown if len(shown) < 60 else f"{shown[:57]}..."
 
 
 def _sides(shape: str) -> str:
@@ -255,13 +255,13 @@ Rule = Callable[[Any], bool]
 
 @dataclass(frozen=True)
 class Schema:
-    """What a fitted model of a class must be.
+    """The schema of a fitted model of a class.
 
     Attributes
     ----------
-    attributes : the check of each attribute, in the order in which they are made.
-    rules : what must hold of several attributes together, each in words.
-    derived : attributes that are not in the file, and how they are made from the others.
+    attributes : the check of each attribute, in the order of construction.
+    rules : conditions on several attributes, each in words.
+    derived : attributes that are not in the file, with functions that compute them from the others.
     """
 
     attributes: Mapping[str, Check]
@@ -274,4 +274,4 @@ ANY = {
     "feature_names_in_": names("p"),
     "_sklearn_output_config": mapping(text(), text()),
 }
-"""What every estimator may have."""
+"""Attributes that every estimator may have."""

@@ -1,4 +1,4 @@
-"""Whether two classes can be separated, and by how much."""
+"""Linear separability of two classes, and their maximum margin."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,17 +14,17 @@ from tenfold.plans.margin import largest_margin
 
 @dataclass(frozen=True)
 class Separability:
-    """The largest margin of two classes, as far as it is proved.
+    """Bounds of the maximum margin of two classes.
 
     Attributes
     ----------
-    separable : True or False where that is proved, else None: then the margin, if there is one, is below `upper`.
-    lower, upper : no hyperplane has a larger smallest distance from the rows than `upper`; one that was found has
-        `lower`. Zero stands for classes that cannot be separated.
-    coef, intercept : that hyperplane, with weights of length one.
-    support : rows of the convex combinations that bound the margin.
+    separable : True or False where proved, else None: a margin, if any, is below `upper`.
+    lower, upper : no hyperplane has a larger margin than `upper`; the returned one has `lower`. Zero for classes that
+        are not separable.
+    coef, intercept : the hyperplane, with weights of norm one.
+    support : indices of the samples whose convex combinations bound the margin.
     certificate : Certificate
-        Kind gap: upper - lower, allowed 1e-6 of the longest row.
+        Kind gap: upper - lower, allowed 1e-6 of the largest norm of a sample.
     """
 
     separable: bool | None
@@ -39,12 +39,12 @@ class Separability:
 def separability(
     X: Any, y: Any, *, fit_intercept: bool = True, normalize: bool = False, tol: float = 1e-7, max_iter: int = 10_000
 ) -> Separability:
-    """Whether a hyperplane separates two classes, with a proof either way, and the largest margin as a bracket.
+    """Decide whether a hyperplane separates two classes, with a proof either way, and bracket the maximum margin.
 
-    The margin of a set is the largest smallest distance, ``max over w, b of min_i y_i (w.x_i + b) / ||w||``; it is
-    half the distance between the convex hulls of the classes. The lower end of the bracket is the margin of a
-    hyperplane that was found, the upper one half the distance between two points of the hulls; both are computed again
-    from the rows, with their rounding. Classes whose hulls touch are not separable.
+    The maximum margin ``max over w, b of min_i y_i (w.x_i + b) / ||w||`` is half the distance between the convex hulls
+    of the classes. The lower bound is the margin of a hyperplane, the upper one half the distance between two points
+    of the hulls; both are recomputed from the samples, with rounding errors. Classes whose hulls touch are not
+    separable.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ def separability(
     y : array-like of shape (n_samples,)
         Two classes.
     fit_intercept : bool, default=True
-        Whether the hyperplane may be anywhere, or goes through the origin.
+        Whether the hyperplane has an intercept; otherwise it contains the origin.
     normalize : bool, default=False
-        Whether rows are taken to length one first (with ``fit_intercept=False``: Seeger's margin of a data set).
+        Whether samples are normalised first (with ``fit_intercept=False``: Seeger's margin of a data set).
     tol : float, default=1e-7
-        The search ends when the bracket is as narrow as this share of its upper end.
+        Stop when the width of the bracket is at most this fraction of its upper bound.
     max_iter : int, default=10000
-        Passes over the rows at most.
+        The largest number of passes over the samples.
 
     Returns
     -------
@@ -68,8 +68,8 @@ def separability(
 
     Notes
     -----
-    Wolfe's method for the shortest point of a hull; some tens of passes over the rows for easy data, memory for as many
-    rows as there are columns. CMU lecture 11, slides 15-17; Seeger, sections 2.3.3 and 9.1; Rosasco, section 9.3.
+    Wolfe's algorithm for the minimum-norm point of a hull; tens of passes over the samples for easy data, memory for
+    p samples. CMU lecture 11, slides 15-17; Seeger, sections 2.3.3 and 9.1; Rosasco, section 9.3.
 
     Examples
     --------
@@ -90,6 +90,6 @@ def separability(
         if not length.all():
             raise ValueError("normalize needs rows with a length: one of these is zero.")
         X = X.multiply(1.0 / length[:, None]).tocsr() if is_sparse(X) else X / length[:, None]
-    found, ends, certificate = largest_margin(X, sign, fit_intercept, tol, max_iter)
-    coef, intercept = found.direction, ends.intercept
-    return Separability(ends.separable, ends.lower, ends.upper, coef, intercept, found.rows, certificate)
+    plane, bracket, certificate = largest_margin(X, sign, fit_intercept, tol, max_iter)
+    coef, intercept = plane.direction, bracket.intercept
+    return Separability(bracket.separable, bracket.lower, bracket.upper, coef, intercept, plane.rows, certificate)

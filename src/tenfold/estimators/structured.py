@@ -1,4 +1,4 @@
-"""The structured perceptron: tags of sequences."""
+"""The structured perceptron for sequence labelling."""
 
 import warnings
 from collections.abc import Sequence
@@ -149,17 +149,17 @@ class StructuredPerceptron(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StructuredPerceptron":
         """Fit to sequences X, their tags y, and optional `sample_weight` of the sequences."""
         check_parameters(self, self._constraints)
-        self._registration.refuse(type(self).__name__, X)
+        self._registration.check_source(type(self).__name__, X)
         self.__dict__.pop("vectorizer_", None)
         sequences = _as_list(X)
-        if _of_dicts(sequences):
+        if _are_dicts(sequences):
             self.vectorizer_ = _vectorizer().fit(token for tokens in sequences for token in tokens)
         tokens = self._tokens(sequences)
         tags, weight = flat_tags(y, tokens), weights_of_sequences(sample_weight, tokens)
         self.n_features_in_ = tokens.X.shape[1]
         self.classes_, number = np.unique(tags, return_inverse=True)
         fitted = fit(
-            tokens.tagged(number, weight),
+            tokens.with_tags(number, weight),
             len(self.classes_),
             average=bool(self.average),
             shuffle=bool(self.shuffle),
@@ -167,10 +167,10 @@ class StructuredPerceptron(BaseEstimator):
             passes=int(self.max_iter),
             seconds=self.time_limit,
         )
-        self._settle(fitted)
+        self._store(fitted)
         return self
 
-    def _settle(self, fitted: TagFit) -> None:
+    def _store(self, fitted: TagFit) -> None:
         emission, self.transition_, self.start_, self.end_ = fitted.weights
         self.coef_ = np.ascontiguousarray(emission.T)
         self.trace_, self.certificate_ = fitted.trace, fitted.certificate
@@ -178,25 +178,25 @@ class StructuredPerceptron(BaseEstimator):
         self.n_iter_ = len(fitted.trace)
         self.n_mistakes_ = sum(line.mistakes for line in fitted.trace)
         if self.status_ in CUT_SHORT and not self.certificate_.ok:
-            said = f"{self.certificate_.explain()} {CUT_SHORT[self.status_]}"
-            warnings.warn(f"{type(self).__name__} ({self.status_}): {said}", ConvergenceWarning, stacklevel=4)
+            message = f"{self.certificate_.explain()} {CUT_SHORT[self.status_]}"
+            warnings.warn(f"{type(self).__name__} ({self.status_}): {message}", ConvergenceWarning, stacklevel=4)
 
     def predict(self, X: Any) -> list[Array]:
         """The best tags of each sequence of X, a list of arrays; of equal ones the first in `classes_`, from the end
         on.
         """
-        tokens = self._known(X)
+        tokens = self._validate_to_predict(X)
         return np.split(self._tags(tokens), tokens.offsets[1:-1])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of tokens of X whose tag is that of y, by `sample_weight` of the sequences."""
-        tokens = self._known(X)
+        """The fraction of tokens of X with the tag of y; `sample_weight` weights the sequences."""
+        tokens = self._validate_to_predict(X)
         right, weight = self._tags(tokens) == flat_tags(y, tokens), weights_of_sequences(sample_weight, tokens)
         return float(np.average(right, weights=None if weight is None else np.repeat(weight, tokens.lengths)))
 
     def sequence_accuracy(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of sequences of X all of whose tags are those of y, by `sample_weight`."""
-        tokens = self._known(X)
+        """The fraction of sequences of X with all tags of y, weighted by `sample_weight`."""
+        tokens = self._validate_to_predict(X)
         wrong = np.append(0, np.cumsum(self._tags(tokens) != flat_tags(y, tokens)))
         right = wrong[tokens.offsets[1:]] == wrong[tokens.offsets[:-1]]
         return float(np.average(right, weights=weights_of_sequences(sample_weight, tokens)))
@@ -204,10 +204,10 @@ class StructuredPerceptron(BaseEstimator):
     def _tags(self, tokens: Sequences) -> Array:
         return self.classes_[best_tags(tokens, weights_of(self))]
 
-    def _known(self, X: Any) -> Sequences:
-        """Sequences with the features of the fit."""
+    def _validate_to_predict(self, X: Any) -> Sequences:
+        """Validate sequences against the features of the fit."""
         check_is_fitted(self)
-        self._registration.refuse(type(self).__name__, X)
+        self._registration.check_source(type(self).__name__, X)
         tokens = self._tokens(_as_list(X))
         if tokens.X.shape[1] != self.n_features_in_:
             raise ValueError(
@@ -217,8 +217,8 @@ class StructuredPerceptron(BaseEstimator):
         return tokens
 
     def _tokens(self, X: Sequence[Any]) -> Sequences:
-        """All tokens as one matrix, checked."""
-        if _of_dicts(X):
+        """The validated tokens of all sequences as one matrix."""
+        if _are_dicts(X):
             if not hasattr(self, "vectorizer_"):
                 raise ValueError("The fit was on matrices of features: dicts of features have no columns here.")
             flat = self.vectorizer_.transform(token for tokens in X for token in tokens)
@@ -231,12 +231,12 @@ class StructuredPerceptron(BaseEstimator):
             lengths = [part.shape[0] for part in parts]
             full = [part for part in parts if part.shape[0]]
             flat = sparse.vstack(full, format="csr") if full else sparse.csr_array((0, 0))
-        found = sparse.csr_array(flat, dtype=np.float64)
-        found.sum_duplicates()
-        found.indices = found.indices.astype(np.int32, copy=False)
-        if not np.isfinite(found.data).all():
+        matrix = sparse.csr_array(flat, dtype=np.float64)
+        matrix.sum_duplicates()
+        matrix.indices = matrix.indices.astype(np.int32, copy=False)
+        if not np.isfinite(matrix.data).all():
             raise ValueError("Input X contains NaN or infinity.")
-        return Sequences(found, np.append(0, np.cumsum(lengths)).astype(np.int64))
+        return Sequences(matrix, np.append(0, np.cumsum(lengths)).astype(np.int64))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -254,14 +254,14 @@ def weights_of(model: Any) -> TagWeights:
 
 
 def _vectorizer() -> Any:
-    """scikit-learn's columns for dicts; imported by who has some."""
+    """scikit-learn's DictVectorizer, imported on demand."""
     from sklearn.feature_extraction import DictVectorizer
 
     return DictVectorizer()
 
 
 def _as_list(X: Any) -> Sequence[Any]:
-    """The sequences of X, some at least."""
+    """X as a nonempty list of sequences."""
     if isinstance(X, np.ndarray) and (X.ndim == 3 or (X.ndim == 1 and X.dtype == object)):
         X = list(X)
     if isinstance(X, str) or not isinstance(X, Sequence) or len(X) == 0:
@@ -272,8 +272,8 @@ def _as_list(X: Any) -> Sequence[Any]:
     return X
 
 
-def _of_dicts(X: Sequence[Any]) -> bool:
-    """Whether tokens are dicts; sequences without tokens say nothing."""
+def _are_dicts(X: Sequence[Any]) -> bool:
+    """Whether tokens are dicts, by the first nonempty sequence."""
     full = (tokens for tokens in X if isinstance(tokens, (list, tuple)) and len(tokens))
     return isinstance(next((tokens[0] for tokens in full), None), dict)
 
@@ -293,7 +293,7 @@ def _matrix(number: int, tokens: Any) -> Array:
 
 
 def flat_tags(y: Any, tokens: Sequences) -> Array:
-    """Tags of all tokens, one after the other."""
+    """The tags of all tokens, concatenated."""
     lengths = tokens.lengths
     if isinstance(y, str) or not hasattr(y, "__len__") or len(y) != len(lengths):
         raise ValueError(f"y must hold a sequence of tags for each of the {len(lengths)} sequences of X.")
@@ -314,7 +314,7 @@ def weights_of_sequences(sample_weight: Any, tokens: Sequences) -> Floats | None
 
 
 def numbers_of(model: Any, tags: Array) -> Integers:
-    """The number of each tag among those of a fitted model."""
+    """The index of each tag among those of a fitted model."""
     unknown = np.setdiff1d(tags, model.classes_)
     if unknown.size:
         raise ValueError(f"y holds tags that the model does not know: {unknown.tolist()}; it knows {model.classes_}.")

@@ -1,4 +1,4 @@
-"""The contract with scikit-learn, once: arrays in, `Rows` out; weights, names, and what is stored."""
+"""Validation by scikit-learn's contract: arrays to `Rows`, weights, feature names, and fitted attributes."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ from tenfold.arrays import (
 )
 from tenfold.data import BatchRows, MemoryRows, NotFinite, Rows, Table
 from tenfold.estimators import array_api
-from tenfold.estimators.error_hints import advising
+from tenfold.estimators.error_hints import add_hint
 from tenfold.machine import interruptible
 from tenfold.plans import Fitted
 from tenfold.solvers.loop import Status
@@ -35,13 +35,13 @@ Result = TypeVar("Result")
 
 
 def restore_on_error(method: Method) -> Method:
-    """A `fit` that raises leaves the estimator as it was: unfitted, or with its earlier fit."""
+    """Decorate `fit`: where it raises, the estimator keeps its earlier state."""
 
     @wraps(method)
     def fit(estimator: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(estimator))
         try:
-            with advising(estimator), interruptible():
+            with add_hint(estimator), interruptible():
                 return method(estimator, *args, **kwargs)
         except BaseException:
             vars(estimator).clear()
@@ -51,8 +51,8 @@ def restore_on_error(method: Method) -> Method:
     return cast(Method, fit)
 
 
-def clusters() -> Any:
-    """What knows Dask; imported when the first collection of Dask's comes."""
+def load_dask_input() -> Any:
+    """The module of Dask input, imported with the first Dask collection."""
     from tenfold.estimators import dask_input
 
     return dask_input
@@ -65,15 +65,15 @@ def is_plain(X: Any) -> bool:
 
 
 def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_output: bool = True) -> tuple[Array, Array]:
-    """X dense or CSR in float32 or float64, or a table, and y, checked as scikit-learn does.
+    """X dense or CSR in float32 or float64, or a table, and y, validated as scikit-learn does.
 
-    A plain array or a table is not searched for values that are not finite: the first pass over the rows finds them
-    (`refuse_not_finite`). Rows where the estimator does not claim to read them are refused.
+    A plain array or a table is not checked for non-finite values: the first pass over the rows finds them
+    (`require_finite`). Raises where the estimator does not support the source of X.
     """
     if hasattr(estimator, "_registration"):
-        estimator._registration.refuse(type(estimator).__name__, X)
+        estimator._registration.check_source(type(estimator).__name__, X)
     if is_dask(X):
-        return clusters().validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
+        return load_dask_input().validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if is_array_api(X):
         return array_api.validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if isinstance(X, Table):
@@ -93,17 +93,17 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
         multi_output=multi_output,
         y_numeric=numeric,
     )
-    return canonical(X), y
+    return sum_duplicates(X), y
 
 
 def validate_rows(estimator: Any, X: Any) -> Array:
-    """X without a target, as `validate` has it; the target of a table is not looked at."""
+    """As `validate`, without a target; that of a table is ignored."""
     if hasattr(estimator, "_registration"):
-        estimator._registration.refuse(type(estimator).__name__, X)
+        estimator._registration.check_source(type(estimator).__name__, X)
     if is_dask(X):
-        return clusters().validate_rows(estimator, X)
+        return load_dask_input().validate_rows(estimator, X)
     if is_array_api(X):
-        X = array_api.matrix(estimator, X)
+        X = array_api.validate_matrix(estimator, X)
         return without_names(estimator, X)
     if isinstance(X, Table):
         remember_columns(estimator, X)
@@ -111,29 +111,29 @@ def validate_rows(estimator: Any, X: Any) -> Array:
     if is_plain(X):
         return without_names(estimator, X)
     X = validate_data(estimator, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finiteness(estimator))
-    return canonical(X)
+    return sum_duplicates(X)
 
 
-def rows_alone(X: Array, weight: Array | None) -> Rows:
-    """Rows without targets: they are zero."""
+def as_rows_without_target(X: Array, weight: Array | None) -> Rows:
+    """Rows without a target; it is zero."""
     if is_dask(X):
-        return clusters().rows_alone(X, weight)
+        return load_dask_input().as_rows_without_target(X, weight)
     return as_rows(X, np.zeros(X.shape[0]), weight)
 
 
 def finiteness(estimator: Any) -> Any:
-    """Whether all values must be finite, or some may be missing, in scikit-learn's words."""
-    return "allow-nan" if getattr(estimator, "_missing", False) else True
+    """The `ensure_all_finite` of scikit-learn's validation."""
+    return "allow-nan" if getattr(estimator, "_allow_nan", False) else True
 
 
 def validate_more(
     estimator: Any, X: Any, y: Any, *, first: bool, numeric: bool = True, multi_output: bool = True
 ) -> tuple[Array, Array]:
-    """X and y of a `partial_fit`: the first sets the columns, later ones must have the same."""
+    """X and y of a `partial_fit`: the first sets the features, later ones must match."""
     before = _columns_of(estimator)
     X, y = validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if not first:
-        _require_columns(estimator, *before)
+        _check_columns(estimator, *before)
     return X, y
 
 
@@ -142,7 +142,7 @@ def validate_more_rows(estimator: Any, X: Any, *, first: bool) -> Array:
     before = _columns_of(estimator)
     X = validate_rows(estimator, X)
     if not first:
-        _require_columns(estimator, *before)
+        _check_columns(estimator, *before)
     return X
 
 
@@ -150,8 +150,8 @@ def _columns_of(estimator: Any) -> tuple[Any, Any]:
     return getattr(estimator, "n_features_in_", None), getattr(estimator, "feature_names_in_", None)
 
 
-def _require_columns(estimator: Any, known: Any, names: Any) -> None:
-    """Refuse other columns than those that were known before; they stay known."""
+def _check_columns(estimator: Any, known: Any, names: Any) -> None:
+    """Raise where the features differ from the known ones, which are restored."""
     if known is None:
         return
     given, given_names = _columns_of(estimator)
@@ -167,8 +167,8 @@ def _require_columns(estimator: Any, known: Any, names: Any) -> None:
 
 
 def without_names(estimator: Any, X: Array) -> Array:
-    """A plain array X, of which the estimator remembers the number of columns: scikit-learn's own way there asks
-    whether it is a data frame, which takes a tenth of a small fit.
+    """Set `n_features_in_` from a plain array. scikit-learn's function first checks for data frames, which takes a
+    tenth of a small fit.
     """
     estimator.n_features_in_ = X.shape[1]
     estimator.__dict__.pop("feature_names_in_", None)
@@ -176,12 +176,12 @@ def without_names(estimator: Any, X: Array) -> Array:
 
 
 def _target_of(estimator: Any, table: Table, y: Any, *, numeric: bool, multi_output: bool) -> Array:
-    """The target of a table, or the one given beside it; sets the number and the names of the columns."""
-    y = _own(table.y, y, "y", "target")
+    """The target of a table, or the given one; sets the number and the names of the features."""
+    y = _resolve(table.y, y, "y", "target")
     if y is None:
         raise ValueError("These rows have no target: name its column, tenfold.rows(..., target=...), or give y.")
     if numeric and table.y is not None and table.y.dtype.kind == "U":
-        _refuse_text(table)
+        _raise_text_target(table)
     remember_columns(estimator, table)
     y = check_array(y, ensure_2d=False, dtype="numeric" if numeric else None, input_name="y", estimator=estimator)
     if y.ndim == 2 and not multi_output:
@@ -190,8 +190,8 @@ def _target_of(estimator: Any, table: Table, y: Any, *, numeric: bool, multi_out
     return y
 
 
-def _refuse_text(table: Table) -> None:
-    """Name the first value of a text target that is not a number."""
+def _raise_text_target(table: Table) -> None:
+    """Raise, naming the first value of a text target that is not a number."""
     values = np.asarray(table.y).reshape(len(table), -1)
     for row, column in np.ndindex(values.shape):
         try:
@@ -201,22 +201,22 @@ def _refuse_text(table: Table) -> None:
             raise ValueError(f"The target is text, not numbers: {table.place_of_row(row)} has {text!r}.") from None
 
 
-def _own(own: Array | None, given: Any, name: str, role: str) -> Any:
-    """What belongs to a table, or what was given beside it, but not both."""
-    if own is not None and given is not None:
+def _resolve(from_table: Array | None, given: Any, name: str, role: str) -> Any:
+    """The target or weights of a table, or the given ones; raises where there are both."""
+    if from_table is not None and given is not None:
         raise ValueError(f"These rows have a {role} of their own: give {name} or the {role}, not both.")
-    return own if given is None else given
+    return from_table if given is None else given
 
 
-def own_target(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-    """Target and weights to score with: a table may bring its own."""
+def resolve_target(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Target and weights of a score; a table may have its own."""
     if not isinstance(X, Table):
         return y, sample_weight
-    return _own(X.y, y, "y", "target"), _own(X.weight, sample_weight, "sample_weight", "weight")
+    return _resolve(X.y, y, "y", "target"), _resolve(X.weight, sample_weight, "sample_weight", "weight")
 
 
 def remember_columns(estimator: Any, table: Table) -> None:
-    """Set the number and the names of the columns."""
+    """Set the number and the names of the features."""
     estimator.n_features_in_ = table.shape[1]
     if table.feature_names is not None:
         estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
@@ -224,8 +224,8 @@ def remember_columns(estimator: Any, table: Table) -> None:
         estimator.__dict__.pop("feature_names_in_", None)
 
 
-def canonical(X: Array) -> Array:
-    """Sparse rows without repeated entries, in index and value types that a compiled loop reads."""
+def sum_duplicates(X: Array) -> Array:
+    """CSR without duplicate entries, which compiled loops require; other arrays unchanged."""
     if not is_sparse(X) or X.has_canonical_format:
         return X
     X = X.copy()
@@ -236,15 +236,15 @@ def canonical(X: Array) -> Array:
 def validate_weights(sample_weight: Any, X: Array) -> Array | None:
     """Weights (n,) in float64: finite, not negative, not all zero; None stays None, but for a table with weights."""
     if isinstance(X, Table):
-        sample_weight = _own(X.weight, sample_weight, "sample_weight", "weight")
+        sample_weight = _resolve(X.weight, sample_weight, "sample_weight", "weight")
     if sample_weight is None:
         return None
     if is_dask(X):
-        return clusters().validate_weights(sample_weight, X)
+        return load_dask_input().validate_weights(sample_weight, X)
     n = X.shape[0]
     if is_array_api(sample_weight):
-        array_api.refuse_elsewhere(X, sample_weight, "sample_weight")
-        if tuple(sample_weight.shape) == (n,) and (weight := array_api.weights(sample_weight)) is not None:
+        array_api.check_same_device(X, sample_weight, "sample_weight")
+        if tuple(sample_weight.shape) == (n,) and (weight := array_api.check_weights(sample_weight)) is not None:
             return weight
         return like(validate_weights(on_host(sample_weight), np.zeros((n, 1))), X)
     if isinstance(sample_weight, Number):
@@ -265,9 +265,9 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
     return like(weight, X) if is_array_api(X) else weight
 
 
-def beside(values: Any, X: Array, name: str) -> Array:
-    """Finite numbers (n,) in float64 beside the rows of a cluster."""
-    return clusters().beside(values, X, name)
+def align_values(values: Any, X: Array, name: str) -> Array:
+    """Finite values (n,) in float64, aligned with the rows of a cluster."""
+    return load_dask_input().align_values(values, X, name)
 
 
 def total_weight(y: Array, weight: Array | None) -> float:
@@ -278,7 +278,7 @@ def total_weight(y: Array, weight: Array | None) -> float:
 def as_rows(X: Array, y: Array, weight: Array | None) -> Rows:
     """Rows with targets (n, t) in float64."""
     if is_dask(X):
-        return clusters().as_rows(X, y, weight)
+        return load_dask_input().as_rows(X, y, weight)
     if is_array_api(X):
         xp = namespace(X)
         y = xp.astype(like(y, X) if not is_array_api(y) else y, xp.float64, copy=False)
@@ -288,27 +288,27 @@ def as_rows(X: Array, y: Array, weight: Array | None) -> Rows:
     return BatchRows(X, y, weight) if isinstance(X, Table) else MemoryRows(X, y, weight)
 
 
-def counted(X: Array, y: Array, weight: Array | None) -> tuple[Array, Array, Array | None]:
-    """The rows of positive weight: a row of weight zero is a removed row, for whoever samples the rows too."""
+def drop_zero_weights(X: Array, y: Array, weight: Array | None) -> tuple[Array, Array, Array | None]:
+    """The samples of positive weight: a sample of weight zero counts as removed."""
     if weight is None or isinstance(X, Table) or is_array_api(X) or weight.all():
         return X, y, weight
     inside = weight > 0
     return X[inside], y[inside], weight[inside]
 
 
-def kept_rows(X: Array, y: Array, weight: Array | None) -> Rows:
-    """The rows of positive weight, for many passes: an array in another order is put in C order once."""
-    X, y, weight = counted(X, y, weight)
+def as_weighted_rows(X: Array, y: Array, weight: Array | None) -> Rows:
+    """Rows of the samples of positive weight, for many passes: converted to C order once."""
+    X, y, weight = drop_zero_weights(X, y, weight)
     return as_rows(contiguous(X), y, weight)
 
 
 def rowwise(f: Callable[..., Array], *values: Array) -> Array:
-    """f of arrays of the same rows; of Dask arrays chunk by chunk, and not computed yet."""
-    return clusters().rowwise(f, *values) if is_dask(values[0]) else f(*values)
+    """f of arrays with the same rows; of Dask arrays chunk by chunk, lazily."""
+    return load_dask_input().rowwise(f, *values) if is_dask(values[0]) else f(*values)
 
 
 def require_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result:
-    """Do `work`; if it met a value that is not finite, raise scikit-learn's own error for it, or what `work` says."""
+    """Return `work()`; where it raises `NotFinite`, raise scikit-learn's error for X, or the message of `work`."""
     try:
         return work()
     except NotFinite as reason:
@@ -317,7 +317,7 @@ def require_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result
             if place is not None:
                 raise ValueError(f"Input X contains NaN or infinity: {place}.") from None
         elif is_dask(X):
-            clusters().require_finite(estimator, X)
+            load_dask_input().require_finite(estimator, X)
         elif is_array_api(X):
             if not bool(namespace(X).all(namespace(X).isfinite(X))):
                 raise ValueError("Input X contains NaN or infinity.") from None
@@ -331,27 +331,27 @@ def require_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result
 
 
 def names_of(estimator: Any) -> tuple[str, ...]:
-    """Names of the columns: those of the data frame, or x0, x1, ..."""
+    """Names of the features: those of the data frame, or x0, x1, ..."""
     names = getattr(estimator, "feature_names_in_", None)
     return tuple(map(str, names)) if names is not None else tuple(f"x{j}" for j in range(estimator.n_features_in_))
 
 
 def store(estimator: Any, fitted: Fitted, X: Array, *, coef_flat: bool, intercept_flat: bool, intercept: bool) -> None:
-    """Set `coef_`, `intercept_` and `certificate_`, flat where scikit-learn has no axis of targets; where X lives."""
+    """Set `coef_`, `intercept_` and `certificate_` on the device of X, flat where scikit-learn has no target axis."""
     coef, b = fitted.params
-    estimator.coef_ = follow(coef[0] if coef_flat else coef, X)
-    estimator.intercept_ = follow(b[0] if intercept_flat else b, X) if intercept else 0.0
+    estimator.coef_ = convert_like(coef[0] if coef_flat else coef, X)
+    estimator.intercept_ = convert_like(b[0] if intercept_flat else b, X) if intercept else 0.0
     estimator.certificate_ = fitted.certificate
 
 
-ADVICE = {status.value: status.message for status in Status if status not in (Status.NO_MAXIMUM, Status.SOLVED)}
-"""What to do after a fit that is not certified; where there is no maximum the certificate says it, and who solved a
-problem directly has nothing to do better.
+STATUS_ADVICE = {status.value: status.message for status in Status if status not in (Status.NO_MAXIMUM, Status.SOLVED)}
+"""Advice for uncertified fits by status; none for direct solvers, and where the certificate states that no maximum
+exists.
 """
 
 
-def refuse_extra(estimator: Any, params: Iterable[str]) -> None:
-    """Refuse parameters of `fit` that only metadata routing could bring to where they belong."""
+def check_no_extra_params(estimator: Any, params: Iterable[str]) -> None:
+    """Raise for parameters of `fit` that need metadata routing."""
     extra = sorted(params)
     if extra:
         raise ValueError(
@@ -362,15 +362,15 @@ def refuse_extra(estimator: Any, params: Iterable[str]) -> None:
 
 
 def warn_unless_certified(estimator: Any) -> None:
-    """A ConvergenceWarning with the certificate's sentence, and what to do, where a fit is not certified."""
+    """Issue a ConvergenceWarning with the certificate's sentence and advice where a fit is not certified."""
     certificate = estimator.certificate_
     if not certificate.ok:
-        advice = ADVICE.get(certificate.status, "")
+        advice = STATUS_ADVICE.get(certificate.status, "")
         message = f"{type(estimator).__name__} ({certificate.status}): {certificate.explain()} {advice}"
         warnings.warn(message.rstrip(), ConvergenceWarning, stacklevel=5)
 
 
-def follow(array: Array, X: Array, *, copy: bool = True) -> Array:
-    """A fitted NumPy array in the dtype of X, and where X lives; of the rows of a cluster, on the client."""
-    kept = array.astype(numpy_dtype(X.dtype), copy=copy)
-    return like(kept, X) if is_array_api(X) and not is_dask(X) else kept
+def convert_like(array: Array, X: Array, *, copy: bool = True) -> Array:
+    """A fitted NumPy array in the dtype and on the device of X; on the client for the rows of a cluster."""
+    converted = array.astype(numpy_dtype(X.dtype), copy=copy)
+    return like(converted, X) if is_array_api(X) and not is_dask(X) else converted

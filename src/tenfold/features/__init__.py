@@ -1,4 +1,4 @@
-"""Tables of mixed types: reading them, what their columns are, and their encoding as numbers."""
+"""Tables of mixed types: reading, inference of column types, encoding as numbers, and checks of data."""
 
 from tenfold.data.errors import Decision, TableError
 from tenfold.features.categorical import Levels, TargetMeans

@@ -11,9 +11,9 @@
     sunny, 21.5, yes
     {1 21.5, 2 yes}
 
-Weka's format has ``numeric``, ``real``, ``integer``, ``string``, ``date`` and nominal attributes, ``?`` for what is
-missing, and sparse rows in braces, where what is not named is zero or the first of the declared values. KEEL's adds
-ranges, ``@inputs``, ``@outputs`` and ``<null>``.
+Weka's format has ``numeric``, ``real``, ``integer``, ``string``, ``date`` and nominal attributes, ``?`` for missing
+values, and sparse rows in braces, whose other cells are zero or the first of the declared values. KEEL's adds ranges,
+``@inputs``, ``@outputs`` and ``<null>``.
 """
 
 import re
@@ -32,8 +32,7 @@ VALUE = re.compile(rf"\s*({QUOTED}|[^,\t]*?)\s*(?:[,\t]|$)")
 ENTRY = re.compile(rf"\s*(\d+)\s+({QUOTED}|[^,]*?)\s*(?:,|$)")
 NUMERIC = ("numeric", "real", "integer")
 MISSING = frozenset({"", "?", "<null>"})
-MOST_CELLS = 1 << 27
-"""Sparse rows are read into a table of columns, which takes eight bytes a cell."""
+MAX_CELLS = 1 << 27  # of sparse rows, which become a dense table of 8 bytes a cell
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Header:
-    """What stands before the rows.
+    """The declarations before the rows.
 
     Attributes
     ----------
@@ -68,8 +67,8 @@ class Header:
     def names(self) -> list[str]:
         return [attribute.name for attribute in self.attributes]
 
-    def renamed(self, names: list[str]) -> "Header":
-        """With other names of the attributes."""
+    def with_names(self, names: list[str]) -> "Header":
+        """The header with other names of the attributes."""
         attributes = (replace(attribute, name=name) for attribute, name in zip(self.attributes, names, strict=True))
         return replace(self, attributes=tuple(attributes))
 
@@ -98,11 +97,11 @@ def read_header(data: bytes, source: str) -> Header:
             _check_roles(roles, attributes, source)
             return Header(relation, tuple(attributes), roles["inputs"], roles["outputs"], position, line + 1)
         if keyword == "relation":
-            relation = _unquoted(rest)
+            relation = _unquote(rest)
         elif keyword == "attribute":
-            attributes.append(_attribute(rest, source, line))
+            attributes.append(_parse_attribute(rest, source, line))
         elif keyword in ("input", "inputs", "output", "outputs"):
-            roles[keyword.rstrip("s") + "s"] = _values(rest)
+            roles[keyword.rstrip("s") + "s"] = _parse_values(rest)
         else:
             raise TableError(
                 f"@relation, @attribute, @inputs, @outputs or @data is expected in the header of an ARFF or KEEL file, "
@@ -117,17 +116,17 @@ def read_header(data: bytes, source: str) -> Header:
     )
 
 
-def _attribute(text: str, source: str, line: int) -> Attribute:
-    found = ATTRIBUTE.fullmatch(text)
-    if found is None:
+def _parse_attribute(text: str, source: str, line: int) -> Attribute:
+    match = ATTRIBUTE.fullmatch(text)
+    if match is None:
         raise TableError("a name and a type are expected after @attribute.", source=source, line=line)
-    name, rest = _unquoted(found[1]), found[2].strip()
+    name, rest = _unquote(match[1]), match[2].strip()
     if rest.startswith("{"):
         if not rest.endswith("}"):
             raise TableError(
                 "the values of the attribute are not closed by '}'.", source=source, line=line, column=name
             )
-        values = tuple(dict.fromkeys(_values(rest[1:-1])))
+        values = tuple(dict.fromkeys(_parse_values(rest[1:-1])))
         return Attribute(name, "nominal", values)
     word = re.split(r"[\s\[]", rest, maxsplit=1)[0].lower()
     if word in (*NUMERIC, "string", "date"):
@@ -150,24 +149,24 @@ def _check_roles(roles: dict[str, tuple[str, ...]], attributes: list[Attribute],
             )
 
 
-def _values(text: str) -> tuple[str, ...]:
-    """Values with commas between."""
-    return tuple(_unquoted(value) for value in _split(text)) if text.strip() else ()
+def _parse_values(text: str) -> tuple[str, ...]:
+    """Values separated by commas."""
+    return tuple(_unquote(value) for value in _split(text)) if text.strip() else ()
 
 
 def _split(text: str) -> list[str]:
-    found = []
+    values = []
     position = 0
     while True:
         match = VALUE.match(text, position)
         assert match is not None
-        found.append(match[1])
+        values.append(match[1])
         position = match.end()
         if position >= len(text) and not match[0].endswith((",", "\t")):
-            return found
+            return values
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return re.sub(r"\\(.)", r"\1", text[1:-1])
@@ -175,24 +174,24 @@ def _unquoted(text: str) -> str:
 
 
 def without_comments(data: bytes, start: int) -> bytes:
-    """The text with the comments after `start` blank; the lines stay where they are."""
+    """The text with comments after `start` replaced by blank lines, so that line numbers stay."""
     if b"%" not in data[start:]:
         return data
     return data[:start] + re.sub(rb"(?m)^[ \t]*%[^\n]*$", b"", data[start:])
 
 
-def rows_of(data: bytes, header: Header) -> Iterator[tuple[int, str]]:
+def iterate_rows(data: bytes, header: Header) -> Iterator[tuple[int, str]]:
     """The rows that are not blank, with their lines."""
     for line, text in enumerate(data[header.start :].decode("utf-8").split("\n"), header.line):
         if text.strip():
             yield line, text.strip()
 
 
-def quoted_cells(data: bytes, header: Header, source: str) -> pl.DataFrame:
-    """Cells of rows that have quotes: single or double ones, in which a backslash stands before a quote."""
+def parse_quoted(data: bytes, header: Header, source: str) -> pl.DataFrame:
+    """Parse rows with single or double quotes, in which a backslash escapes a quote."""
     rows = []
-    for line, text in rows_of(data, header):
-        cells = [_unquoted(cell) for cell in _split(text)]
+    for line, text in iterate_rows(data, header):
+        cells = [_unquote(cell) for cell in _split(text)]
         if len(cells) != len(header.attributes):
             raise TableError(
                 f"{len(header.attributes)} cells are expected, as many as attributes, but {len(cells)} were found. "
@@ -205,8 +204,8 @@ def quoted_cells(data: bytes, header: Header, source: str) -> pl.DataFrame:
     return pl.DataFrame([pl.Series(n, c, dtype=pl.String) for n, c in zip(header.names, columns, strict=True)])
 
 
-def sparse_cells(data: bytes, header: Header, source: str) -> pl.DataFrame:
-    """Cells of sparse rows: what a row does not name is 0, or the first of the declared values."""
+def parse_sparse(data: bytes, header: Header, source: str) -> pl.DataFrame:
+    """Parse sparse rows; cells that a row does not name are 0, or the first of the declared values."""
     attributes = header.attributes
     for attribute in attributes:
         if attribute.type in ("string", "date"):
@@ -215,78 +214,80 @@ def sparse_cells(data: bytes, header: Header, source: str) -> pl.DataFrame:
                 source=source,
                 column=attribute.name,
             )
-    given: list[dict[int, str]] = []
-    for line, text in rows_of(data, header):
-        entries = _entries(text, source, line)
+    rows: list[dict[int, str]] = []
+    for line, text in iterate_rows(data, header):
+        entries = _parse_entries(text, source, line)
         if any(place >= len(attributes) for place in entries):
             raise TableError(
                 f"attribute {max(entries)} is named, but the last of {len(attributes)} is {len(attributes) - 1}.",
                 source=source,
                 line=line,
             )
-        given.append(entries)
-    if len(given) * len(attributes) > MOST_CELLS:
+        rows.append(entries)
+    if len(rows) * len(attributes) > MAX_CELLS:
         raise TableError(
-            f"{len(given):,} sparse rows of {len(attributes):,} attributes are too many cells for a table. Read them "
+            f"{len(rows):,} sparse rows of {len(attributes):,} attributes are too many cells for a table. Read them "
             "into a scipy.sparse matrix, and give that to an estimator.",
             source=source,
         )
-    columns = [[attribute.values[0] if attribute.values else "0"] * len(given) for attribute in attributes]
-    for row, entries in enumerate(given):
+    columns = [[attribute.values[0] if attribute.values else "0"] * len(rows) for attribute in attributes]
+    for row, entries in enumerate(rows):
         for place, value in entries.items():
             columns[place][row] = value
     return pl.DataFrame([pl.Series(n, c, dtype=pl.String) for n, c in zip(header.names, columns, strict=True)])
 
 
-def _entries(text: str, source: str, line: int) -> dict[int, str]:
+def _parse_entries(text: str, source: str, line: int) -> dict[int, str]:
     inside = text[1:-1].strip()
-    found: dict[int, str] = {}
+    entries: dict[int, str] = {}
     position = 0
     while text.endswith("}") and position < len(inside):
         match = ENTRY.match(inside, position)
         if match is None:
             break
-        found[int(match[1])] = _unquoted(match[2])
+        entries[int(match[1])] = _unquote(match[2])
         position = match.end()
     else:
         if text.startswith("{") and text.endswith("}"):
-            return found
+            return entries
     raise TableError(
         f"a sparse row such as {{0 1.5, 3 yes}} is expected, but {text[:40]!r} was found.", source=source, line=line
     )
 
 
-def as_declared(frame: pl.DataFrame, header: Header, fault: Callable[[str, str, int], TableError]) -> pl.DataFrame:
-    """Columns of text as their attributes declare them; ``fault(sentence, column, row)`` is raised where one is not."""
+def cast_to_declared(
+    frame: pl.DataFrame, header: Header, error_at: Callable[[str, str, int], TableError]
+) -> pl.DataFrame:
+    """Cast columns of text to their declared types; raises ``fault(sentence, column, row)`` for an invalid cell."""
     columns = []
     for series, attribute in zip(frame.get_columns(), header.attributes, strict=True):
         if attribute.type in NUMERIC:
-            columns.append(_number(series, fault))
+            columns.append(_cast_numeric(series, error_at))
         elif attribute.type == "nominal":
-            found = series.cast(pl.Enum(list(attribute.values)), strict=False)
-            wrong = found.is_null() & series.is_not_null()
+            levels = series.cast(pl.Enum(list(attribute.values)), strict=False)
+            wrong = levels.is_null() & series.is_not_null()
             if wrong.any():
                 row = wrong.arg_max() or 0
                 sentence = f"{series[row]!r} is none of the declared values {some(attribute.values, 10)}."
-                raise fault(f"{sentence} Correct it, or declare it.", series.name, row + 1)
-            columns.append(found)
+                raise error_at(f"{sentence} Correct it, or declare it.", series.name, row + 1)
+            columns.append(levels)
         else:
             columns.append(series)
     return pl.DataFrame(columns)
 
 
-def _number(series: pl.Series, fault: Callable[[str, str, int], TableError]) -> pl.Series:
+def _cast_numeric(series: pl.Series, error_at: Callable[[str, str, int], TableError]) -> pl.Series:
     whole = series.cast(pl.Int64, strict=False)
     if whole.null_count() == series.null_count():
         return whole
-    found = series.cast(pl.Float64, strict=False)
-    wrong = found.is_null() & series.is_not_null()
+    floats = series.cast(pl.Float64, strict=False)
+    wrong = floats.is_null() & series.is_not_null()
     if wrong.any():
         row = wrong.arg_max() or 0
-        raise fault(f"{series[row]!r} is not a number, as the header declares.", series.name, row + 1)
-    numbers = found.fill_nan(None)
+        raise error_at(f"{series[row]!r} is not a number, as the header declares.", series.name, row + 1)
+    numbers = floats.fill_nan(None)
     values = numbers.drop_nulls().to_numpy()
-    # 3.0 in a column of whole numbers
+    # integers written as 3.0
     if len(values) and np.all(np.abs(values) < 2**53) and np.all(values == np.floor(values)):
         return numbers.cast(pl.Int64)
     return numbers

@@ -1,4 +1,4 @@
-"""Categories as numbers: one column for each level, or the mean target of the level."""
+"""Categories as numbers: one-hot columns, or the mean target of a level."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,25 +18,25 @@ MISSING, RARE = "(missing)", "(rare)"
 
 
 class Levels(Block):
-    """Categories as one column of zeros and ones for each level, sparse.
+    """One-hot encoding of categories, sparse.
 
     Parameters
     ----------
     min_frequency : int, default=1
-        Levels in fewer rows are one level together, ``colour=(rare)``.
+        Levels in fewer rows are merged into one, ``colour=(rare)``.
     max_levels : int, default=None
-        The most frequent levels that are kept; the others are rare.
+        The number of most frequent levels that get a column; the others are rare.
 
     Attributes
     ----------
-    levels_ : for each column, the levels that have a column, in order.
+    levels_ : for each column, the levels that are encoded, in order.
     rare_ : for each column, the levels that are rare.
-    gaps_ : for each column, whether some values were missing: these have a column, ``colour=(missing)``.
+    gaps_ : for each column, whether some values were missing; these are the level ``colour=(missing)``.
 
     Notes
     -----
-    No level is dropped: penalised models need none to be, and treat all of them alike. A new level is rare where there
-    are rare levels, else its row is zero in all columns of the category. Cookbook, section 4.3.
+    No level is dropped: penalised models do not need a reference level, and treat all levels alike. A new level is rare
+    where there are rare levels, else its row is zero in all columns of the category. Cookbook, section 4.3.
     """
 
     def __init__(self, *, min_frequency: int = 1, max_levels: int | None = None) -> None:
@@ -49,13 +49,13 @@ class Levels(Block):
         self.rare_: list[list[str]] = []
         self.gaps_: list[bool] = []
         self.names_out_ = []
-        texts = _texts(self._names(X))
+        texts = _as_texts(self._names(X))
         tallies = texts.select(pl.all().drop_nulls().value_counts().implode()).row(0)
-        for tally, missing in zip(tallies, texts.null_count().row(0), strict=True):
-            counts = sorted((tuple(item.values()) for item in tally), key=lambda item: (-item[1], item[0]))
-            often = [level for level, n in counts if n >= self.min_frequency][: self.max_levels]
-            kept = set(often)
-            self.levels_.append(sorted(often))
+        for counts_of_column, missing in zip(tallies, texts.null_count().row(0), strict=True):
+            counts = sorted((tuple(item.values()) for item in counts_of_column), key=lambda item: (-item[1], item[0]))
+            frequent = [level for level, n in counts if n >= self.min_frequency][: self.max_levels]
+            kept = set(frequent)
+            self.levels_.append(sorted(frequent))
             self.rare_.append(sorted(level for level, _ in counts if level not in kept))
             self.gaps_.append(missing > 0)
         for name, levels, rare, gaps in zip(self.names_, self.levels_, self.rare_, self.gaps_, strict=True):
@@ -64,8 +64,8 @@ class Levels(Block):
         return self
 
     def transform(self, X: Any) -> sparse.csr_array:
-        """Zeros and ones."""
-        texts = _texts(frame_of(X))
+        """One-hot columns."""
+        texts = _as_texts(frame_of(X))
         codes, missing = _codes(texts, self.levels_), texts.select(pl.all().is_null()).to_numpy()
         start = 0
         for j, (levels, rare, gaps) in enumerate(zip(self.levels_, self.rare_, self.gaps_, strict=True)):
@@ -81,8 +81,8 @@ class Levels(Block):
         return sparse.csr_array((values, places.astype(kind), ends.astype(kind)), shape=(len(codes), start))
 
     def unseen(self, X: Any) -> dict[str, dict[str, int]]:
-        """The levels of each column that fit did not see, and how often they come."""
-        return _unseen(self._columns(X), self.seen())
+        """The levels of each column that fit did not see, and their counts."""
+        return _count_unseen(self._columns(X), self.seen())
 
     def seen(self) -> list[list[str]]:
         """All levels of each column that fit saw."""
@@ -90,14 +90,14 @@ class Levels(Block):
 
 
 class TargetMeans(Block):
-    """Categories as the mean target of their level, shrunk towards the mean of all.
+    """Target encoding: the mean target of a level, shrunk towards the overall mean.
 
     A level of n rows with mean m and variance v is encoded as ``w m + (1 - w) M`` with ``w = n V / (n V + v)``, where M
-    and V are mean and variance of all rows: scikit-learn's `TargetEncoder` with ``smooth="auto"``. Each class of more
-    than two is a target of its own, one or zero.
+    and V are mean and variance of all rows: scikit-learn's `TargetEncoder` with ``smooth="auto"``. With more than two
+    classes the indicator of each class is a target.
 
-    `fit_transform` gives each row the means of the *other* folds, so that no row is described by its own target;
-    `transform` gives new rows the means of all. A new level has the mean of all rows; missing values are a level.
+    `fit_transform` encodes each row by the means of the *other* folds (cross-fitting); `transform` encodes new rows by
+    the means of all. A new level gets the overall mean; missing values are a level.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class TargetMeans(Block):
                 others = here
             overall = targets[others].mean(axis=0)
             parts = [
-                _shrunk(code[others], len(levels) + 1, targets[others], overall)[code[here]]
+                _shrink_means(code[others], len(levels) + 1, targets[others], overall)[code[here]]
                 for code, levels in zip(codes, self.levels_, strict=True)
             ]
             out[here] = np.hstack(parts)
@@ -145,14 +145,14 @@ class TargetMeans(Block):
 
     def transform(self, X: Any) -> Floats:
         """Means of all rows of fit."""
-        codes = self._numbered(frame_of(X))
+        codes = self._encode_with_missing(frame_of(X))
         return np.hstack(
             [np.vstack([means, self.overall_])[code] for code, means in zip(codes, self.means_, strict=True)]
         )
 
     def unseen(self, X: Any) -> dict[str, dict[str, int]]:
-        """The levels of each column that fit did not see, and how often they come."""
-        return _unseen(self._columns(X), self.levels_)
+        """The levels of each column that fit did not see, and their counts."""
+        return _count_unseen(self._columns(X), self.levels_)
 
     def seen(self) -> list[list[str]]:
         """All levels of each column that fit saw."""
@@ -160,7 +160,7 @@ class TargetMeans(Block):
 
     def _learn(self, X: Any, y: Any) -> tuple[list[Any], Floats]:
         frame, y = self._names(X), np.asarray(y)
-        self.levels_ = [sorted(series.drop_nulls().unique().to_list()) for series in _texts(frame).get_columns()]
+        self.levels_ = [sorted(series.drop_nulls().unique().to_list()) for series in _as_texts(frame).get_columns()]
         self.classes_ = None if self._is_number(y) else np.unique(y)
         ends = [""]
         if self.classes_ is None:
@@ -170,9 +170,9 @@ class TargetMeans(Block):
             targets = (y[:, None] == shown[None, :]).astype(np.float64)
             ends = [""] if len(shown) == 1 else [f" of {c}" for c in shown]
         self.overall_ = targets.mean(axis=0)
-        codes = self._numbered(frame)
+        codes = self._encode_with_missing(frame)
         self.means_ = [
-            _shrunk(code, len(levels) + 1, targets, self.overall_)
+            _shrink_means(code, len(levels) + 1, targets, self.overall_)
             for code, levels in zip(codes, self.levels_, strict=True)
         ]
         self.names_out_ = [f"{name}: mean target{end}" for name in self.names_ for end in ends]
@@ -186,17 +186,17 @@ class TargetMeans(Block):
         except TableError:  # one value in all rows
             return y.dtype.kind in "fiu"
 
-    def _numbered(self, frame: pl.DataFrame) -> list[Integers]:
-        # the missing values come after the levels, and new levels after them
-        texts = _texts(frame)
+    def _encode_with_missing(self, frame: pl.DataFrame) -> list[Integers]:
+        # missing values get the index after the levels, new levels the next one
+        texts = _as_texts(frame)
         codes, missing = _codes(texts, self.levels_), texts.select(pl.all().is_null()).to_numpy()
-        many = [len(levels) for levels in self.levels_]
+        sizes = [len(levels) for levels in self.levels_]
         return [
-            np.where(c >= 0, c, np.where(gap, n, n + 1)) for c, gap, n in zip(codes.T, missing.T, many, strict=True)
+            np.where(c >= 0, c, np.where(gap, n, n + 1)) for c, gap, n in zip(codes.T, missing.T, sizes, strict=True)
         ]
 
 
-def _shrunk(code: Any, levels: int, targets: Floats, overall: Floats) -> Floats:
+def _shrink_means(code: Any, levels: int, targets: Floats, overall: Floats) -> Floats:
     """Means of the targets by level; a level without rows has the mean of all."""
     counts = np.bincount(code, minlength=levels).astype(np.float64)[:, None]
     total = targets.var(axis=0)
@@ -209,13 +209,13 @@ def _shrunk(code: Any, levels: int, targets: Floats, overall: Floats) -> Floats:
     return weight * means + (1.0 - weight) * overall
 
 
-def _texts(frame: pl.DataFrame) -> pl.DataFrame:
+def _as_texts(frame: pl.DataFrame) -> pl.DataFrame:
     others = [as_text(series) for series in frame.get_columns() if series.dtype != pl.String]
     return frame.with_columns(others) if others else frame
 
 
 def _codes(texts: pl.DataFrame, levels: Sequence[Sequence[str]]) -> Integers:
-    """Places of values among the levels of their column, -1 for those that are none."""
+    """Indices of values among the levels of their column, -1 for others."""
     places = [
         pl.col(name).cast(pl.Enum(known), strict=False).to_physical().cast(pl.Int64).fill_null(-1)
         if known
@@ -225,11 +225,11 @@ def _codes(texts: pl.DataFrame, levels: Sequence[Sequence[str]]) -> Integers:
     return np.array(texts.select(places).to_numpy(), order="F")
 
 
-def _unseen(columns: list[pl.Series], levels: list[list[str]]) -> dict[str, dict[str, int]]:
-    found = {}
+def _count_unseen(columns: list[pl.Series], levels: list[list[str]]) -> dict[str, dict[str, int]]:
+    unseen = {}
     for series, known in zip(columns, levels, strict=True):
         text = as_text(series).drop_nulls()
         new = text.filter(~text.is_in(known))
         if len(new):
-            found[series.name] = dict(sorted(new.value_counts().iter_rows(), key=lambda item: (-item[1], item[0])))
-    return found
+            unseen[series.name] = dict(sorted(new.value_counts().iter_rows(), key=lambda item: (-item[1], item[0])))
+    return unseen

@@ -1,4 +1,4 @@
-"""Unit tests for data: whether a new table is like an old one."""
+"""Unit tests for data: compare a new table with a reference, by types, ranges, levels, missing values and drift."""
 
 import difflib
 import json
@@ -14,7 +14,7 @@ from tenfold.data.errors import TableError, some
 from tenfold.features.dtypes import without_missing
 from tenfold.features.encoder import TableEncoder
 from tenfold.features.frames import frame_of, pl
-from tenfold.features.profiles import duplicates, levels_of, measured, profile, schema_of
+from tenfold.features.profiles import count_levels, duplicates, numeric_values, profile, schema_of
 from tenfold.features.schema import DROPPED, ColumnType, Schema
 
 SMALL_SHIFT, SMALL_RATE, FEW_EXPECTED = 0.05, 0.01, 5.0
@@ -23,12 +23,12 @@ ORDER = {"error": 0, "warning": 1, "note": 2}
 
 @dataclass(frozen=True)
 class Finding:
-    """Something about a column of a new table, or about all of it (None).
+    """A difference in a column of a new table, or in the whole table (None).
 
     Attributes
     ----------
-    severity : "error" (a model cannot take it), "warning" (look at it) or "note".
-    column, about : where, and what: columns, types, range, levels, missing, drift, duplicates.
+    severity : "error" (the encoder would raise), "warning" or "note".
+    column, about : name, and subject: columns, types, range, levels, missing, drift, duplicates.
     sentence : in words.
     p_value : of the test behind it, or None.
     """
@@ -45,13 +45,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class TableCheck:
-    """What `check_table` found.
+    """The result of `check_table`.
 
     Attributes
     ----------
     findings : tuple of Finding, the worst first.
-    level : chance of any false alarm among all tests, where both tables come from one source.
-    tests : how many tests were made.
+    level : family-wise error rate: the probability of any false alarm where both tables have one distribution.
+    tests : the number of tests.
     """
 
     findings: tuple[Finding, ...]
@@ -77,10 +77,10 @@ def check_table(new: Any, against: Any, *, level: float = 0.01) -> TableCheck:
     new : frame or `Reading`
         The table to check.
     against : frame, `Reading`, fitted `TableEncoder` or a pipeline that begins with one, or a `profile`
-        What to compare with; a profile also as JSON. An encoder remembers kinds, levels and missing values, but no
+        The reference; a profile also as JSON. An encoder has kinds, levels and counts of missing values, but no
         distributions: with it, ranges and drift are not checked.
     level : float, default=0.01
-        The chance of any false alarm, over all tests together.
+        The probability of any false alarm over all tests.
 
     Returns
     -------
@@ -90,10 +90,10 @@ def check_table(new: Any, against: Any, *, level: float = 0.01) -> TableCheck:
     Notes
     -----
     Rates of missing values and of duplicates: Fisher's exact test of two binomials. Values beyond the old range: the
-    exact chance of as many where rows are exchangeable; those further away than the range is wide are always pointed
-    out. Drift of numbers and dates: the two-sample Kolmogorov-Smirnov test, at the points that a profile keeps, which
-    errs towards no alarm; of levels: the chi-square test. The p-values are Holm's for all of them. A drift of less than
-    0.05 (largest difference of distributions) and rates that differ by less than 0.01 are notes however sure they are.
+    exact probability of as many where rows are exchangeable; values beyond by more than the width of the range are
+    always reported. Drift of numbers and dates: the two-sample Kolmogorov-Smirnov test at the points of the profile,
+    which is conservative; of levels: the chi-square test. All p-values are adjusted by Holm's method. A drift of less
+    than 0.05 (largest difference of distributions) and rates that differ by less than 0.01 are notes at any p-value.
     New levels are warnings, missing columns and values of a wrong kind errors, more columns and another order notes.
 
     Examples
@@ -116,23 +116,23 @@ def check_table(new: Any, against: Any, *, level: float = 0.01) -> TableCheck:
     old = _profile_of(against)
     schema = schema_of(old)
     frame = without_missing(frame, schema.columns)
-    found = _columns(frame, schema)
+    findings = _check_columns(frame, schema)
     given = set(frame.columns)
     for name in schema:
         if name in given and schema[name].kind not in DROPPED:
-            found += _column(frame.get_column(name), schema[name], old["columns"].get(name), old["rows"])
+            findings += _check_column(frame.get_column(name), schema[name], old["columns"].get(name), old["rows"])
     if "duplicates" in old:
-        found += _rate(
+        findings += _check_rate(
             "duplicates", None, "rows come twice", duplicates(frame), frame.height, old["duplicates"], old["rows"]
         )
-    return _judged(found, level)
+    return _adjust(findings, level)
 
 
 def _profile_of(against: Any) -> dict[str, Any]:
     if isinstance(against, Pipeline):
         against = against[0]
     if isinstance(against, TableEncoder):
-        return _remembered(against)
+        return _profile_of_encoder(against)
     if isinstance(against, str):
         against = json.loads(against)
     if isinstance(against, Mapping) and "schema" in against and "columns" in against:
@@ -140,81 +140,81 @@ def _profile_of(against: Any) -> dict[str, Any]:
     return profile(against)
 
 
-def _remembered(encoder: TableEncoder) -> dict[str, Any]:
-    """The part of a profile that an encoder knows."""
+def _profile_of_encoder(encoder: TableEncoder) -> dict[str, Any]:
+    """The part of a profile that an encoder has."""
     columns: dict[str, Any] = {c.name: {"kind": c.kind, "missing": c.missing} for c in encoder.schema_.columns}
     for name, levels in encoder.levels().items():
         columns[name]["levels"] = levels
     return {"rows": encoder.n_rows_, "schema": encoder.kinds_, "columns": columns}
 
 
-def _columns(frame: pl.DataFrame, schema: Schema) -> list[Finding]:
-    given, there = frame.columns, set(frame.columns)
+def _check_columns(frame: pl.DataFrame, schema: Schema) -> list[Finding]:
+    given, present = frame.columns, set(frame.columns)
     extra = [name for name in given if name not in schema]
-    found = []
+    findings = []
     for name in schema:
-        if name not in there and schema[name].kind not in DROPPED:
+        if name not in present and schema[name].kind not in DROPPED:
             near = difflib.get_close_matches(name, extra, n=1)
             hint = f"; is {near[0]!r} meant?" if near else ""
-            found.append(Finding("error", name, "columns", f"the column is missing{hint}"))
+            findings.append(Finding("error", name, "columns", f"the column is missing{hint}"))
     if extra:
-        found.append(Finding("note", None, "columns", f"columns that were not there before: {some(extra)}"))
+        findings.append(Finding("note", None, "columns", f"columns that were not there before: {some(extra)}"))
     common = [name for name in given if name in schema]
-    if common != [name for name in schema if name in there]:
-        found.append(Finding("note", None, "columns", "the columns come in another order"))
-    return found
+    if common != [name for name in schema if name in present]:
+        findings.append(Finding("note", None, "columns", "the columns come in another order"))
+    return findings
 
 
-def _column(series: pl.Series, column: ColumnType, old: Mapping[str, Any] | None, rows: int) -> list[Finding]:
+def _check_column(series: pl.Series, column: ColumnType, old: Mapping[str, Any] | None, rows: int) -> list[Finding]:
     old = old or {}
-    found: list[Finding] = []
+    findings: list[Finding] = []
     name = column.name
     try:
         if column.kind in ("number", "count", "date"):
-            found += _distribution(measured(series, column), column, old)
+            findings += _check_distribution(numeric_values(series, column), column, old)
         elif column.kind in ("category", "boolean", "ordinal"):
-            found += _levels(levels_of(series, column), column, old)
-    except TableError as fault:
-        where = "" if fault.row is None else f"row {fault.row}: "
-        return [Finding("error", name, "types", f"{where}{fault.what}")]
+            findings += _check_levels(count_levels(series, column), column, old)
+    except TableError as error:
+        where = "" if error.row is None else f"row {error.row}: "
+        return [Finding("error", name, "types", f"{where}{error.what}")]
     missing, before = series.null_count(), old.get("missing")
     if before is not None:
-        found += _rate("missing", name, "values are missing", missing, len(series), before, rows)
-    return found
+        findings += _check_rate("missing", name, "values are missing", missing, len(series), before, rows)
+    return findings
 
 
-def _rate(about: str, column: str | None, what: str, now: int, rows: int, before: int, old: int) -> list[Finding]:
-    """Two binomials by Fisher's exact test."""
+def _check_rate(about: str, column: str | None, what: str, now: int, rows: int, before: int, old: int) -> list[Finding]:
+    """Compare two binomial rates by Fisher's exact test."""
     if not rows or not old:
         return []
     p = float(stats.fisher_exact(np.array([[now, rows - now], [before, old - before]]))[1])
-    share, past = now / rows, before / old
-    sentence = f"{share:.1%} of the {what}, {past:.1%} before"
-    severity = "note" if abs(share - past) < SMALL_RATE else "warning"
+    share, share_before = now / rows, before / old
+    sentence = f"{share:.1%} of the {what}, {share_before:.1%} before"
+    severity = "note" if abs(share - share_before) < SMALL_RATE else "warning"
     return [Finding(severity, column, about, sentence, p)]
 
 
-def _distribution(values: Any, column: ColumnType, old: Mapping[str, Any]) -> list[Finding]:
+def _check_distribution(values: Any, column: ColumnType, old: Mapping[str, Any]) -> list[Finding]:
     points, shares = np.asarray(old.get("points", ())), np.asarray(old.get("shares", ()))
     if not len(points) or not len(values):
         return []
     before = max(1, int(old["count"]))
-    found = _beyond(values, column, points, before)
+    findings = _check_range(values, column, points, before)
     now = np.searchsorted(np.sort(values), points, side="right") / len(values)
     gap = np.abs(now - shares)
     place, shift = int(gap.argmax()), float(gap.max())
     effective = len(values) * before / (len(values) + before)
     p = float(special.kolmogorov(np.sqrt(effective) * shift))
     severity = "note" if shift < SMALL_SHIFT else "warning"
-    sentence = f"drift: the distributions differ by {shift:.2f} at {_shown(points[place], column)}"
-    return [*found, Finding(severity, column.name, "drift", sentence, p)]
+    sentence = f"drift: the distributions differ by {shift:.2f} at {_format(points[place], column)}"
+    return [*findings, Finding(severity, column.name, "drift", sentence, p)]
 
 
-def _beyond(values: Any, column: ColumnType, points: Any, before: int) -> list[Finding]:
-    """Values below the smallest and above the largest so far."""
+def _check_range(values: Any, column: ColumnType, points: Any, before: int) -> list[Finding]:
+    """Values below the smallest and above the largest of the reference."""
     low, high = float(points[0]), float(points[-1])
-    found = []
-    for side, word, edge, far in (
+    findings = []
+    for side, word, edge, limit in (
         (values[values > high], "above the largest", high, high + (high - low)),
         (values[values < low], "below the smallest", low, low - (high - low)),
     ):
@@ -222,21 +222,21 @@ def _beyond(values: Any, column: ColumnType, points: Any, before: int) -> list[F
             continue
         worst = float(side.max() if edge == high else side.min())
         reach = "up to" if edge == high else "down to"
-        many = f"{len(side)} value{'s' * (len(side) > 1)}"
-        sentence = f"{many} {word} so far, {_shown(edge, column)}, {reach} {_shown(worst, column)}"
-        # the largest k of all rows are all new ones
+        values_text = f"{len(side)} value{'s' * (len(side) > 1)}"
+        sentence = f"{values_text} {word} so far, {_format(edge, column)}, {reach} {_format(worst, column)}"
+        # the probability that the k largest values of both tables are all new
         k = np.arange(len(side))
         p = float(np.exp(np.sum(np.log(len(values) - k) - np.log(len(values) + before - k))))
-        beyond = worst > far if edge == high else worst < far
-        found.append(Finding("warning", column.name, "range", sentence, None if beyond and high > low else p))
-    return found
+        is_far = worst > limit if edge == high else worst < limit
+        findings.append(Finding("warning", column.name, "range", sentence, None if is_far and high > low else p))
+    return findings
 
 
-def _levels(now: dict[str, int], column: ColumnType, old: Mapping[str, Any]) -> list[Finding]:
+def _check_levels(now: dict[str, int], column: ColumnType, old: Mapping[str, Any]) -> list[Finding]:
     before = old.get("levels")
     if before is None or not now:
         return []
-    found = []
+    findings = []
     complete = old.get("distinct", len(before)) == len(before)
     new = {level: n for level, n in now.items() if level not in before} if complete else {}
     if new:
@@ -245,14 +245,14 @@ def _levels(now: dict[str, int], column: ColumnType, old: Mapping[str, Any]) -> 
         rows = sum(new.values())
         sentence = f"{rows} row{'s' * (rows > 1)} {'have' if rows > 1 else 'has'} a level that is new: {listed}{more}"
         severity = "error" if column.kind == "ordinal" else "warning"
-        found.append(Finding(severity, column.name, "levels", sentence))
+        findings.append(Finding(severity, column.name, "levels", sentence))
     if isinstance(before, Mapping):
-        found += _shares({level: n for level, n in now.items() if level in before}, dict(before), column)
-    return found
+        findings += _check_shares({level: n for level, n in now.items() if level in before}, dict(before), column)
+    return findings
 
 
-def _shares(now: dict[str, int], before: dict[str, int], column: ColumnType) -> list[Finding]:
-    """Chi-square of the known levels, those that are too rare for it taken together."""
+def _check_shares(now: dict[str, int], before: dict[str, int], column: ColumnType) -> list[Finding]:
+    """Chi-square test of the known levels, with rare ones pooled."""
     names = sorted(before, key=lambda level: -before[level])
     table = np.array([[now.get(level, 0) for level in names], [before[level] for level in names]], dtype=np.float64)
     if len(names) < 2 or not table[0].sum():
@@ -273,9 +273,9 @@ def _shares(now: dict[str, int], before: dict[str, int], column: ColumnType) -> 
     ]
 
 
-def _judged(found: list[Finding], level: float) -> TableCheck:
-    """Keep what is no test, and the tests that are significant by Holm's steps."""
-    tests = sorted((f for f in found if f.p_value is not None), key=lambda f: f.p_value or 0.0)
+def _adjust(findings: list[Finding], level: float) -> TableCheck:
+    """Findings without a test, and those that are significant by Holm's step-down method."""
+    tests = sorted((f for f in findings if f.p_value is not None), key=lambda f: f.p_value or 0.0)
     kept: list[Finding] = []
     adjusted = 0.0
     for rank, finding in enumerate(tests):
@@ -283,14 +283,14 @@ def _judged(found: list[Finding], level: float) -> TableCheck:
         if adjusted > level:
             break
         kept.append(replace(finding, p_value=adjusted))
-    positions = {id(f): i for i, f in enumerate(found)}
+    positions = {id(f): i for i, f in enumerate(findings)}
     places = [positions[id(f)] for f in tests[: len(kept)]]
-    certain = [(i, f) for i, f in enumerate(found) if f.p_value is None]
+    certain = [(i, f) for i, f in enumerate(findings) if f.p_value is None]
     listed = sorted([*certain, *zip(places, kept, strict=True)], key=lambda item: (ORDER[item[1].severity], item[0]))
     return TableCheck(tuple(f for _, f in listed), level, len(tests))
 
 
-def _shown(value: float, column: ColumnType) -> str:
+def _format(value: float, column: ColumnType) -> str:
     if column.kind == "date":
         moment = np.datetime64(0, "us") + np.timedelta64(round(value * 86_400e6), "us")
         return str(moment)[:10]

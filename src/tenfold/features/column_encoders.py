@@ -1,6 +1,6 @@
-"""The blocks of an encoded table: each takes columns of one kind, as frames, and gives numbers with names.
+"""Encoders of the columns of one kind: transformers from frames to numeric matrices with feature names.
 
-They are scikit-learn transformers whose state is plain: numbers, strings, lists and arrays.
+Their state is plain data: numbers, strings, lists and arrays.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ DAY = 86_400_000_000
 
 
 class Block(TransformerMixin, BaseEstimator):
-    """Names of the columns of a frame, and of what becomes of them."""
+    """Base of the encoders: names of the input columns and of the features."""
 
     names_: list[str]
     names_out_: list[str]
 
     def _names(self, X: Any) -> pl.DataFrame:
-        """Remember the names of the columns."""
+        """Store the names of the columns."""
         frame = frame_of(X)
         self.names_ = list(frame.columns)
         self.n_features_in_ = frame.width
@@ -35,27 +35,27 @@ class Block(TransformerMixin, BaseEstimator):
         return frame_of(X).get_columns()
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the columns that `transform` gives."""
+        """Names of the features that `transform` returns."""
         return np.asarray(self.names_out_, dtype=object)
 
 
 class Numbers(Block):
-    """Numbers with the missing ones set to the median of the others, and marked; standardised on demand.
+    """Numbers with median imputation, missing indicators and optional standardisation.
 
     Parameters
     ----------
     scale : bool, default=False
-        Whether columns are centred and divided by their standard deviation, marks aside.
+        Whether columns, except indicators, are centred and divided by their standard deviation.
     indicators : bool, default=True
-        Whether a column with missing values is followed by marks, ``age.missing``.
+        Whether columns with missing values get an indicator, ``age.missing``.
     sparse_output : bool, default=False
-        Whether the result is a sparse matrix, to stand beside others.
+        Whether the result is a sparse matrix.
 
     Attributes
     ----------
     medians_, means_, scales_ : of each column.
-    marked_ : places of the columns that have marks.
-    n_missing_ : how many values of each column were missing.
+    marked_ : indices of the columns that have indicators.
+    n_missing_ : the number of missing values of each column.
     """
 
     def __init__(self, *, scale: bool = False, indicators: bool = True, sparse_output: bool = False) -> None:
@@ -64,7 +64,7 @@ class Numbers(Block):
         self.sparse_output = sparse_output
 
     def fit(self, X: Any, y: Any = None) -> "Numbers":
-        """Learn medians, and means and deviations after filling them in."""
+        """Learn medians, and means and standard deviations after imputation."""
         values = self._array(X, learn=True)
         gaps = np.isnan(values)
         self.n_missing_ = gaps.sum(axis=0)
@@ -75,15 +75,15 @@ class Numbers(Block):
         filled = np.where(gaps, self.medians_, values) if self.n_missing_.any() else values
         self.means_ = filled.mean(axis=0) if self.scale else np.zeros(values.shape[1])
         deviations = filled.std(axis=0) if self.scale else np.ones(values.shape[1])
-        # what differs by rounding alone is constant
-        still = deviations <= 10 * np.finfo(np.float64).eps * np.abs(self.means_)
-        self.scales_ = np.where(still, 1.0, deviations)
+        # constant up to rounding
+        is_constant = deviations <= 10 * np.finfo(np.float64).eps * np.abs(self.means_)
+        self.scales_ = np.where(is_constant, 1.0, deviations)
         self.marked_ = np.flatnonzero(self.n_missing_) if self.indicators else np.zeros(0, dtype=np.int64)
         self.names_out_ = self.names_ + [f"{self.names_[j]}.missing" for j in self.marked_]
         return self
 
     def transform(self, X: Any) -> Array:
-        """Numbers without gaps, then the marks."""
+        """Imputed numbers, then the indicators."""
         values = self._array(X)
         gaps = np.isnan(values)
         marks = gaps[:, self.marked_].astype(np.float64)
@@ -92,7 +92,7 @@ class Numbers(Block):
         if self.scale:
             values = (values - self.means_) / self.scales_
         values = np.hstack([values, marks]) if len(self.marked_) else values
-        return _as_rows(values) if self.sparse_output else values
+        return _as_csr(values) if self.sparse_output else values
 
     def _array(self, X: Any, learn: bool = False) -> Floats:
         if isinstance(X, np.ndarray):
@@ -106,20 +106,20 @@ class Numbers(Block):
         return frame.to_numpy() if frame.width else np.zeros((frame.height, 0))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the columns, then of the marks."""
+        """Names of the columns, then of the indicators."""
         names = self.names_ if input_features is None else list(input_features)
         return np.asarray(names + [f"{names[j]}.missing" for j in self.marked_], dtype=object)
 
 
-def _as_rows(values: Floats) -> sparse.csr_array:
-    """A dense array as sparse rows: every entry has its place, and zeros are taken out."""
+def _as_csr(values: Floats) -> sparse.csr_array:
+    """A dense array as CSR without explicit zeros."""
     rows, columns = values.shape
     kind = np.int32 if rows * columns < 2**31 else np.int64
     places = np.tile(np.arange(columns, dtype=kind), rows)
     ends = np.arange(rows + 1, dtype=kind) * columns
-    found = sparse.csr_array((values.flatten(), places, ends), shape=values.shape)
-    found.eliminate_zeros()
-    return found
+    matrix = sparse.csr_array((values.flatten(), places, ends), shape=values.shape)
+    matrix.eliminate_zeros()
+    return matrix
 
 
 class Ranks(Block):
@@ -146,7 +146,7 @@ class Ranks(Block):
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Shares of the highest rank."""
+        """Ranks divided by the number of levels."""
         out = []
         for series, levels in zip(self._columns(X), self.levels, strict=True):
             text = as_text(series)
@@ -166,13 +166,13 @@ class Ranks(Block):
 
 
 class CountBins(Block):
-    """Counts as 0, 1, ..., top, where `top` stands for itself and everything above (Welling, section 6.1)."""
+    """Counts clipped at `top` (Welling, section 6.1)."""
 
     def __init__(self, top: int = 2) -> None:
         self.top = top
 
     def fit(self, X: Any, y: Any = None) -> "CountBins":
-        """Remember the names."""
+        """Store the names."""
         self._names(X)
         self.names_out_ = list(self.names_)
         return self
@@ -185,8 +185,8 @@ class CountBins(Block):
 class DateParts(Block):
     """Dates as year, month, day of the week (Monday is 0), day of the year on a circle, hour, and days since the first.
 
-    Parts that were the same in all rows are left out, the hour where all times are midnight. A missing date has
-    missing parts and a mark, ``date.missing``, where some were missing in fit.
+    Constant parts are left out, such as the hour where all times are midnight. A missing date has missing parts and an
+    indicator, ``date.missing``, where some were missing in fit.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class DateParts(Block):
     """
 
     def fit(self, X: Any, y: Any = None) -> "DateParts":
-        """Find the first moments and the parts that differ."""
+        """Find the first moments and the parts that are not constant."""
         frame = self._names(X)
         self.first_, self.parts_ = [], []
         self.names_out_ = []
@@ -223,7 +223,7 @@ def _parts(series: pl.Series, first: int) -> dict[str, Floats]:
     moments = series.cast(pl.Datetime("us"))
     date = moments.dt
     since = ((moments.cast(pl.Int64) - first) / DAY).cast(pl.Float64).to_numpy()
-    # day 366 of a leap year has a place of its own before the circle closes
+    # a period of 366, so that the last day of a leap year differs from the first day
     turn = (2 * np.pi / 366) * (date.ordinal_day().cast(pl.Float64).to_numpy() - 1)
     hour = date.hour().cast(pl.Float64) + date.minute().cast(pl.Float64) / 60
     return {

@@ -1,4 +1,4 @@
-"""What an encoder decided without being asked, in words."""
+"""The log of automatic decisions of an encoder, in sentences."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,45 +14,47 @@ from tenfold.features.text import Texts
 
 
 def decisions_of(schema: Schema, steps: Sequence[tuple[str, Any, list[str]]]) -> list[Decision]:
-    """The kinds, what was left out, and what each fitted block did with its columns."""
-    said = [Decision("types", f"{c.kind}: {c.reason}", c.name) for c in schema.columns]
+    """Decisions on kinds, dropped columns, and the encoding of each fitted block."""
+    decisions = [Decision("types", f"{c.kind}: {c.reason}", c.name) for c in schema.columns]
     for column in schema.columns:
         if column.kind in DROPPED:
-            said.append(Decision("dropped", f"left out: {column.kind}, {column.reason}", column.name))
+            decisions.append(Decision("dropped", f"left out: {column.kind}, {column.reason}", column.name))
     for name, step, columns in steps:
-        said += _of_block(name, step, columns, schema)
-    return said
+        decisions += _decisions_of_block(name, step, columns, schema)
+    return decisions
 
 
-def _of_block(name: str, step: Any, columns: list[str], schema: Schema) -> list[Decision]:
-    """What a block did that nobody asked for."""
-    said = []
+def _decisions_of_block(name: str, step: Any, columns: list[str], schema: Schema) -> list[Decision]:
+    """Automatic decisions of a block."""
+    decisions = []
     first = step[0] if isinstance(step, Pipeline) else step
     last = step[-1] if isinstance(step, Pipeline) else step
     if isinstance(last, Numbers) and name in ("numbers", "counts", "ordinals"):
         for j in np.flatnonzero(last.n_missing_):
             n = int(last.n_missing_[j])
             sentence = f"{n} missing value{'s' * (n > 1)} set to the median, {last.medians_[j]:g}, and marked"
-            said.append(Decision("missing", f"{sentence} in {columns[j]}.missing", columns[j]))
+            decisions.append(Decision("missing", f"{sentence} in {columns[j]}.missing", columns[j]))
     if isinstance(first, DateParts):
         for column, parts in zip(columns, first.parts_, strict=True):
-            said.append(Decision("dates", f"taken apart into {', '.join(parts) or 'nothing that differs'}", column))
+            decisions.append(
+                Decision("dates", f"taken apart into {', '.join(parts) or 'nothing that differs'}", column)
+            )
     if isinstance(first, Levels):
         for column, levels, rare, gaps in zip(columns, first.levels_, first.rare_, first.gaps_, strict=True):
             if rare:
                 sentence = f"{len(rare)} rare level{'s' * (len(rare) > 1)} of {len(rare) + len(levels)} taken together"
-                said.append(Decision("categories", f"{sentence}: {some(rare, 3)}", column))
+                decisions.append(Decision("categories", f"{sentence}: {some(rare, 3)}", column))
             if gaps:
                 n = schema[column].missing
-                said.append(
+                decisions.append(
                     Decision("missing", f"{n} missing value{'s' * (n > 1)} are a level, {column}=(missing)", column)
                 )
     if isinstance(first, TargetMeans):
         for column, levels in zip(columns, first.levels_, strict=True):
             sentence = f"{len(levels)} levels, each encoded by the mean target of its rows in other folds"
-            said.append(Decision("categories", sentence, column))
+            decisions.append(Decision("categories", sentence, column))
     if isinstance(first, Texts):
         for column, vectoriser in zip(columns, first.vectorisers_, strict=True):
             words = 0 if vectoriser is None else len(vectoriser.get_feature_names_out())
-            said.append(Decision("text", f"weights of {words} words", column))
-    return said
+            decisions.append(Decision("text", f"weights of {words} words", column))
+    return decisions

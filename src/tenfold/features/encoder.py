@@ -1,4 +1,4 @@
-"""A table of mixed types as numbers: `TableEncoder`."""
+"""`TableEncoder`: a table of mixed types as a numeric matrix."""
 
 import difflib
 import warnings
@@ -18,13 +18,14 @@ from tenfold.data.errors import Decision, TableError, some
 from tenfold.features.categorical import Levels, TargetMeans
 from tenfold.features.column_encoders import CountBins, DateParts, Numbers, Ranks
 from tenfold.features.decision_log import decisions_of
-from tenfold.features.dtypes import typed
+from tenfold.features.dtypes import cast_columns
 from tenfold.features.frames import frame_of, is_frame, pl
 from tenfold.features.schema import ColumnType, Declared, Schema, infer_schema
 from tenfold.features.table_reader import Reading
 from tenfold.features.text import Texts, count_vocabulary
 
-SPARSE_SHARE, SPARSE_BYTES = 0.2, 1 << 25
+MAX_DENSITY = 0.2  # a denser result is a dense matrix
+SPARSE_BYTES = 1 << 25  # of a dense result, below which it stays dense
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -32,19 +33,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Every column is given a kind (`infer_schema`) and encoded by it:
 
-    - number: as it is; missing values become the median and are marked in ``age.missing``.
+    - number: unchanged; missing values become the median, with an indicator ``age.missing``.
     - boolean: 0 and 1. count (declared): 0, 1, 2 for none, one, more.
     - ordinal (declared): the rank r of L levels as r/L.
-    - category: one column of zeros and ones a level, ``colour=red``; none is dropped; rare levels are one,
-      ``colour=(rare)``; missing values are one, ``colour=(missing)``. With more than `max_levels` levels: the mean
-      target of the level, shrunk towards that of all rows and taken from other folds.
+    - category: one-hot columns, ``colour=red``, without dropping a level; rare levels are merged, ``colour=(rare)``;
+      missing values are a level, ``colour=(missing)``. With more than `max_levels` levels: the mean target of the
+      level, shrunk towards the overall mean and taken from other folds.
     - date: ``.year``, ``.month``, ``.weekday``, ``.yearday_sin``, ``.yearday_cos``, ``.hour``, ``.days`` since the
-      first; those that differ.
+      first; without constant parts.
     - text: tf-idf weights of words, ``text: word``.
     - constant, empty, identifier, nested: left out.
 
-    What was decided stands in `decisions_`. Put the encoder first in a pipeline, so that folds learn everything from
-    their own rows.
+    `decisions_` lists the automatic decisions. Put the encoder first in a pipeline, so that each fold learns everything
+    from its own rows.
 
     Parameters
     ----------
@@ -55,23 +56,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Levels from the lowest on: ``{"size": ["S", "M", "L"]}``.
     scale : bool, default=False
         Whether numbers, ordinals, counts, dates and mean targets are centred and divided by their standard deviation.
-        Zeros and ones and weights of words are left as they are.
+        One-hot columns and tf-idf weights stay unscaled.
     max_levels : int, default=128
-        The most levels that a category has columns for.
+        The largest number of levels of a category that is one-hot encoded.
     many_levels : {"target", "group"}, default="target"
         Categories with more: mean targets, or the most frequent `max_levels` and one column for the others. Without a
         target they are grouped.
     min_frequency : int or "auto", default="auto"
         Levels in fewer rows are rare; "auto" is a two-hundredth of the rows, 10 at most.
     max_words : int, default=20000
-        Words of each column of text.
+        The largest number of words of a column of text.
     dayfirst : bool, default=None
-        Whether the day comes first in dates such as 3/4/2013; None lets the whole column decide, and says so.
+        Whether the day comes first in dates such as 3/4/2013; None infers it from the whole column.
     sparse_output : bool or "auto", default="auto"
         "auto" gives a sparse matrix where less than a fifth of the entries of fit were not zero and a dense matrix of
         those rows would take over 32 MiB.
     task : {"auto", "regression", "classification"}, default="auto"
-        What mean targets are means of; see `infer_task`.
+        The type of target for mean targets; see `infer_task`.
     random_state : int, default=0
         Folds of the mean targets.
 
@@ -80,7 +81,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     schema_ : Schema
         Kinds of the columns, with reasons: ``print(encoder.schema_)``.
     decisions_ : tuple of Decision
-        What was decided about the columns and why, a sentence each.
+        The automatic decisions about the columns, with reasons.
     sparse_output_ : bool
         Whether `transform` gives a sparse matrix.
     columns_ : ColumnTransformer or None
@@ -90,7 +91,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     names_out_ : list of str
         The name of each feature.
     scales_ : ndarray of shape (n_features_out,)
-        What each feature was divided by; ones where `scale` is False.
+        The divisor of each feature; ones where `scale` is False.
     used_ : list of str
         Names of the columns that are encoded.
     said_ : list of Decision
@@ -105,8 +106,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Notes
     -----
     `supervised` says whether the target was used (mean targets): then every fold must fit an encoder of its own.
-    `row_wise` says whether nothing but kinds, levels and first days was learned from other rows: no medians, scales,
-    rare levels, words or targets; leaving rows out then changes no number of the others. Runs on tables in memory; one
+    `row_wise` says whether only kinds, levels and first days were learned from other rows: no medians, scales, rare
+    levels, words or targets; leaving rows out then changes no encoding of the others. Runs on tables in memory; one
     pass over each column.
 
     `transform` names a column that is missing, and the row and value of what is not of its kind; further columns are
@@ -205,8 +206,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray or csr_array of shape (n_samples, n_features_out)
         """
         check_is_fitted(self)
-        frame, rows = self._frame(X)
-        return self._as_asked(None if self.columns_ is None else self.columns_.transform(frame), rows)
+        frame, rows = self._frame_to_encode(X)
+        return self._convert_output(None if self.columns_ is None else self.columns_.transform(frame), rows)
 
     def count_features(self, X: Any, y: Any = None) -> int:
         """How many features `fit` would give.
@@ -223,18 +224,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         int
         """
         self._check_parameters()
-        frame, _ = self._given(X)
+        frame, _ = self._as_frame(X)
         schema = infer_schema(frame, types=self.types, ordinal=self.ordinal, dayfirst=self.dayfirst)
-        found = 0
+        count = 0
         for name, step, names in self._plan(schema, frame.height, y):
-            columns = typed(frame, [schema[one] for one in names])
+            columns = cast_columns(frame, [schema[one] for one in names])
             if name == "texts":
-                found += sum(min(count_vocabulary(series), self.max_words) for series in columns.get_columns())
+                count += sum(min(count_vocabulary(series), self.max_words) for series in columns.get_columns())
             elif name in ("numbers", "counts", "ordinals"):  # and a mark for each that has missing values
-                found += columns.width + sum(series.null_count() > 0 for series in columns.get_columns())
+                count += columns.width + sum(series.null_count() > 0 for series in columns.get_columns())
             else:
-                found += len(step.fit(columns, y).get_feature_names_out())
-        return found
+                count += len(step.fit(columns, y).get_feature_names_out())
+        return count
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the encoded columns.
@@ -256,22 +257,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def unseen(self, X: Any) -> dict[str, dict[str, int]]:
         """Levels of categories that fit did not see, and how many rows of the table `X` have them, by column."""
         check_is_fitted(self)
-        (frame, _), found = self._frame(X), {}
+        (frame, _), unseen = self._frame_to_encode(X), {}
         for _, step, columns in self._steps():
             block = step[0] if isinstance(step, Pipeline) else step
             if isinstance(block, (Levels, TargetMeans)):
-                found.update(block.unseen(frame.select(columns)))
-        return found
+                unseen.update(block.unseen(frame.select(columns)))
+        return unseen
 
     def levels(self) -> dict[str, list[str]]:
         """The levels of categories that fit saw, by column."""
         check_is_fitted(self)
-        found: dict[str, list[str]] = {}
+        levels: dict[str, list[str]] = {}
         for _, step, columns in self._steps():
             block = step[0] if isinstance(step, Pipeline) else step
             if isinstance(block, (Levels, TargetMeans)):
-                found.update(zip(columns, block.seen(), strict=True))
-        return found
+                levels.update(zip(columns, block.seen(), strict=True))
+        return levels
 
     @property
     def schema_(self) -> Schema:
@@ -282,25 +283,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def decisions_(self) -> tuple[Decision, ...]:
-        """What was decided without being asked."""
+        """The automatic decisions."""
         if not hasattr(self, "said_"):
             raise AttributeError("decisions_ is there after fit.")
-        return tuple(Decision(**said) for said in self.said_)
+        return tuple(Decision(**decision) for decision in self.said_)
 
     @property
     def supervised(self) -> bool:
         """Whether the target was used; before fit, whether it may be."""
         if not hasattr(self, "columns_"):
-            known = self._declared()
+            known = self._columns_of_schema()
             many = [c for c in known or () if c.kind == "category" and c.distinct > self.max_levels]
             return self.many_levels == "target" and (known is None or bool(many))
         return any(name == "many" for name, _, _ in self._steps())
 
     @property
     def row_wise(self) -> bool:
-        """Whether leaving rows out changes no number of the others; before fit, whether that is sure."""
+        """Whether leaving rows out changes no encoding of the others; before fit, whether that is certain."""
         if not hasattr(self, "columns_"):
-            known = self._declared()
+            known = self._columns_of_schema()
             sure = [c.kind not in ("category", "text") and not c.missing for c in known or ()]
             return known is not None and all(sure) and not self.scale
         for name, step, _ in self._steps():
@@ -315,9 +316,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def scales_(self) -> Any:
-        """How many units of its column one unit of each encoded column is: standard deviations where it was scaled."""
-        found = [_scales(step, len(step.get_feature_names_out())) for _, step, _ in self._steps()]
-        return np.concatenate(found) if found else np.zeros(0)
+        """The divisor of each feature: its standard deviation where it was scaled, else 1."""
+        scales = [_scales(step, len(step.get_feature_names_out())) for _, step, _ in self._steps()]
+        return np.concatenate(scales) if scales else np.zeros(0)
 
     def _steps(self) -> list[tuple[str, Any, list[str]]]:
         """The fitted blocks, each with its name and the names of its columns."""
@@ -326,7 +327,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         fitted = [step for step in self.columns_.transformers_ if step[0] != "remainder"]
         return [(name, step, [self.used_[j] for j in places]) for name, step, places in fitted]
 
-    def _declared(self) -> tuple[ColumnType, ...] | None:
+    def _columns_of_schema(self) -> tuple[ColumnType, ...] | None:
         """All columns, where `types` is the schema of a table."""
         if isinstance(self.types, str):
             return Schema.from_text(self.types).columns
@@ -334,7 +335,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _learn(self, X: Any, y: Any) -> Array:
         self._check_parameters()
-        frame, named = self._given(X)
+        frame, has_names = self._as_frame(X)
         if frame.height < 1 or frame.width < 1:
             rows = frame.height if frame.width else 0
             raise TableError(
@@ -346,7 +347,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.kinds_ = schema.plain()
         self.n_features_in_ = len(schema)
         self.n_rows_ = frame.height
-        if named:
+        if has_names:
             self.feature_names_in_ = np.asarray(list(schema), dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -362,13 +363,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 verbose_feature_names_out=False,
             )
             target = None if y is None else np.asarray(y)
-            encoded = columns.fit_transform(typed(frame, [schema[name] for name in self.used_]), target)
+            encoded = columns.fit_transform(cast_columns(frame, [schema[name] for name in self.used_]), target)
             self.columns_ = columns
         names = [name for _, step, _ in self._steps() for name in step.get_feature_names_out()]
-        self.names_out_ = _unique(names)
+        self.names_out_ = _unique_names(names)
         self.said_ = [vars(decision) for decision in decisions_of(schema, self._steps())]
-        self.sparse_output_ = self._sparse(encoded)
-        return self._as_asked(encoded, frame.height)
+        self.sparse_output_ = self._is_sparse(encoded)
+        return self._convert_output(encoded, frame.height)
 
     def _check_parameters(self) -> None:
         if self.many_levels not in ("target", "group"):
@@ -380,7 +381,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if self.min_frequency != "auto" and self.min_frequency < 1:
             raise ValueError(f"min_frequency is a number of rows or 'auto', not {self.min_frequency!r}.")
 
-    def _given(self, X: Any) -> tuple[pl.DataFrame, bool]:
+    def _as_frame(self, X: Any) -> tuple[pl.DataFrame, bool]:
         X = X.frame if isinstance(X, Reading) else X
         return frame_of(X), is_frame(X)
 
@@ -390,37 +391,37 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         many = [name for name in categories if schema[name].distinct > self.max_levels]
         few = [name for name in categories if schema[name].distinct <= self.max_levels]
         rare = max(1, min(10, rows // 200)) if self.min_frequency == "auto" else self.min_frequency
-        # beside sparse blocks, dense ones are made sparse at once
-        scaled = {"scale": self.scale, "sparse_output": bool(categories or schema.of("text"))}
-        grouped = self.many_levels == "group" or y is None
+        # dense blocks are converted at once where others are sparse
+        settings = {"scale": self.scale, "sparse_output": bool(categories or schema.of("text"))}
+        is_grouped = self.many_levels == "group" or y is None
         steps: list[tuple[str, Any, list[str]]] = [
-            ("numbers", Numbers(**scaled), schema.of("number", "boolean")),
-            ("counts", _then(CountBins(), Numbers(**scaled)), schema.of("count")),
+            ("numbers", Numbers(**settings), schema.of("number", "boolean")),
+            ("counts", _pipeline(CountBins(), Numbers(**settings)), schema.of("count")),
             (
                 "ordinals",
-                _then(Ranks([list(schema[n].levels) for n in schema.of("ordinal")]), Numbers(**scaled)),
+                _pipeline(Ranks([list(schema[n].levels) for n in schema.of("ordinal")]), Numbers(**settings)),
                 schema.of("ordinal"),
             ),
-            ("dates", _then(DateParts(), Numbers(**scaled, indicators=False)), schema.of("date")),
+            ("dates", _pipeline(DateParts(), Numbers(**settings, indicators=False)), schema.of("date")),
             (
                 "categories",
                 Levels(min_frequency=rare, max_levels=self.max_levels),
-                categories if grouped else few,
+                categories if is_grouped else few,
             ),
             (
                 "many",
-                _then(TargetMeans(task=self.task, random_state=self.random_state), Numbers(**scaled)),
-                [] if grouped else many,
+                _pipeline(TargetMeans(task=self.task, random_state=self.random_state), Numbers(**settings)),
+                [] if is_grouped else many,
             ),
             ("texts", Texts(max_words=self.max_words), schema.of("text")),
         ]
         return [step for step in steps if step[2]]
 
-    def _frame(self, X: Any) -> tuple[pl.DataFrame, int]:
-        """Columns for `transform`, as their types say, and how many rows they have."""
-        frame, named = self._given(X)
+    def _frame_to_encode(self, X: Any) -> tuple[pl.DataFrame, int]:
+        """Columns for `transform`, cast to their types, and the number of rows."""
+        frame, has_names = self._as_frame(X)
         schema = self.schema_
-        if not named or not hasattr(self, "feature_names_in_"):
+        if not has_names or not hasattr(self, "feature_names_in_"):
             if frame.width != self.n_features_in_:
                 raise ValueError(
                     f"X has {frame.width} features, but TableEncoder is expecting {self.n_features_in_} features as "
@@ -428,10 +429,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 )
             frame = frame.rename(dict(zip(frame.columns, schema, strict=True)))
         elif frame.columns != list(schema):
-            frame = self._matched(frame, schema)
-        return typed(frame, [schema[name] for name in self.used_]), frame.height
+            frame = self._match_columns(frame, schema)
+        return cast_columns(frame, [schema[name] for name in self.used_]), frame.height
 
-    def _matched(self, frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    def _match_columns(self, frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
         given = set(frame.columns)
         absent = [name for name in self.used_ if name not in given]
         extra = [name for name in frame.columns if name not in schema]
@@ -461,15 +462,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if hasattr(self, "feature_names_in_") and names != list(self.feature_names_in_):
             raise ValueError("input_features is not equal to feature_names_in_")
 
-    def _sparse(self, encoded: Any) -> bool:
+    def _is_sparse(self, encoded: Any) -> bool:
         if self.sparse_output != "auto":
             return bool(self.sparse_output)
         if encoded is None or not is_sparse(encoded):
             return False
         size = encoded.shape[0] * encoded.shape[1]
-        return bool(encoded.nnz < SPARSE_SHARE * size and 8 * size > SPARSE_BYTES)
+        return bool(encoded.nnz < MAX_DENSITY * size and 8 * size > SPARSE_BYTES)
 
-    def _as_asked(self, encoded: Any, rows: int) -> Array:
+    def _convert_output(self, encoded: Any, rows: int) -> Array:
         if encoded is None:
             encoded = np.zeros((rows, 0))
         if self.sparse_output_:
@@ -492,12 +493,12 @@ def _scales(step: Any, width: int) -> Any:
     return scales
 
 
-def _then(*steps: Any) -> Pipeline:
+def _pipeline(*steps: Any) -> Pipeline:
     return Pipeline([(type(step).__name__.lower(), step) for step in steps])
 
 
-def _unique(names: list[str]) -> list[str]:
-    """Names of which none comes twice: 'a=b' may be a column and a level of a column."""
+def _unique_names(names: list[str]) -> list[str]:
+    """Unique names: 'a=b' may be a column and a level of a column."""
     if len(set(names)) == len(names):
         return names
     out: list[str] = []

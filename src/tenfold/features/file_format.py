@@ -1,4 +1,4 @@
-"""From a path or a stream to bytes: which format they have, unpacked, and as UTF-8 where they are text."""
+"""From a path or a stream to decompressed bytes, in UTF-8 where they are text, and their format."""
 
 import difflib
 import io
@@ -17,9 +17,9 @@ from tenfold.data.encoding import as_utf8
 from tenfold.data.errors import Decision, TableError, some
 from tenfold.features.arff import is_arff
 
-# What a file begins with, what it is then, and what to do. Tables come first: parquet, arrow, feather.
+# Magic bytes of the supported binary formats, and of unsupported ones with advice.
 TABLES = {b"PAR1": "parquet", b"ARROW1": "arrow"}
-STRANGERS = {
+UNSUPPORTED = {
     b"FEA1": ("a Feather file of the first version", "Write it again with a newer pyarrow."),
     b"\x93NUMPY": ("a NumPy array", "Read it with numpy.load, or with tenfold.rows."),
     b"\x89HDF": ("an HDF5 file", "Export the table as CSV or Parquet."),
@@ -43,7 +43,7 @@ PACKED = {".gz", ".zst", ".zip", ".zstd"}
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedFile:
     """Bytes of a table: its name for messages, its format (csv, arff, jsonl, json, parquet, arrow), decisions."""
 
     name: str
@@ -53,12 +53,12 @@ class Opened:
     decisions: tuple[Decision, ...]
 
 
-def opened(source: Any, *, encoding: str | None = None) -> Opened:
+def open_source(source: Any, *, encoding: str | None = None) -> OpenedFile:
     """Read a path, ``"-"`` (standard input) or a binary stream to the end, and unpack it."""
-    name, suffixes, data = _bytes_of(source)
+    name, suffixes, data = _read_bytes(source)
     decisions: list[Decision] = []
-    for _ in range(3):  # a pack in a pack, but not without end
-        inner = _unpacked(data, name, suffixes)
+    for _ in range(3):  # nested archives, up to a depth of three
+        inner = _decompress(data, name, suffixes)
         if inner is None:
             break
         data, suffixes, how = inner
@@ -69,8 +69,8 @@ def opened(source: Any, *, encoding: str | None = None) -> Opened:
         )
     for magic, kind in TABLES.items():
         if data.startswith(magic):
-            return Opened(name, kind, data, suffixes[-1] if suffixes else "", tuple(decisions))
-    for magic, (what, advice) in STRANGERS.items():
+            return OpenedFile(name, kind, data, suffixes[-1] if suffixes else "", tuple(decisions))
+    for magic, (what, advice) in UNSUPPORTED.items():
         if data.startswith(magic):
             raise TableError(f"this is {what}, not a table. {advice}", source=name)
     if PICKLE.match(data):
@@ -79,15 +79,15 @@ def opened(source: Any, *, encoding: str | None = None) -> Opened:
             "write the frame with .to_parquet(...).",
             source=name,
         )
-    text, said = as_utf8(data, name, encoding)
+    text, of_encoding = as_utf8(data, name, encoding)
     suffix = suffixes[-1] if suffixes else ""
     start = text[:1000].lstrip()[:1]
     kinds = {b"{": "jsonl", b"[": "json" if suffix == ".json" else "csv"}
     format = "arff" if is_arff(text) else kinds.get(start, "csv")
-    return Opened(name, format, text, suffix, (*decisions, *said))
+    return OpenedFile(name, format, text, suffix, (*decisions, *of_encoding))
 
 
-def _bytes_of(source: Any) -> tuple[str, list[str], bytes]:
+def _read_bytes(source: Any) -> tuple[str, list[str], bytes]:
     if isinstance(source, str) and source == "-":
         source = sys.stdin.buffer
     if isinstance(source, (str, os.PathLike)):
@@ -106,8 +106,8 @@ def _bytes_of(source: Any) -> tuple[str, list[str], bytes]:
             why = reason.strerror or str(reason)
             raise TableError(f"the file cannot be read ({why}). Check its permissions.", source=name) from reason
     data = source.read()
-    called = getattr(source, "name", None)
-    name = called if isinstance(called, str) and called != "<stdin>" else "standard input"
+    stream_name = getattr(source, "name", None)
+    name = stream_name if isinstance(stream_name, str) and stream_name != "<stdin>" else "standard input"
     suffixes = [s.lower() for s in PurePath(name).suffixes]
     return name, suffixes, data.encode("utf-8") if isinstance(data, str) else bytes(data)
 
@@ -121,7 +121,7 @@ def _nearest_file(path: Path) -> str:
     return f" Did you mean {str(path.with_name(near[0]))!r}?" if near else " Check the path."
 
 
-def _unpacked(data: bytes, name: str, suffixes: list[str]) -> tuple[bytes, list[str], str] | None:
+def _decompress(data: bytes, name: str, suffixes: list[str]) -> tuple[bytes, list[str], str] | None:
     rest = suffixes[:-1] if suffixes and suffixes[-1] in PACKED else suffixes
     if data.startswith(b"\x1f\x8b"):
         return _gunzip(data, name), rest, "unpacked with gzip"

@@ -7,7 +7,7 @@ from tenfold.features.frames import pl
 SIGNS = "$€£¥%"
 PLAIN = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$"
 STYLES = {
-    # thousands, decimal: what the numbers look like then
+    # (thousands separator, decimal sign): pattern
     ("", "."): PLAIN,
     (",", "."): r"^[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d*)?$",
     (" ", "."): r"^[+-]?(\d{1,3}([ \u{a0}\u{202f}]\d{3})+|\d+)(\.\d*)?$",
@@ -20,34 +20,34 @@ BLANKS = {" ": r"[ \u{a0}\u{202f}]", "'": "['’]", ",": ",", ".": r"\."}
 
 
 @dataclass(frozen=True)
-class Numerals:
-    """How numbers are written: the sign between thousands, the decimal sign, a unit before or behind."""
+class NumberFormat:
+    """A notation of numbers: thousands separator, decimal sign, and a unit before or after."""
 
     thousands: str = ""
     decimal: str = "."
     unit: str = ""
 
 
-def numerals_of(values: pl.Series) -> Numerals | None:
-    """How all of these (distinct, not missing) values are written as numbers; None where some are not."""
-    unit = _unit(values[0])
-    bare = _bare(values, unit)
+def find_number_format(values: pl.Series) -> NumberFormat | None:
+    """The notation of all of these distinct values; None where some are not numbers."""
+    unit = _find_unit(values[0])
+    bare = _strip_unit(values, unit)
     if bare.null_count() or (bare.str.starts_with("0") & bare.str.contains(r"^0\d+$")).any():
         return None  # leading zeros are codes
-    for (thousands, decimal), look in STYLES.items():
-        if bare.str.contains(look).all():
-            return Numerals(thousands, decimal, unit)
+    for (thousands, decimal), pattern in STYLES.items():
+        if bare.str.contains(pattern).all():
+            return NumberFormat(thousands, decimal, unit)
     return None
 
 
-def numbers_of(values: pl.Series, how: Numerals) -> pl.Series:
-    """Numbers; null where a value is not written like that."""
-    bare = _bare(values, how.unit)
-    look = STYLES[how.thousands, how.decimal]
-    alike = bare.str.contains(look)
-    if how.decimal == ".":  # a plain number is read however the others are written
-        alike |= bare.str.contains(PLAIN)
-    bare = bare.set(~alike.fill_null(False), None) if not alike.all() else bare
+def parse_numbers(values: pl.Series, how: NumberFormat) -> pl.Series:
+    """Parse numbers; null where a value has another notation."""
+    bare = _strip_unit(values, how.unit)
+    pattern = STYLES[how.thousands, how.decimal]
+    matches = bare.str.contains(pattern)
+    if how.decimal == ".":  # plain numbers are valid in every notation with a decimal point
+        matches |= bare.str.contains(PLAIN)
+    bare = bare.set(~matches.fill_null(False), None) if not matches.all() else bare
     if how.thousands:
         bare = bare.str.replace_all(BLANKS[how.thousands], "")
     if how.decimal == ",":
@@ -55,12 +55,12 @@ def numbers_of(values: pl.Series, how: Numerals) -> pl.Series:
     return bare.cast(pl.Float64, strict=False)
 
 
-def _unit(value: str) -> str:
+def _find_unit(value: str) -> str:
     return next((sign for sign in SIGNS if sign in value), "")
 
 
-def _bare(values: pl.Series, unit: str) -> pl.Series:
-    """Without the unit; null where a value has another one, or none at all."""
+def _strip_unit(values: pl.Series, unit: str) -> pl.Series:
+    """The values without the unit; null where a value lacks it."""
     text = values.str.strip_chars()
     if not unit:
         return text

@@ -1,15 +1,15 @@
-"""What a table was like, in numbers that fit into a JSON file."""
+"""Profiles of tables for JSON: types, ranges, distributions, levels and counts of missing values."""
 
 from typing import Any
 
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.features.dtypes import as_text, canonical, without_missing
+from tenfold.features.dtypes import as_text, cast_column, without_missing
 from tenfold.features.frames import frame_of, pl
 from tenfold.features.schema import DROPPED, ColumnType, Declared, Schema, infer_schema
 
-POINTS, POINTS_OF_ALL, FEWEST_POINTS, LEVELS = 200, 100_000, 5, 1000
+POINTS, MAX_TOTAL_POINTS, MIN_POINTS, LEVELS = 200, 100_000, 5, 1000
 DAY = 86_400e6
 
 
@@ -39,7 +39,7 @@ def profile(table: Any, *, types: Declared = None, ordinal: Any = None, dayfirst
     frame = frame_of(getattr(table, "frame", table))
     schema = infer_schema(frame, types=types, ordinal=ordinal, dayfirst=dayfirst)
     frame = without_missing(frame, schema.columns)
-    points = max(FEWEST_POINTS, min(POINTS, POINTS_OF_ALL // max(1, frame.width)))
+    points = max(MIN_POINTS, min(POINTS, MAX_TOTAL_POINTS // max(1, frame.width)))
     return {
         "rows": frame.height,
         "duplicates": duplicates(frame),
@@ -49,41 +49,41 @@ def profile(table: Any, *, types: Declared = None, ordinal: Any = None, dayfirst
 
 
 def duplicates(frame: pl.DataFrame) -> int:
-    """How many rows are equal to one before them."""
+    """The number of rows that are equal to an earlier one."""
     flat = [name for name, kind in frame.schema.items() if not kind.is_nested() and kind != pl.Object]
     return frame.height - frame.select(flat).n_unique() if flat and frame.height else 0
 
 
 def column_profile(series: pl.Series, column: ColumnType, most: int = POINTS) -> dict[str, Any]:
-    """What a column of this type was like."""
-    found: dict[str, Any] = {"kind": column.kind, "missing": series.null_count()}
+    """The profile of a column of this type."""
+    result: dict[str, Any] = {"kind": column.kind, "missing": series.null_count()}
     if column.kind in ("number", "count", "date"):
-        values = measured(series, column)
+        values = numeric_values(series, column)
         points, shares = distribution(values, most)
-        found |= {"count": len(values), "points": points.tolist(), "shares": shares.tolist()}
+        result |= {"count": len(values), "points": points.tolist(), "shares": shares.tolist()}
     elif column.kind in ("category", "boolean", "ordinal"):
-        counts = levels_of(series, column)
-        found |= {"levels": dict(list(counts.items())[:LEVELS]), "distinct": len(counts)}
+        counts = count_levels(series, column)
+        result |= {"levels": dict(list(counts.items())[:LEVELS]), "distinct": len(counts)}
     elif column.kind not in DROPPED:
-        found["distinct"] = column.distinct
-    return found
+        result["distinct"] = column.distinct
+    return result
 
 
-def measured(series: pl.Series, column: ColumnType) -> Floats:
+def numeric_values(series: pl.Series, column: ColumnType) -> Floats:
     """The values that are not missing, as numbers: dates as days since 1970."""
-    values = canonical(series, column)
+    values = cast_column(series, column)
     values = values.drop_nulls() if values.null_count() else values
     return ((values.cast(pl.Int64) / DAY) if column.kind == "date" else values).to_numpy()
 
 
-def levels_of(series: pl.Series, column: ColumnType) -> dict[str, int]:
+def count_levels(series: pl.Series, column: ColumnType) -> dict[str, int]:
     """Counts of the levels, the most frequent first."""
-    text = as_text(canonical(series, column)).drop_nulls()
+    text = as_text(cast_column(series, column)).drop_nulls()
     return dict(sorted(text.value_counts().iter_rows(), key=lambda item: (-item[1], item[0])))
 
 
 def distribution(values: Floats, most: int = POINTS) -> tuple[Floats, Floats]:
-    """Points and the exact share of values up to each: all different values where there are few, else quantiles."""
+    """The empirical distribution function: at all distinct values where these are few, else at quantiles."""
     if not len(values):
         return np.zeros(0), np.zeros(0)
     ordered = np.sort(values)
@@ -93,6 +93,6 @@ def distribution(values: Floats, most: int = POINTS) -> tuple[Floats, Floats]:
     return points, np.searchsorted(ordered, points, side="right") / len(ordered)
 
 
-def schema_of(found: dict[str, Any]) -> Schema:
+def schema_of(profile_: dict[str, Any]) -> Schema:
     """The types in a profile."""
-    return Schema.from_plain(found["schema"])
+    return Schema.from_plain(profile_["schema"])

@@ -1,4 +1,4 @@
-"""What the columns of a table are: number, category, date and so on, each with its reason in words."""
+"""Inference of column types: number, category, date and so on, each with a reason."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from tenfold.data.errors import TableError, some
 from tenfold.features.codes import NEARLY_ALL, date_format, text_code, whole_number_code
 from tenfold.features.dates import date_formats
 from tenfold.features.frames import frame_of, pl
-from tenfold.features.number_formats import Numerals, numerals_of
+from tenfold.features.number_formats import NumberFormat, find_number_format
 from tenfold.features.parsing import set_missing
 
 KINDS = (
@@ -35,24 +35,24 @@ ID_NAME = re.compile(
     r"(?i)(^|[_\s.-])(id|ids|uuid|guid|key|index|idx|rowid|rownumber|nr|no)$|^unnamed|^column_1$|[a-z]I[dD]$"
 )
 WRITTEN_TOGETHER = {"%Y%m": "year and month", "%Y%m%d": "year, month and day"}
-FEW_ROWS = 20
+MIN_ROWS = 20
 COUNTED = ("ordinal", "category", "boolean", "text")
 
 
 @dataclass(frozen=True)
 class ColumnType:
-    """What a column is and why.
+    """The type of a column, with a reason.
 
     Attributes
     ----------
     name, kind : see `KINDS`.
     reason : in words.
-    missing, distinct : how many values are missing, and how many different ones there are.
+    missing, distinct : the number of missing and of distinct values.
     formats : of dates in text.
-    numerals : how numbers in text are written: (thousands, decimal sign, unit), or None.
+    numerals : notation of numbers in text, (thousands separator, decimal sign, unit), or None.
     levels : of an ordinal, from the lowest.
-    missing_values : values that stand for nothing, such as -999, as declared.
-    declared : whether the user said so.
+    missing_values : declared values that stand for missing ones, such as -999.
+    declared : whether the user declared the type.
     """
 
     name: str
@@ -107,10 +107,10 @@ class Schema(Mapping[str, ColumnType]):
     @staticmethod
     def from_plain(columns: Sequence[Mapping[str, Any]]) -> "Schema":
         """The inverse of `plain`."""
-        return Schema(tuple(ColumnType(**{k: _tupled(v) for k, v in column.items()}) for column in columns))
+        return Schema(tuple(ColumnType(**{k: _as_tuple(v) for k, v in column.items()}) for column in columns))
 
     def text(self) -> str:
-        """JSON: a parameter of one word, which copies and compares as fast as any."""
+        """The schema as JSON, a parameter that is copied and compared as one string."""
         return json.dumps(self.plain())
 
     @staticmethod
@@ -120,7 +120,7 @@ class Schema(Mapping[str, ColumnType]):
         return Schema.from_plain(json.loads(text))
 
 
-def _tupled(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -128,8 +128,8 @@ Declared = Mapping[str, str] | Schema | str | None
 
 
 @dataclass(frozen=True)
-class _Facts:
-    """Counts of all columns at once."""
+class _Summary:
+    """Counts and ranges of all columns."""
 
     rows: int
     missing: dict[str, int]
@@ -146,19 +146,19 @@ def infer_schema(
     dayfirst: bool | None = None,
     missing: Mapping[str, Sequence[Any]] | None = None,
 ) -> Schema:
-    """What each column of a table is, and why.
+    """Infer the type of each column of a table, with a reason.
 
     Parameters
     ----------
     table : frame or array
     types : name -> kind, `Schema` or `Schema.text()`, default=None
-        Columns whose kind is known: number, count, category, boolean, date, text, identifier; or all that was found in
-        another table.
+        Columns whose kind is known: number, count, category, boolean, date, text, identifier; or the schema of another
+        table.
     ordinal : name -> levels from the lowest to the highest, default=None
     dayfirst : bool, default=None
-        Whether the day comes first in dates such as 3/4/2013; None lets the whole column decide.
+        Whether the day comes first in dates such as 3/4/2013; None infers it from the whole column.
     missing : name -> values, default=None
-        Values of columns that stand for nothing, ``{"age": [-999]}``. The schema remembers them, and with it every
+        Values of columns that stand for missing ones, ``{"age": [-999]}``. The schema stores them, and with it every
         encoder and profile.
 
     Returns
@@ -182,9 +182,11 @@ def infer_schema(
     _check_declared(frame, known, ordinal, given)
     given |= {c.name: c.missing_values for c in known.values() if isinstance(c, ColumnType) and c.missing_values}
     frame, _ = set_missing(frame, given)
-    facts = _facts(frame, [name for name in frame.columns if not isinstance(known.get(name), ColumnType)], known)
-    strings = _text_facts(frame.select([name for name in frame.columns if name not in known and name not in ordinal]))
-    found = []
+    summary = _summarize(frame, [name for name in frame.columns if not isinstance(known.get(name), ColumnType)], known)
+    strings = _summarize_texts(
+        frame.select([name for name in frame.columns if name not in known and name not in ordinal])
+    )
+    columns = []
     for series in frame.get_columns():
         name = series.name
         if name in ordinal:
@@ -192,32 +194,35 @@ def infer_schema(
             reason = "declared: " + " < ".join(map(repr, levels))
             column = ColumnType(name, "ordinal", reason, levels=levels, declared=True)
         elif name in known:
-            said = known[name]
-            column = said if isinstance(said, ColumnType) else _declared(series, said, dayfirst)
+            declared = known[name]
+            column = declared if isinstance(declared, ColumnType) else _declare_column(series, declared, dayfirst)
         else:
-            column = _inferred(series, facts, strings.get(name), dayfirst)
-        distinct = facts.distinct.get(name, column.distinct)
+            column = _infer_column(series, summary, strings.get(name), dayfirst)
+        distinct = summary.distinct.get(name, column.distinct)
         absent = given.get(name, ())
-        found.append(replace(column, missing=facts.missing[name], distinct=distinct, missing_values=absent))
-    return Schema(tuple(found))
+        columns.append(replace(column, missing=summary.missing[name], distinct=distinct, missing_values=absent))
+    return Schema(tuple(columns))
 
 
-def _facts(frame: pl.DataFrame, new: list[str], known: Mapping[str, Any]) -> _Facts:
-    """Counts and ends of new columns; of those that another table had, what its types do not know: few counts."""
+def _summarize(frame: pl.DataFrame, new: list[str], known: Mapping[str, Any]) -> _Summary:
+    """Counts and ranges of new columns; for columns of a known schema only the counts that it does not have."""
     missing = {series.name: series.null_count() for series in frame.get_columns()}
     kinds = dict(frame.schema)
-    counted = [*new, *(name for name, said in known.items() if isinstance(said, ColumnType) and said.kind in COUNTED)]
-    flat = [name for name in counted if not kinds[name].is_nested() and kinds[name] not in (pl.Object, pl.Null)]
+    names = [
+        *new,
+        *(name for name, declared in known.items() if isinstance(declared, ColumnType) and declared.kind in COUNTED),
+    ]
+    flat = [name for name in names if not kinds[name].is_nested() and kinds[name] not in (pl.Object, pl.Null)]
     unique = frame.select(pl.col(flat).n_unique()).row(0) if flat else ()
     distinct = {name: n - (missing[name] > 0) for name, n in zip(flat, unique, strict=True)}
     numeric = [name for name in new if kinds[name].is_numeric()]
     ends = [frame.select(e).row(0) if numeric else () for e in (pl.col(numeric).min(), pl.col(numeric).max())]
     low, high = (dict(zip(numeric, end, strict=True)) for end in ends)
-    return _Facts(frame.height, missing, distinct, low, high)
+    return _Summary(frame.height, missing, distinct, low, high)
 
 
 def label(value: Any) -> str:
-    """A level as text: whole numbers without a point, truth values in small letters, as columns have them."""
+    """A level as text, as in columns: integers without a point, booleans in lower case."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
@@ -251,61 +256,63 @@ def _check_declared(
 
 
 @dataclass(frozen=True)
-class _TextFacts:
+class _TextSummary:
     digits: bool
     numbers: float
     words: float
     blanks: float
 
 
-def _text_facts(frame: pl.DataFrame) -> dict[str, _TextFacts]:
-    """Lengths and words of the columns of text, all at once."""
+def _summarize_texts(frame: pl.DataFrame) -> dict[str, _TextSummary]:
+    """Summaries of all columns of text."""
     names = [name for name, kind in frame.schema.items() if kind == pl.String]
     if not names:
         return {}
     sample = frame.select(names).head(100_000)
-    every = pl.col(names)
+    columns = pl.col(names)
     rows = [
         sample.select(e).row(0)
         for e in (
-            every.str.contains(r"\d").all(),
-            every.cast(pl.Float64, strict=False).is_not_null().sum() / every.count(),
-            (every.str.count_matches(r"\S+")).mean(),
-            every.str.contains(r"\s").mean(),
+            columns.str.contains(r"\d").all(),
+            columns.cast(pl.Float64, strict=False).is_not_null().sum() / columns.count(),
+            (columns.str.count_matches(r"\S+")).mean(),
+            columns.str.contains(r"\s").mean(),
         )
     ]
     return {
-        name: _TextFacts(bool(d), numbers or 0.0, words or 0.0, blanks or 0.0)
+        name: _TextSummary(bool(d), numbers or 0.0, words or 0.0, blanks or 0.0)
         for name, d, numbers, words, blanks in zip(names, *rows, strict=True)
     }
 
 
-def _declared(series: pl.Series, kind: str, dayfirst: bool | None) -> ColumnType:
+def _declare_column(series: pl.Series, kind: str, dayfirst: bool | None) -> ColumnType:
     name, given = series.name, series.drop_nulls()
     column = ColumnType(name, kind, "declared", declared=True)
     if series.dtype != pl.String or not len(given):
         return column
     if kind in ("number", "count"):
-        how = numerals_of(given.unique(maintain_order=True)) or Numerals()
-        return ColumnType(name, kind, "declared", numerals=(how.thousands, how.decimal, how.unit), declared=True)
+        format_ = find_number_format(given.unique(maintain_order=True)) or NumberFormat()
+        return ColumnType(
+            name, kind, "declared", numerals=(format_.thousands, format_.decimal, format_.unit), declared=True
+        )
     if kind == "date":
-        found = date_formats(given.unique(maintain_order=True), dayfirst)
-        if found is None:
+        dates = date_formats(given.unique(maintain_order=True), dayfirst)
+        if dates is None:
             raise TableError(
                 f"declared as dates, but no format reads all of it; it begins with {given[0]!r}. Correct the values, "
                 "or declare it as category or text.",
                 column=name,
             )
         return ColumnType(
-            name, kind, "declared" + (f"; {found.note}" * bool(found.note)), formats=found.formats, declared=True
+            name, kind, "declared" + (f"; {dates.note}" * bool(dates.note)), formats=dates.formats, declared=True
         )
     return column
 
 
-def _inferred(series: pl.Series, facts: _Facts, text: _TextFacts | None, dayfirst: bool | None) -> ColumnType:
+def _infer_column(series: pl.Series, summary: _Summary, text: _TextSummary | None, dayfirst: bool | None) -> ColumnType:
     name, kind = series.name, series.dtype
-    missing, distinct = facts.missing[name], facts.distinct.get(name, 0)
-    if missing == facts.rows:
+    missing, distinct = summary.missing[name], summary.distinct.get(name, 0)
+    if missing == summary.rows:
         return ColumnType(name, "empty", "no values")
     if kind.is_nested() or kind == pl.Object or kind == pl.Binary:
         return ColumnType(name, "nested", f"holds {kind}, not single values: take it apart first")
@@ -321,44 +328,46 @@ def _inferred(series: pl.Series, facts: _Facts, text: _TextFacts | None, dayfirs
             return ColumnType(name, "number", "times of the day, in hours" if kind == pl.Time else "durations, in days")
         return ColumnType(name, "date", "dates")
     if kind.is_numeric():
-        return _number(series, facts)
+        return _number_type(series, summary)
     if kind != pl.String:
-        return ColumnType(name, "category", f"declared as categories: {distinct} in {facts.rows} rows")
+        return ColumnType(name, "category", f"declared as categories: {distinct} in {summary.rows} rows")
     assert text is not None
-    return _text_kind(series, facts, text, dayfirst)
+    return _text_type(series, summary, text, dayfirst)
 
 
-def _number(series: pl.Series, facts: _Facts) -> ColumnType:
+def _number_type(series: pl.Series, summary: _Summary) -> ColumnType:
     name = series.name
-    rows, missing, distinct = facts.rows, facts.missing[name], facts.distinct[name]
+    rows, missing, distinct = summary.rows, summary.missing[name], summary.distinct[name]
     whole = series.dtype.is_integer()
-    if whole and not missing and distinct == rows and rows >= FEW_ROWS:
-        low, high = facts.low[name], facts.high[name]
+    if whole and not missing and distinct == rows and rows >= MIN_ROWS:
+        low, high = summary.low[name], summary.high[name]
         if low in (0, 1) and high == low + rows - 1 and (series.is_sorted() or series.is_sorted(descending=True)):
             return ColumnType(name, "identifier", f"the numbers {low} to {high} in order: a row number")
         if ID_NAME.search(name):
             return ColumnType(name, "identifier", "a different whole number in every row, and named like a key")
     if whole:
-        low, high = int(facts.low[name]), int(facts.high[name])
+        low, high = int(summary.low[name]), int(summary.high[name])
         form = date_format(series, low, high)
         if form:
             return ColumnType(name, "date", f"whole numbers such as {low}: {WRITTEN_TOGETHER[form]}", formats=(form,))
         code = whole_number_code(name, low, high, distinct, rows - missing)
         if code:
-            return _code(name, f"{code}; where they are amounts, say --type {name}=number", distinct, rows - missing)
-    about = f"{distinct} different, {facts.low[name]:g} to {facts.high[name]:g}"
+            return _code_type(
+                name, f"{code}; where they are amounts, say --type {name}=number", distinct, rows - missing
+            )
+    about = f"{distinct} different, {summary.low[name]:g} to {summary.high[name]:g}"
     return ColumnType(name, "number", "whole numbers, " * whole + about)
 
 
-def _code(name: str, reason: str, distinct: int, given: int) -> ColumnType:
-    """Codes that come again are categories; those that are different in nearly every row say nothing about another."""
-    kind = "identifier" if given >= FEW_ROWS and distinct > NEARLY_ALL * given else "category"
+def _code_type(name: str, reason: str, distinct: int, given: int) -> ColumnType:
+    """Codes: categories where they repeat, identifiers where nearly all are distinct."""
+    kind = "identifier" if given >= MIN_ROWS and distinct > NEARLY_ALL * given else "category"
     return ColumnType(name, kind, f"{distinct} different codes in {given} rows: {reason}")
 
 
-def _text_kind(series: pl.Series, facts: _Facts, text: _TextFacts, dayfirst: bool | None) -> ColumnType:
-    name, distinct = series.name, facts.distinct[series.name]
-    given = facts.rows - facts.missing[name]
+def _text_type(series: pl.Series, summary: _Summary, text: _TextSummary, dayfirst: bool | None) -> ColumnType:
+    name, distinct = series.name, summary.distinct[series.name]
+    given = summary.rows - summary.missing[name]
     if distinct == 2:
         words = {str(v).strip().lower() for v in series.drop_nulls().unique()}
         if words in PAIRS:
@@ -369,31 +378,31 @@ def _text_kind(series: pl.Series, facts: _Facts, text: _TextFacts, dayfirst: boo
         values = series.drop_nulls().unique(maintain_order=True)
         code = text_code(name, values)
         if code:
-            return _code(name, code, distinct, given)
-        how = numerals_of(values.head(200)) and numerals_of(values)
-        if how:
-            written = (how.thousands, how.decimal, how.unit)
+            return _code_type(name, code, distinct, given)
+        format_ = find_number_format(values.head(200)) and find_number_format(values)
+        if format_:
+            written = (format_.thousands, format_.decimal, format_.unit)
             return ColumnType(name, "number", f"numbers written as text, such as {values[0]!r}", numerals=written)
         dates = date_formats(values.head(200), dayfirst) and date_formats(values, dayfirst)
         if dates:
-            spelt = " or ".join(map(_spelt, dates.formats))
-            reason = f"text such as {values[0]!r}: {spelt}" + (f"; {dates.note}" if dates.note else "")
+            spelled = " or ".join(map(_spell_out, dates.formats))
+            reason = f"text such as {values[0]!r}: {spelled}" + (f"; {dates.note}" if dates.note else "")
             return ColumnType(name, "date", reason, formats=dates.formats)
-    if given >= FEW_ROWS and 0.9 < text.numbers < 1.0:
+    if given >= MIN_ROWS and 0.9 < text.numbers < 1.0:
         wrong = series.cast(pl.Float64, strict=False).is_null() & series.is_not_null()
         row = wrong.arg_max() or 0
         hint = f"; nearly all are numbers, but {series[row]!r} in row {row + 1} is not"
     share = distinct / given
-    if given >= FEW_ROWS and share > NEARLY_ALL and text.blanks < 0.5:
+    if given >= MIN_ROWS and share > NEARLY_ALL and text.blanks < 0.5:
         return ColumnType(name, "identifier", f"{distinct} different words in {given} rows{hint}")
     if (text.words >= 3 and share > 0.5 and distinct > 10) or (text.words >= 8 and share > 0.1):
         return ColumnType(name, "text", f"{distinct} different texts of {text.words:.0f} words on average")
-    if given >= FEW_ROWS and share > NEARLY_ALL:
+    if given >= MIN_ROWS and share > NEARLY_ALL:
         return ColumnType(name, "identifier", f"{distinct} different names in {given} rows{hint}")
-    return ColumnType(name, "category", f"{distinct} different values in {facts.rows} rows{hint}")
+    return ColumnType(name, "category", f"{distinct} different values in {summary.rows} rows{hint}")
 
 
-def _spelt(form: str) -> str:
+def _spell_out(form: str) -> str:
     names = {
         "%Y": "year", "%y": "year", "%m": "month", "%d": "day", "%b": "month", "%B": "month", "%H:%M:%S": "time",
         "%H:%M": "time", "%I:%M %p": "time", "%I:%M:%S %p": "time", "%z": " with zone",

@@ -1,4 +1,4 @@
-"""What is to be predicted: the target taken out of a table, and whether it is a number or a class."""
+"""The target of a table, and inference of the task: regression or classification."""
 
 import difflib
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ import numpy as np
 from tenfold.data.errors import Decision, TableError, some
 from tenfold.features.dtypes import as_text
 from tenfold.features.frames import frame_of, pl, series_of
-from tenfold.features.number_formats import Numerals, numbers_of
+from tenfold.features.number_formats import NumberFormat, parse_numbers
 from tenfold.features.schema import infer_schema
 
-MOST_CODES, ROWS_A_CODE = 20, 3
-MOST_GAPPED, ROWS_A_GAPPED = 10, 20  # codes with gaps between them, such as 1, 2, 3, 4, 5, 7
+MAX_CODES, MIN_ROWS_PER_CODE = 20, 3
+MAX_GAPPED_CODES, MIN_ROWS_PER_GAPPED_CODE = 10, 20  # codes with gaps between them, such as 1, 2, 3, 4, 5, 7
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A table without its target, the target, and what it is.
+    """A table without its target, the target, and the task.
 
     Attributes
     ----------
     frame : polars.DataFrame, the other columns of the rows whose target is known.
     y : array of numbers (regression) or of labels.
-    rows : array, the rows that were kept, from 0.
+    rows : array of the indices of the rows that have a target.
     task : "regression", "binary" or "multiclass"; `reason` in words.
     decisions : tuple of Decision
     """
@@ -38,7 +38,7 @@ class Target:
 
 
 def split_target(table: Any, target: str, *, task: str = "auto") -> Target:
-    """Take the target out of a table, without the rows where it is missing.
+    """Separate the target from a table, without the rows where it is missing.
 
     Parameters
     ----------
@@ -72,34 +72,34 @@ def split_target(table: Any, target: str, *, task: str = "auto") -> Target:
         known &= column.str.strip_chars() != ""
     if not known.any():
         raise TableError("the target has no values. Choose another column.", column=target)
-    said = []
+    decisions = []
     lost = frame.height - int(known.sum())
     if lost:
-        share = f"{lost} of {frame.height} rows ({lost / frame.height:.1%}) left out, because the target is missing"
-        said.append(Decision("target", share, target))
+        sentence = f"{lost} of {frame.height} rows ({lost / frame.height:.1%}) left out, because the target is missing"
+        decisions.append(Decision("target", sentence, target))
         frame = frame.filter(known)
     rows = np.flatnonzero(known.to_numpy())
     values = _values(frame[target])
     try:
-        found, reason = infer_task(values)
-        if task not in ("auto", found):
-            found, reason = _asked(task, values), "as asked"
-    except TableError as fault:
-        raise TableError(fault.what, column=target) from None
-    if found == "regression":
+        inferred, reason = infer_task(values)
+        if task not in ("auto", inferred):
+            inferred, reason = _check_task(task, values), "as asked"
+    except TableError as error:
+        raise TableError(error.what, column=target) from None
+    if inferred == "regression":
         y = np.asarray(values, dtype=np.float64)
     else:
         y = np.asarray(values if values.dtype.kind in "iub" else as_text(frame[target]).to_list())
-    said.append(Decision("task", f"{found}: {reason}", target))
-    return Target(frame.drop(target), y, rows, found, reason, tuple(said))
+    decisions.append(Decision("task", f"{inferred}: {reason}", target))
+    return Target(frame.drop(target), y, rows, inferred, reason, tuple(decisions))
 
 
 def _values(column: pl.Series) -> Any:
-    """The target as numbers where it is numbers, also in words, else as text."""
+    """The target as numbers where it is numeric, also formatted as text, else as text."""
     if column.dtype == pl.String:
         kind = infer_schema(column.to_frame())[column.name]
         if kind.numerals is not None:
-            return numbers_of(column, Numerals(*kind.numerals)).to_numpy()
+            return parse_numbers(column, NumberFormat(*kind.numerals)).to_numpy()
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return column.to_numpy()
     if column.dtype.is_temporal():
@@ -107,7 +107,7 @@ def _values(column: pl.Series) -> Any:
     return np.asarray(as_text(column).to_list(), dtype=object)
 
 
-def _asked(task: str, values: Any) -> str:
+def _check_task(task: str, values: Any) -> str:
     number = values.dtype.kind in "fiub"
     distinct = len(np.unique(values)) if number else len(set(values.tolist()))
     if task == "regression":
@@ -122,7 +122,7 @@ def _asked(task: str, values: Any) -> str:
 
 
 def infer_task(y: Any) -> tuple[str, str]:
-    """Whether a target is a number or a class, and why.
+    """Infer from a target whether the task is regression or classification, with the reason.
 
     Returns
     -------
@@ -130,10 +130,10 @@ def infer_task(y: Any) -> tuple[str, str]:
 
     Notes
     -----
-    Text and truth values are classes. So are two different numbers, and whole numbers without a gap, 20 of them at
-    most and each in three rows on average. Whole numbers with gaps are, where they begin at 0 or 1, at most a third of
-    those up to the highest is left out, and they are 10 at most, each in twenty rows on average: 1, 2, 3, 4, 5, 7. All
-    other numbers are numbers. Ratings from 1 to 5 may be either: the reason says how to overrule it.
+    Text and booleans are classes. So are two distinct numbers, and consecutive integers, at most 20 and with three rows
+    each on average. Integers with gaps are classes where they begin at 0 or 1, at most a third of the range is absent,
+    and they are at most 10, with twenty rows each on average: 1, 2, 3, 4, 5, 7. All other numbers are regression
+    targets. Ratings from 1 to 5 may be either: the reason says how to overrule the inference.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def infer_task(y: Any) -> tuple[str, str]:
         return _number_task(given)
     labels = sorted({str(v) for v in given.tolist()})
     if len(labels) == 1:
-        raise TableError(_constant(labels[0], len(given)))
+        raise TableError(_constant_error(labels[0], len(given)))
     if len(labels) == len(given) and len(given) > 2:
         raise TableError(
             f"the target is text that is different in each of the {len(given)} rows, such as {labels[0]!r}: nothing "
@@ -173,35 +173,34 @@ def _number_task(given: Any) -> tuple[str, str]:
     distinct = np.unique(given)
     low, high = distinct[0], distinct[-1]
     if len(distinct) == 1:
-        raise TableError(_constant(f"{low:g}", len(given)))
+        raise TableError(_constant_error(f"{low:g}", len(given)))
     if len(distinct) == 2:
         return "binary", f"2 different values, {low:g} and {high:g}"
-    if not bool((distinct == np.floor(distinct)).all()) or len(distinct) > MOST_CODES:
+    if not bool((distinct == np.floor(distinct)).all()) or len(distinct) > MAX_CODES:
         return "regression", f"numbers, {len(distinct)} different ones from {low:g} to {high:g}"
     if _are_codes(distinct, len(given)):
-        reason = f"the whole numbers {_listed(distinct)}, taken for codes of {len(distinct)} classes"
+        reason = f"the whole numbers {_format_values(distinct)}, taken for codes of {len(distinct)} classes"
         return "multiclass", f"{reason}; where they are ratings, counts or amounts, say --task regression"
     reason = f"numbers, {len(distinct)} different ones from {low:g} to {high:g}"
     return "regression", f"{reason}, all whole; where they are codes of classes, say --task classification"
 
 
 def _are_codes(distinct: Any, rows: int) -> bool:
-    """Whether few whole numbers are codes of classes: none is left out between them; or few are, of codes from 0 or 1
-    on that come often."""
+    """Whether integers are codes of classes: consecutive, or with few gaps from 0 or 1 on and many rows each."""
     low, high = distinct[0], distinct[-1]
     span = high - low + 1
     if span == len(distinct):
-        return bool(len(distinct) * ROWS_A_CODE <= rows)
-    gapped = low in (0, 1) and len(distinct) <= MOST_GAPPED and 2 * span <= 3 * len(distinct)
-    return bool(gapped and len(distinct) * ROWS_A_GAPPED <= rows)
+        return bool(len(distinct) * MIN_ROWS_PER_CODE <= rows)
+    gapped = low in (0, 1) and len(distinct) <= MAX_GAPPED_CODES and 2 * span <= 3 * len(distinct)
+    return bool(gapped and len(distinct) * MIN_ROWS_PER_GAPPED_CODE <= rows)
 
 
-def _listed(distinct: Any) -> str:
+def _format_values(distinct: Any) -> str:
     low, high = distinct[0], distinct[-1]
     if high - low + 1 == len(distinct):
         return f"{low:g} to {high:g}"
     return ", ".join(f"{value:g}" for value in distinct[:-1]) + f" and {high:g}"
 
 
-def _constant(value: str, rows: int) -> str:
+def _constant_error(value: str, rows: int) -> str:
     return f"the target has the same value, {value}, in all {rows} rows. Choose another column."

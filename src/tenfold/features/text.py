@@ -1,4 +1,4 @@
-"""Columns of text as weights of their words."""
+"""Columns of text as tf-idf weights of their words."""
 
 from typing import Any
 
@@ -11,38 +11,38 @@ from tenfold.features.dtypes import as_text
 from tenfold.features.frames import frame_of, pl
 from tenfold.features.words import WordCounts, count_words
 
-MANY_ROWS = 100
+MIN_ROWS_FOR_PAIRS = 100
 
 
 def text_vectoriser(*, max_words: int, min_rows: int) -> TfidfVectorizer:
-    """What turns texts into rows of numbers: the one place where it is chosen.
+    """The vectoriser of texts, configured here only.
 
-    `Texts` fills in its vocabulary and inverse document frequencies from counts of words that folds share; it is
-    scikit-learn's own, and transforms texts alone as well.
+    `Texts` sets its vocabulary and inverse document frequencies from word counts that folds share; it is
+    scikit-learn's class, and transforms texts by itself as well.
     """
     return TfidfVectorizer(max_features=max_words, min_df=min_rows, sublinear_tf=True)
 
 
 def count_vocabulary(texts: pl.Series) -> int:
-    """How many words `Texts` has columns for, without a limit: those in two texts, or in one of few texts."""
+    """The number of words that `Texts` encodes without a limit: those in two texts, or in one of few texts."""
     return len(count_words(as_text(texts), keep=True).frequent(_min_rows(len(texts))))
 
 
 def _min_rows(rows: int) -> int:
-    return 2 if rows >= MANY_ROWS else 1
+    return 2 if rows >= MIN_ROWS_FOR_PAIRS else 1
 
 
 class Texts(TransformerMixin, BaseEstimator):
-    """Each column of text by a vectoriser of its own; names are ``column: word``. A missing text is an empty one.
+    """tf-idf weights of each column of text; names are ``column: word``. A missing text is an empty one.
 
     Parameters
     ----------
     max_words : int, default=20000
-        Words of each column at most, the most frequent ones.
+        The largest number of words of a column; the most frequent are encoded.
 
     Attributes
     ----------
-    vectorisers_ : of each column; None where it has no words.
+    vectorisers_ : one for each column; None where it has no words.
     """
 
     def __init__(self, *, max_words: int = 20_000) -> None:
@@ -54,7 +54,7 @@ class Texts(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> sparse.csr_array:
-        """Learn the words, and weigh them, in one pass over the texts."""
+        """Learn the words and return their weights, in one pass over the texts."""
         return self._learn(X)
 
     def _learn(self, X: Any) -> sparse.csr_array:
@@ -64,20 +64,20 @@ class Texts(TransformerMixin, BaseEstimator):
         self.names_out_: list[str] = []
         blocks = []
         for series in frame.get_columns():
-            found = count_words(as_text(series), keep=True)
+            counts = count_words(as_text(series), keep=True)
             min_rows = _min_rows(frame.height)
-            places = found.most_frequent(min_rows, self.max_words)
+            places = counts.most_frequent(min_rows, self.max_words)
             if not len(places):
                 self.vectorisers_.append(None)
                 continue
             vectoriser = text_vectoriser(max_words=self.max_words, min_rows=min_rows)
-            words = [found.words[place] for place in places]
+            words = [counts.words[place] for place in places]
             vectoriser.vocabulary_ = {word: column for column, word in enumerate(words)}
             vectoriser.fixed_vocabulary_ = False
-            blocks.append(_fit_weights(vectoriser, found))
+            blocks.append(_fit_weights(vectoriser, counts))
             self.vectorisers_.append(vectoriser)
             self.names_out_ += [f"{series.name}: {word}" for word in words]
-        return _beside(blocks, frame.height)
+        return _hstack(blocks, frame.height)
 
     def transform(self, X: Any) -> sparse.csr_array:
         """Weights of words, sparse."""
@@ -87,28 +87,30 @@ class Texts(TransformerMixin, BaseEstimator):
             for series, vectoriser in zip(frame.get_columns(), self.vectorisers_, strict=True)
             if vectoriser is not None
         ]
-        return _beside(blocks, frame.height)
+        return _hstack(blocks, frame.height)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the columns that `transform` gives."""
+        """Names of the features that `transform` returns."""
         return np.asarray(self.names_out_, dtype=object)
 
 
-def _beside(blocks: list[Any], rows: int) -> sparse.csr_array:
+def _hstack(blocks: list[Any], rows: int) -> sparse.csr_array:
     return sparse.csr_array(sparse.hstack(blocks, format="csr") if blocks else (rows, 0))
 
 
-def _fit_weights(vectoriser: TfidfVectorizer, found: WordCounts) -> sparse.csr_array:
+def _fit_weights(vectoriser: TfidfVectorizer, word_counts: WordCounts) -> sparse.csr_array:
     """Learn the inverse document frequencies of the vocabulary, and weigh the texts."""
-    counts = _select(vectoriser, found)
+    counts = _select(vectoriser, word_counts)
     vectoriser.idf_ = TfidfTransformer(sublinear_tf=vectoriser.sublinear_tf).fit(counts).idf_
     return _weigh(vectoriser, counts)
 
 
-def _select(vectoriser: TfidfVectorizer, found: WordCounts) -> sparse.csr_array:
+def _select(vectoriser: TfidfVectorizer, word_counts: WordCounts) -> sparse.csr_array:
     """Counts of the words of the vocabulary, in its columns."""
     known = vectoriser.vocabulary_
-    return found.columns(np.asarray([known.get(word, -1) for word in found.words], dtype=np.int64), len(known))
+    return word_counts.columns(
+        np.asarray([known.get(word, -1) for word in word_counts.words], dtype=np.int64), len(known)
+    )
 
 
 def _weigh(vectoriser: TfidfVectorizer, counts: sparse.csr_array) -> sparse.csr_array:

@@ -1,8 +1,8 @@
-"""Counts of the words of texts: tokenised by polars, once for all folds of a table.
+"""Word counts of texts, tokenised by polars once for all folds of a table.
 
-A word is a run of two or more letters, digits or underscores, in small letters, as in scikit-learn's `CountVectorizer`.
-Folds of a table share their texts, and tokenising costs far more than all the rest: inside `share_counts` the counts of
-the columns that an encoder was fitted to are kept, and texts that stand there are looked up.
+A word is a run of two or more letters, digits or underscores, in lower case, as in scikit-learn's `CountVectorizer`.
+Folds of a table share their texts, and tokenising dominates the cost: inside `share_counts` the counts of the columns
+that an encoder was fitted to are cached.
 """
 
 from collections import deque
@@ -18,18 +18,18 @@ from scipy import sparse
 from tenfold.arrays import Integers
 from tenfold.features.frames import pl
 
-WORD = r"[\p{L}\p{N}_]{2,}"  # what \w\w+ is in Python's regular expressions
-CHUNK_BYTES = 1 << 26  # text that is tokenised at a time: its words take about ten times as much memory
-KEPT_BYTES = 1 << 28  # of all that is kept, texts included
+WORD = r"[\p{L}\p{N}_]{2,}"  # the \w\w+ of Python's regular expressions
+CHUNK_BYTES = 1 << 26  # of text tokenised at a time: its words take about ten times as much memory
+CACHE_BYTES = 1 << 28  # of cached counts and texts
 
 
 @dataclass(frozen=True, eq=False)
 class WordCounts:
-    """How often each word stands in each text.
+    """Counts of each word in each text.
 
     Attributes
     ----------
-    words : the different words, in order.
+    words : the distinct words, in order.
     counts : csr_array of texts by words.
     """
 
@@ -42,11 +42,11 @@ class WordCounts:
         return int(self.counts.data.nbytes + self.counts.indices.nbytes + self.counts.indptr.nbytes)
 
     def frequent(self, min_rows: int) -> Integers:
-        """Places of the words that stand in at least so many texts."""
+        """Indices of the words in at least `min_rows` texts."""
         return np.flatnonzero(np.bincount(self.counts.indices, minlength=len(self.words)) >= min_rows)
 
     def most_frequent(self, min_rows: int, max_words: int) -> Integers:
-        """Places of the words in at least `min_rows` texts; of more than `max_words`, those that come most often."""
+        """Indices of the words in at least `min_rows` texts; of more than `max_words`, the most frequent."""
         places = self.frequent(min_rows)
         if len(places) > max_words:
             totals = np.bincount(self.counts.indices, self.counts.data, minlength=len(self.words))[places]
@@ -59,23 +59,23 @@ class WordCounts:
         kept = indices >= 0
         ends = np.concatenate([[0], np.cumsum(kept)])[self.counts.indptr]
         kind = np.int32 if max(int(ends[-1]), width) < 2**31 else np.int64
-        found = sparse.csr_array(
+        matrix = sparse.csr_array(
             (self.counts.data[kept], indices[kept].astype(kind), ends.astype(kind)),
             shape=(self.counts.shape[0], width),
         )
-        found.sort_indices()
-        return found
+        matrix.sort_indices()
+        return matrix
 
 
-Kept = deque[tuple[pl.Series, WordCounts]]
-_shared: ContextVar[Kept | None] = ContextVar("_shared", default=None)
-"""The different texts of columns, and their counts, the oldest first; None outside of `share_counts`."""
+CountsCache = deque[tuple[pl.Series, WordCounts]]
+_shared: ContextVar[CountsCache | None] = ContextVar("_shared", default=None)
+"""The distinct texts of columns with their counts, the oldest first; None outside of `share_counts`."""
 
 
 @contextmanager
-def share_counts() -> Iterator[Kept]:
-    """A context in which the counts of texts that encoders are fitted to are kept, for folds of the same table."""
-    shared: Kept = deque()
+def share_counts() -> Iterator[CountsCache]:
+    """A context that caches the word counts of fitted columns, for folds of the same table."""
+    shared: CountsCache = deque()
     token = _shared.set(shared)
     try:
         yield shared
@@ -90,29 +90,29 @@ def count_words(texts: pl.Series, *, keep: bool = False) -> WordCounts:
     ----------
     texts : column of strings
     keep : bool, default=False
-        Whether the counts are kept for texts that come again, inside `share_counts`.
+        Whether the counts are cached, inside `share_counts`.
     """
     texts = texts.fill_null("")
     shared = _shared.get()
-    for known, found in tuple(shared or ()):
-        if len(texts) and not (known == texts[-1]).any():  # a quick look before all are looked up
+    for known, counts in tuple(shared or ()):
+        if len(texts) and not (known == texts[-1]).any():  # a cheap test before the full lookup
             continue
-        places = _places(texts, known)
+        places = _indices(texts, known)
         if not places.null_count():
-            return WordCounts(found.words, found.counts[places.to_numpy()])
-    different = texts.unique(maintain_order=True)
-    found = _tokenise(different)
+            return WordCounts(counts.words, counts.counts[places.to_numpy()])
+    distinct = texts.unique(maintain_order=True)
+    counts = _tokenise(distinct)
     if keep and shared is not None:
-        shared.append((different, found))
-        while sum(texts.estimated_size() + counts.nbytes for texts, counts in shared) > KEPT_BYTES:
+        shared.append((distinct, counts))
+        while sum(texts.estimated_size() + counts.nbytes for texts, counts in shared) > CACHE_BYTES:
             shared.popleft()
-    if len(different) == len(texts):
-        return found
-    return WordCounts(found.words, found.counts[_places(texts, different).to_numpy()])
+    if len(distinct) == len(texts):
+        return counts
+    return WordCounts(counts.words, counts.counts[_indices(texts, distinct).to_numpy()])
 
 
-def _places(texts: pl.Series, known: pl.Series) -> pl.Series:
-    """Where each text stands among different ones; null where it does not."""
+def _indices(texts: pl.Series, known: pl.Series) -> pl.Series:
+    """The index of each text among distinct ones; null without one."""
     return texts.replace_strict(known, np.arange(len(known)), default=None, return_dtype=pl.Int64)
 
 
@@ -123,15 +123,15 @@ def _tokenise(texts: pl.Series) -> WordCounts:
         flat = tokens.explode().drop_nulls()  # an empty list becomes a null
         words = flat.unique().sort()
         parts.append((words, _codes(flat, words), tokens.list.len().to_numpy()))
-    every = pl.concat([words for words, _, _ in parts]).unique().sort()
-    indices = np.concatenate([_codes(words, every)[codes] for words, codes, _ in parts])
+    vocabulary = pl.concat([words for words, _, _ in parts]).unique().sort()
+    indices = np.concatenate([_codes(words, vocabulary)[codes] for words, codes, _ in parts])
     ends = np.concatenate([[0], np.cumsum(np.concatenate([lengths for _, _, lengths in parts]), dtype=np.int64)])
-    shape = (len(texts), len(every))
+    shape = (len(texts), len(vocabulary))
     counts = sparse.csr_array((np.ones(len(indices)), indices, ends), shape=shape)
     counts.sum_duplicates()
     if counts.nnz < 2**31:
         counts.indices, counts.indptr = counts.indices.astype(np.int32), counts.indptr.astype(np.int32)
-    return WordCounts(every.to_list(), counts)
+    return WordCounts(vocabulary.to_list(), counts)
 
 
 def _chunks(texts: pl.Series) -> Iterator[pl.Series]:
@@ -145,7 +145,7 @@ def _chunks(texts: pl.Series) -> Iterator[pl.Series]:
 
 
 def _codes(tokens: pl.Series, words: pl.Series) -> Integers:
-    """Places of tokens among the words, which are sorted and different."""
+    """Indices of tokens among the words, which are sorted and distinct."""
     if not len(words):
         return np.zeros(0, dtype=np.int64)
     return tokens.cast(pl.Enum(words)).to_physical().cast(pl.Int64).to_numpy()

@@ -1,4 +1,4 @@
-"""Pairs of directions in two blocks of columns judged: canonical correlations and partial least squares.
+"""Certificates of canonical correlations and partial least squares.
 
 Scores, loadings and residuals come from products of the rows with the stored rotations, all in one pass. That no
 better pair was left out is proved from the scatter S of [x y], in the units in which columns were taken. One that the
@@ -62,8 +62,8 @@ class Latent:
 
 @dataclass(frozen=True)
 class Witness:
-    """Of [x y] in units: means, units, the scatter S (p + t, p + t) and its products (k, p + t) with the rotations of
-    X, and with those of y.
+    """Means and scales of [x y], the scaled covariance S (p + t, p + t), and its products (k, p + t) with the rotations
+    of X, and with those of y.
     """
 
     p: int
@@ -84,7 +84,7 @@ class Witness:
         vectors = np.zeros((2 * k + PROBES, len(means)))
         vectors[:k, :p], vectors[k : 2 * k, p:], vectors[2 * k :] = rotations[0].T, rotations[1].T, probes
         products = rows.fold(joint_products(means, vectors / units)).sum / (units * freedom)
-        if scatter is None or not agree(products[2 * k :], probes, scatter):  # or it is not that of these rows
+        if scatter is None or not agree(products[2 * k :], probes, scatter):  # not given, or not that of these rows
             own = JointScatter.of(rows.fold(both_moments))
             spread = own.lengths / (units * np.sqrt(freedom))
             scatter = own.correlations * spread[:, None] * spread
@@ -92,7 +92,7 @@ class Witness:
 
 
 def agree(products: Floats, probes: Floats, S: Floats) -> bool:
-    """Whether a matrix has the products of the rows with random vectors."""
+    """Whether a matrix agrees with the rows in products with random vectors."""
     if S.shape != (probes.shape[1],) * 2:
         return False
     with one_blas_thread:
@@ -102,7 +102,7 @@ def agree(products: Floats, probes: Floats, S: Floats) -> bool:
 
 def canonical(
     rows: Rows,
-    found: Latent,
+    fitted: Latent,
     *,
     scale: bool,
     ridge: Sequence[float] = (0.0, 0.0),
@@ -110,45 +110,45 @@ def canonical(
     dtype: Any = np.float64,
     status: str = "solved",
 ) -> Certificate:
-    """The certificate of canonical correlations."""
-    witness = Witness.of_rows(rows, found.rotations, scale, scatter)
-    p, k = witness.p, _reached(found.rotations[0])
+    """Certificate of canonical correlations."""
+    witness = Witness.of_rows(rows, fitted.rotations, scale, scatter)
+    p, k = witness.p, _count_pairs(fitted.rotations[0])
     cuts = (np.s_[:p], np.s_[p:])
-    views = [part[:, :k].T for part in found.rotations]
+    views = [part[:, :k].T for part in fitted.rotations]
     products = [witness.of_x[:k], witness.of_y[:k]]
-    for i, cut in enumerate(cuts):  # every direction gets the variance one
+    for i, cut in enumerate(cuts):  # scaled to variance one
         size = np.sqrt(np.maximum(np.sum(views[i] * (products[i][:, cut] + ridge[i] * views[i]), axis=1), 0.0))[:, None]
         size = np.where(size > 0.0, size, 1.0)
         views[i], products[i] = views[i] / size, products[i] / size
     verdict = pencil(witness.S, cuts, views, products, ridge)
     floor = max(64.0 * EPS, 16.0 * unit_roundoff(dtype)) * verdict.condition
     scores = (witness.of_x[:k, :p], witness.of_y[:k, p:])
-    parts = [verdict.residual, verdict.slant, *_stored(witness, found)]
-    for part, rotated, product in zip(range(2), found.rotations, scores, strict=True):
-        W, R = found.weights[part][:, :k], rotated[:, :k]
+    parts = [verdict.residual, verdict.slant, *_compare_stored(witness, fitted)]
+    for part, rotated, product in zip(range(2), fitted.rotations, scores, strict=True):
+        W, R = fitted.weights[part][:, :k], rotated[:, :k]
         inside = W.T @ R
         parts += [
             distance(W.T @ W, np.eye(k)),
             distance(W @ inside, R),
             float(np.max(np.abs(np.tril(inside) - np.eye(k)), initial=0.0)) / max(1.0, float(np.abs(inside).max())),
         ]
-        if found.loadings is not None:
+        if fitted.loadings is not None:
             with one_blas_thread:
                 loadings = la.solve(product @ R, product, check_finite=False).T if k else product.T
-            parts.append(distance(found.loadings[part][:, :k], loadings))
+            parts.append(distance(fitted.loadings[part][:, :k], loadings))
     slack = max(RULES["spectral"].tol, floor, verdict.residual)
-    if found.correlations is not None:
-        again = np.append(verdict.values, np.zeros(max(len(found.correlations) - k, 0)))
-        parts.append(distance(found.correlations, np.minimum(again, 1.0)))
-    leading = found.complete and verdict.leading(slack)
-    if k < found.rotations[0].shape[1]:  # there are said to be no more
+    if fitted.correlations is not None:
+        again = np.append(verdict.values, np.zeros(max(len(fitted.correlations) - k, 0)))
+        parts.append(distance(fitted.correlations, np.minimum(again, 1.0)))
+    leading = fitted.complete and verdict.leading(slack)
+    if k < fitted.rotations[0].shape[1]:  # fewer pairs than requested: no more exist
         leading = leading and verdict.exhausted(slack)
     return _certificate(parts, floor, leading, verdict.values, status, verdict.note)
 
 
-def deflated(
+def partial_least_squares(
     rows: Rows,
-    found: Latent,
+    fitted: Latent,
     *,
     by_own: bool,
     scale: bool,
@@ -156,47 +156,47 @@ def deflated(
     dtype: Any = np.float64,
     status: str = "solved",
 ) -> Certificate:
-    """The certificate of partial least squares, y regressed on its own scores or on those of X."""
-    witness = Witness.of_rows(rows, found.rotations, scale, scatter)
-    p, k = witness.p, _reached(found.weights[0])
-    (W, V), (R, Q) = ([part[:, :k] for part in sides] for sides in (found.weights, found.rotations))
+    """Certificate of partial least squares, y deflated by its own scores or by those of X."""
+    witness = Witness.of_rows(rows, fitted.rotations, scale, scatter)
+    p, k = witness.p, _count_pairs(fitted.weights[0])
+    (W, V), (R, Q) = ([part[:, :k] for part in sides] for sides in (fitted.weights, fitted.rotations))
     spread = np.sum(witness.of_x[:k, :p] * R.T, axis=1)  # of the scores of X
     P = (witness.of_x[:k, :p] / spread[:, None]).T
     if by_own:
         D = (witness.of_y[:k, p:] / np.sum(witness.of_y[:k, p:] * Q.T, axis=1)[:, None]).T
     else:
         D = (witness.of_x[:k, p:] / spread[:, None]).T
-    parts = [distance(P.T @ R, np.eye(k)), *_stored(witness, found)]
-    if found.loadings is not None:
-        parts += [distance(part[:, :k], own) for part, own in zip(found.loadings, (P, D), strict=True)]
+    parts = [distance(P.T @ R, np.eye(k)), *_compare_stored(witness, fitted)]
+    if fitted.loadings is not None:
+        parts += [distance(part[:, :k], own) for part, own in zip(fitted.loadings, (P, D), strict=True)]
         parts += [
             distance(rotated, part @ la.pinv(loaded.T @ part))
-            for rotated, part, loaded in zip(found.rotations, found.weights, found.loadings, strict=True)
+            for rotated, part, loaded in zip(fitted.rotations, fitted.weights, fitted.loadings, strict=True)
         ]
-    values, left, leading = _sequence(witness.S[:p, p:], W, V, P, D, by_own, k < found.weights[0].shape[1])
-    if found.scores is not None:
-        parts += [distance(side, own) for side, own in zip(found.scores, _scores(rows, witness, found), strict=True)]
-    size = max(float(np.max(np.abs(found.rotations[0]), initial=1.0)), 1.0)
+    values, left, leading = _sequence(witness.S[:p, p:], W, V, P, D, by_own, k < fitted.weights[0].shape[1])
+    if fitted.scores is not None:
+        parts += [distance(side, own) for side, own in zip(fitted.scores, _scores(rows, witness, fitted), strict=True)]
+    size = max(float(np.max(np.abs(fitted.rotations[0]), initial=1.0)), 1.0)
     floor = max(64.0 * EPS, 16.0 * unit_roundoff(dtype)) * size
-    return _certificate([left, *parts], floor, leading and found.complete, values, status)
+    return _certificate([left, *parts], floor, leading and fitted.complete, values, status)
 
 
-def _scores(rows: Rows, witness: Witness, found: Latent) -> tuple[Floats, Floats]:
-    """The scores of X, and of what those before them leave of y: in units of the weights of y."""
-    p, (R, V) = witness.p, (found.rotations[0], found.weights[1])
+def _scores(rows: Rows, witness: Witness, fitted: Latent) -> tuple[Floats, Floats]:
+    """The scores of X, and those of y deflated by the previous scores of X, in units of the weights of y."""
+    p, (R, V) = witness.p, (fitted.rotations[0], fitted.weights[1])
     k, size = R.shape[1], np.sum(V**2, axis=0)
     axes = np.zeros((2 * k, len(witness.means)))
     axes[:k, :p], axes[k:, p:] = R.T, V.T / np.where(size > 0.0, size, 1.0)[:, None]
-    along = wide(rows.map(partial(_along, axes / witness.units, witness.means)))
+    along = wide(rows.map(partial(_project, axes / witness.units, witness.means)))
     x, y = along[:, :k], along[:, k:].copy()
-    loadings = np.zeros_like(V) if found.loadings is None else found.loadings[1]
+    loadings = np.zeros_like(V) if fitted.loadings is None else fitted.loadings[1]
     for j in range(1, k):
         y[:, j] -= x[:, :j] @ (loadings[:, :j].T @ V[:, j]) / (size[j] or 1.0)
     return x, y
 
 
-def _along(axes: Floats, place: Floats, block: Block) -> Array:
-    """Samples of [x y] about a place, along axes (q, p + t)."""
+def _project(axes: Floats, place: Floats, block: Block) -> Array:
+    """Projections of [x y] - place on axes (q, p + t)."""
     p = block.X.shape[1]
     none = np.zeros(len(axes))
     x, y = (
@@ -209,8 +209,8 @@ def _along(axes: Floats, place: Floats, block: Block) -> Array:
 def _sequence(
     C: Floats, W: Floats, V: Floats, P: Floats, D: Floats, by_own: bool, all_of_them: bool
 ) -> tuple[Floats, float, bool]:
-    """Values, the largest residual, and whether every pair leads in what those before it leave of C; where there are
-    said to be no more, nothing may be left.
+    """Values, the largest residual, and whether every pair is leading in C deflated by the previous ones; where no more
+    pairs are claimed, the rest of C must vanish.
     """
     top = float(np.linalg.norm(W[:, 0] @ C)) if W.shape[1] else 0.0
     top = max(top, np.finfo(np.float64).tiny)
@@ -222,17 +222,17 @@ def _sequence(
         value = float(back @ right)
         left = max(float(np.linalg.norm(C @ right - value * w)), float(np.linalg.norm(back - value * right))) / top
         worst = max(worst, left, abs(float(np.linalg.norm(w)) - 1.0), distance(v, right if by_own else own))
-        leading &= _largest(C, value + max(tol, worst) * top)  # a pair that is not exact is refused for that
+        leading &= _is_bounded(C, value + max(tol, worst) * top)  # an inexact pair fails by its residual
         C = C - np.outer(loaded, back)
         C = C - np.outer(C @ v, own) if by_own else C
         values.append(value)
     if all_of_them:
-        leading &= _largest(C, max(tol, worst) * top)
+        leading &= _is_bounded(C, max(tol, worst) * top)
     return np.array(values), worst, leading
 
 
-def _largest(C: Floats, value: float) -> bool:
-    """Whether no singular value of C is larger."""
+def _is_bounded(C: Floats, value: float) -> bool:
+    """Whether no singular value of C exceeds `value`."""
     if value < 0.0:
         return False
     A = C if C.shape[0] >= C.shape[1] else C.T
@@ -245,50 +245,52 @@ def _largest(C: Floats, value: float) -> bool:
 
 def singular(
     rows: Rows,
-    found: Latent,
+    fitted: Latent,
     *,
     scale: bool,
     scatter: Floats | None = None,
     dtype: Any = np.float64,
     status: str = "solved",
 ) -> Certificate:
-    """The certificate of singular vectors of X'y."""
-    witness = Witness.of_rows(rows, found.weights, scale, scatter)
-    p, (U, V) = witness.p, found.weights
+    """Certificate of singular vectors of X'y."""
+    witness = Witness.of_rows(rows, fitted.weights, scale, scatter)
+    p, (U, V) = witness.p, fitted.weights
     forth, back = witness.of_y[:, :p], witness.of_x[:, p:]  # C v and C'u
     values = np.sum(back * V.T, axis=1)
     top = max(float(np.max(values, initial=0.0)), np.finfo(np.float64).tiny)
-    parts = [*_stored(witness, found), *(distance(side.T @ side, np.eye(side.shape[1])) for side in (U, V))]
+    parts = [*_compare_stored(witness, fitted), *(distance(side.T @ side, np.eye(side.shape[1])) for side in (U, V))]
     for image, side in ((forth, U), (back, V)):
         parts.append(float(np.max(np.linalg.norm(image - values[:, None] * side.T, axis=1), initial=0.0)) / top)
     floor = max(64.0 * EPS, 16.0 * unit_roundoff(dtype))
     slack = max(RULES["spectral"].tol, floor) * top
     least = float(np.min(values, initial=top))
     ordered = least >= -slack and not np.any(np.diff(values) > slack)
-    leading = found.complete and ordered and _largest(witness.S[:p, p:] - (U * values) @ V.T, max(least, 0.0) + slack)
+    leading = (
+        fitted.complete and ordered and _is_bounded(witness.S[:p, p:] - (U * values) @ V.T, max(least, 0.0) + slack)
+    )
     return _certificate(parts, floor, leading, values, status)
 
 
-def _reached(weights: Floats) -> int:
-    """Pairs that were found: zeros behind them say that there are no more."""
+def _count_pairs(weights: Floats) -> int:
+    """The number of pairs; zero columns after them mean that no more exist."""
     return int(np.sum(np.any(weights != 0.0, axis=0)))
 
 
-def _stored(witness: Witness, found: Latent) -> list[float]:
-    """How far stored means, units, coefficients and intercepts are from those that follow."""
+def _compare_stored(witness: Witness, fitted: Latent) -> list[float]:
+    """Distances of stored means, scales, coefficients and intercepts from recomputed ones."""
     p, parts = witness.p, []
     units = witness.units
-    if found.means is not None:
+    if fitted.means is not None:
         size = np.maximum(units, np.abs(witness.means))
-        parts.append(float(np.max(np.abs(found.means - witness.means) / size, initial=0.0)))
-    if found.units is not None:
-        parts.append(float(np.max(np.abs(found.units - units) / units, initial=0.0)))
-    if found.intercept is not None:
+        parts.append(float(np.max(np.abs(fitted.means - witness.means) / size, initial=0.0)))
+    if fitted.units is not None:
+        parts.append(float(np.max(np.abs(fitted.units - units) / units, initial=0.0)))
+    if fitted.intercept is not None:
         size = np.maximum(units[p:], np.abs(witness.means[p:]))
-        parts.append(float(np.max(np.abs(found.intercept - witness.means[p:]) / size, initial=0.0)))
-    if found.coef is not None and found.loadings is not None:
-        coef = found.coef * units[:p] / units[p:, None]
-        parts.append(distance(coef, found.loadings[1] @ found.rotations[0].T))
+        parts.append(float(np.max(np.abs(fitted.intercept - witness.means[p:]) / size, initial=0.0)))
+    if fitted.coef is not None and fitted.loadings is not None:
+        coef = fitted.coef * units[:p] / units[p:, None]
+        parts.append(distance(coef, fitted.loadings[1] @ fitted.rotations[0].T))
     return parts
 
 

@@ -1,4 +1,4 @@
-"""Centroids judged: means by sums about them, medians by the weights on both sides, and the shrinking done again."""
+"""Certificates of nearest centroids: means by sums about them, medians by the weights on both sides, and shrinkage."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -10,17 +10,17 @@ from tenfold.arrays import Array, Floats, is_sparse, unit_roundoff
 from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.discriminant import Witness, judge_priors
-from tenfold.judge.naive_bayes import sums_again
+from tenfold.judge.naive_bayes import recompute_sums
 from tenfold.judge.recompute import Pair, exact
-from tenfold.stats.class_totals import ClassSumsAbout, class_sums_about, groups_of, indicators, memberships
+from tenfold.stats.class_totals import ClassSumsAbout, class_sums_about, groups_of, memberships
 from tenfold.stats.moments import GroupedMoments
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
 
 
 class Stored(NamedTuple):
-    """Centroids and deviations (k, p), spread (p,), priors (k,), and a triangle B with B'SB = I, S the covariance
-    within classes, divided by n - k.
+    """Fitted arrays: centroids and deviations (k, p), standard deviations (p,), priors (k,), and a triangular B with
+    B'SB = I, S the covariance within classes, divided by n - k.
     """
 
     centroids: Floats
@@ -40,11 +40,11 @@ def centroids(
     priors: Floats | None,
     note: str = "",
 ) -> Certificate:
-    """The certificate of centroids; `priors` are those given, None for the shares of the classes."""
-    found = stored.centroids
+    """Certificate of centroids; `priors` are given ones, None for the class frequencies."""
+    fitted = stored.centroids
     pairs: dict[str, Pair] = {}
     if metric == "manhattan" and rows is not None:
-        centre = medians_again(rows, len(found)) if threshold else found
+        centre = recompute_medians(rows, len(fitted)) if threshold else fitted
         pairs["medians"] = _sides(rows, centre)
         weight, mean, squares = _about(rows, centre)
     elif rows is None:
@@ -54,7 +54,7 @@ def centroids(
         squares = np.array([np.diag(g.covariance()) * g.weight for g in groups]) if groups else sums.squares
         mean = weight @ centre / weight.sum()
     else:
-        again = sums_again(rows, len(found))
+        again = recompute_sums(rows, len(fitted))
         centre = again.sums / again.weight[:, None]
         weight, mean, squares = _about(rows, centre)
     if stored.whitener is not None:
@@ -69,7 +69,7 @@ def centroids(
 
 
 def _about(rows: Rows, centre: Floats) -> tuple[Floats, Floats, Floats]:
-    """Weights, the mean of all rows, and squares about the centres."""
+    """Class weights, the overall mean, and squares about the centres."""
     errors: ClassSumsAbout = rows.fold(class_sums_about(np.ascontiguousarray(centre)))
     mean = (errors.sums + errors.weight[:, None] * centre).sum(axis=0) / errors.weight.sum()
     return errors.weight, mean, errors.squares
@@ -81,7 +81,7 @@ def _shrunk(
     n, k = float(weight.sum()), len(weight)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt(squares.sum(axis=0) / (n - k))
-        # where a column is constant but for the rounding of its values, any spread within that is right
+        # the standard deviation of a column that is constant up to rounding is not determined
         most = ROUNDING * np.max(np.abs(centre), axis=0)
         spread = np.where(np.maximum(stored.spread, spread) <= most, stored.spread, spread)
         unit = np.sqrt((n - weight) / (n * weight))[:, None] * (spread + np.median(spread))
@@ -102,8 +102,8 @@ def _shrunk(
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Of the rows of each class (k, p): their weight, that of those above and below a place, the largest value below
-    and the least above it.
+    """For the samples of each class (k, p): their weight, the weights above and below a value, the largest value below
+    and the smallest above it.
     """
 
     weight: Floats
@@ -123,16 +123,16 @@ class Sides:
 
 
 def _sides(rows: Rows, centre: Floats) -> Pair:
-    """Medians: less than half of the weight of a class is above, and less than half below; where both are one half, the
-    median is midway between the values on either side.
+    """The pair of medians: less than half of the weight of a class is above, and less than half below; where both are
+    one half, the median is midway between the values on either side.
     """
-    found: Sides = rows.fold(partial(_weights_aside, centre))
-    half = 0.5 * found.weight
-    even = (np.abs(found.above - half) <= ROUNDING * half) & (np.abs(found.below - half) <= ROUNDING * half)
+    sides: Sides = rows.fold(partial(_weights_aside, centre))
+    half = 0.5 * sides.weight
+    even = (np.abs(sides.above - half) <= ROUNDING * half) & (np.abs(sides.below - half) <= ROUNDING * half)
     with np.errstate(invalid="ignore"):
-        middle = np.where(even, 0.5 * (found.lower + found.upper), centre)
-    inside = even | ((found.above < half) & (found.below < half))
-    size = np.maximum(np.abs(found.lower), np.abs(found.upper))
+        middle = np.where(even, 0.5 * (sides.lower + sides.upper), centre)
+    inside = even | ((sides.above < half) & (sides.below < half))
+    size = np.maximum(np.abs(sides.lower), np.abs(sides.upper))
     return np.where(inside, centre, np.inf), middle, np.where(np.isfinite(size) & (size > 0.0), size, 1.0)
 
 
@@ -140,8 +140,8 @@ def _weights_aside(centre: Floats, block: Block) -> Sides:
     X = np.asarray(block.X.toarray() if is_sparse(block.X) else block.X, dtype=np.float64)
     group, (k, p) = groups_of(block), centre.shape
     away = X - centre[group]
-    own = memberships(block, k)
-    above, below = own.T @ indicators(away, 0.0), own.T @ indicators(-away, 0.0)
+    indicators = memberships(block, k)
+    above, below = indicators.T @ indicators(away, 0.0), indicators.T @ indicators(-away, 0.0)
     lower, upper = np.full((k, p), -np.inf), np.full((k, p), np.inf)
     some = weights_of(block) > 0.0
     for c in range(k):
@@ -149,28 +149,27 @@ def _weights_aside(centre: Floats, block: Block) -> Sides:
         values, side = X[inside], away[inside]
         lower[c] = np.max(values, axis=0, initial=-np.inf, where=side < 0.0)
         upper[c] = np.min(values, axis=0, initial=np.inf, where=side > 0.0)
-    return Sides(np.repeat(own.sum(axis=0)[:, None], p, axis=1), above, below, lower, upper)
+    return Sides(np.repeat(indicators.sum(axis=0)[:, None], p, axis=1), above, below, lower, upper)
 
 
-COLUMNS = 256
-"""Columns whose medians are found at a time."""
+MEDIAN_COLUMNS = 256  # whose medians are computed at a time
 
 
-def medians_again(rows: Rows, classes: int) -> Floats:
+def recompute_medians(rows: Rows, classes: int) -> Floats:
     """Weighted medians (k, p) of the rows of each class, in memory: midway between the least value that has half of the
     weight at or below it, and the largest that has half at or above.
     """
     block = rows.whole()
     group, weight, p = groups_of(block), weights_of(block), rows.shape[1]
-    found = np.zeros((classes, p))
+    medians = np.zeros((classes, p))
     for c in range(classes):
         inside = np.flatnonzero((group == c) & (weight > 0.0))
-        for start in range(0, p, COLUMNS):
-            some = slice(start, start + COLUMNS)
+        for start in range(0, p, MEDIAN_COLUMNS):
+            some = slice(start, start + MEDIAN_COLUMNS)
             part: Array = block.X[inside][:, some]
             values = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
-            found[c, some] = 0.5 * (_lower_median(values, weight[inside]) - _lower_median(-values, weight[inside]))
-    return found
+            medians[c, some] = 0.5 * (_lower_median(values, weight[inside]) - _lower_median(-values, weight[inside]))
+    return medians
 
 
 def _lower_median(values: Floats, weight: Floats) -> Floats:

@@ -1,9 +1,8 @@
-"""Discriminants judged without a matrix of products of columns.
+"""Certificates of discriminants without forming covariances.
 
-Means are judged by sums about them. A covariance S is never formed: its products with a few vectors come from two
-products of the rows, S v = sum w (x - m) ((x - m)'v). What is stored is then asked for the same products: weights of a
-linear discriminant must solve S (w_c - w_0) = m_c - m_0, axes and variances of a class must give what its covariance
-gives.
+Means are judged by sums about them. Products of a covariance S with a few vectors come from two products of the rows,
+S v = sum w (x - m) ((x - m)'v), and are compared with those of the fitted arrays: weights of a linear discriminant must
+solve S (w_c - w_0) = m_c - m_0, axes and variances of a class must give the products of its covariance.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,15 +26,13 @@ from tenfold.stats.moments import GroupedMoments
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
 
-PROBES = 4
-"""So many vectors are a covariance's witnesses."""
+PROBES = 4  # random vectors by which a covariance is compared
 
 
 @dataclass(frozen=True)
 class Witness:
-    """What the rows say of the classes: weights (k,), means away from the stored ones and variances (k, p), and the
-    products (k, q, p) of their covariances with vectors of each, or (q, p) of their sum by factors (k,) with the same
-    ones.
+    """Class statistics of the rows: weights (k,), deviations of the means from the stored ones and variances (k, p),
+    and functions for products (k, q, p) of the class covariances with vectors, or (q, p) of their weighted sum.
     """
 
     weight: Floats
@@ -46,43 +43,43 @@ class Witness:
 
     @classmethod
     def of_rows(cls, rows: Rows, mean: Floats, vectors: Floats | None = None) -> "Witness":
-        """`vectors` (k, q, p), or (1, q, p) of all classes, are those whose products will be asked for: of dense rows
-        one pass has everything then.
+        """Statistics about the stored means. Products with `vectors` (k, q, p), or (1, q, p) for all classes, are
+        computed in the same pass where rows are dense.
         """
         mean, vectors = np.ascontiguousarray(mean), None if vectors is None else np.ascontiguousarray(vectors)
-        found: ClassSumsAbout = rows.fold(class_sums_about(mean, vectors))
-        total = np.where(found.weight > 0.0, found.weight, 1.0)
-        away = found.sums / total[:, None]
-        variance = np.maximum(found.squares / total[:, None] - away**2, 0.0)
+        errors: ClassSumsAbout = rows.fold(class_sums_about(mean, vectors))
+        total = np.where(errors.weight > 0.0, errors.weight, 1.0)
+        away = errors.sums / total[:, None]
+        variance = np.maximum(errors.squares / total[:, None] - away**2, 0.0)
 
-        def known(asked: Floats) -> Floats | None:
-            some = vectors is not None and found.products.size > 0 and np.array_equal(asked, vectors)
-            return found.products if some else None
+        def lookup(queries: Floats) -> Floats | None:
+            some = vectors is not None and errors.products.size > 0 and np.array_equal(queries, vectors)
+            return errors.products if some else None
 
-        def products(asked: Floats) -> Floats:
-            if asked.shape[1] == 0:
-                return asked
-            sums = known(asked)
+        def products(queries: Floats) -> Floats:
+            if queries.shape[1] == 0:
+                return queries
+            sums = lookup(queries)
             if sums is None:
-                sums = rows.fold(class_scatter_products(mean, np.ascontiguousarray(asked))).products
-            along = np.einsum("kqp,kp->kq", asked, away)
+                sums = rows.fold(class_scatter_products(mean, np.ascontiguousarray(queries))).products
+            along = np.einsum("kqp,kp->kq", queries, away)
             return sums / total[:, None, None] - along[:, :, None] * away[:, None, :]
 
-        def pooled(factors: Floats, asked: Floats) -> Floats:
-            if not len(asked):
-                return asked
-            by_class = known(asked[None])
+        def pool_products(factors: Floats, queries: Floats) -> Floats:
+            if not len(queries):
+                return queries
+            by_class = lookup(queries[None])
             if by_class is None:
-                sums = rows.fold(sum_scatter_products(mean, factors / total, np.ascontiguousarray(asked))).sum
+                sums = rows.fold(sum_scatter_products(mean, factors / total, np.ascontiguousarray(queries))).sum
             else:
                 sums = np.einsum("k,kqp->qp", factors / total, by_class)
-            return sums - np.einsum("k,qk,kp->qp", factors, asked @ away.T, away)
+            return sums - np.einsum("k,qk,kp->qp", factors, queries @ away.T, away)
 
-        return cls(found.weight, away, variance, products, pooled)
+        return cls(errors.weight, away, variance, products, pool_products)
 
     @classmethod
     def of_moments(cls, moments: GroupedMoments, mean: Floats) -> "Witness":
-        """Where the rows are gone."""
+        """Statistics from class moments."""
         groups = moments.groups
         weight = np.array([group.weight for group in groups])
         covariance = np.array([group.covariance() if group.weight > 0.0 else 0.0 * group.XX for group in groups])
@@ -101,51 +98,49 @@ class Witness:
     def shares(self) -> Floats:
         return self.weight / self.weight.sum()
 
-    def pooled(self, priors: Floats) -> Floats:
-        """Variances of the columns within classes."""
+    def pool_variances(self, priors: Floats) -> Floats:
+        """Variances of the columns within classes, averaged by the priors."""
         return np.einsum("k,kp->p", priors, self.variance)
 
 
 def within(witness: Witness, v: Floats, priors: Floats, amounts: Floats, unit: bool) -> Floats:
-    """Products (q, p) with the mean of the covariances by the priors, each moved towards a sphere by its amount: on
-    columns of unit variance, or on those of the data.
+    """Products (q, p) with the average of the class covariances by the priors, each shrunk by its amount; with `unit`
+    for features of unit variance.
     """
     spheres = [_sphere(own, unit) for own in witness.variance]
     return witness.pooled_products(priors * (1.0 - amounts), v) + np.einsum("k,kp->p", priors * amounts, spheres) * v
 
 
-def of_all(witness: Witness, v: Floats, mean: Floats, amount: float, unit: bool) -> Floats:
-    """Products (q, p) with the covariance of all samples, moved towards a sphere; `mean` (k, p) are those stored."""
+def total_products(witness: Witness, v: Floats, mean: Floats, amount: float, unit: bool) -> Floats:
+    """Products (q, p) with the shrunk covariance of all samples; `mean` (k, p) are the stored means."""
     shares = witness.shares
     centres = mean + witness.away
     centred = centres - shares @ centres
-    # of a feature that does not vary, means differ by rounding alone
+    # means of a constant feature differ by rounding only
     centred = np.where(
         np.abs(centred) > 16.0 * unit_roundoff(np.float64) * np.max(np.abs(centres), axis=0), centred, 0.0
     )
     product = witness.pooled_products(shares, v) + np.einsum("k,qk,kp->qp", shares, v @ centred.T, centred)
-    variance = witness.pooled(shares) + shares @ centred**2
+    variance = witness.pool_variances(shares) + shares @ centred**2
     return (1.0 - amount) * product + amount * _sphere(variance, unit) * v
 
 
 def _sphere(variance: Floats, unit: bool) -> Floats:
-    """The diagonal of what a covariance is moved towards."""
-    if unit:  # of unit variance are the columns that vary
+    """The diagonal of the shrinkage target of a covariance."""
+    if unit:  # unit variance, except of constant columns
         return np.where(variance > 0.0, variance, 1.0) * np.count_nonzero(variance) / len(variance)
     return np.full(len(variance), variance.mean())
 
 
 def shrunk_products(amounts: Floats, unit: bool, product: Floats, v: Floats, variance: Floats) -> Floats:
-    """Products (k, q, p) with covariances that are moved towards spheres by their amounts."""
+    """Products (k, q, p) with shrunk class covariances."""
     spheres = np.array([_sphere(own, unit) for own in variance])
     a = amounts[:, None, None]
     return (1.0 - a) * product + a * spheres[:, None, :] * v
 
 
 def judge_priors(stored: Floats, weight: Floats, given: Floats | None, normalise: bool = True) -> Pair:
-    """Priors beside those that were given, which sum up to one or are brought to it, or else the shares of the
-    classes.
-    """
+    """The pair of stored priors and given ones, normalised, or class frequencies."""
     expected = weight if given is None else given
     total = float(np.sum(expected))
     if given is None or (normalise and abs(total - 1.0) > 1e-5):
@@ -164,11 +159,11 @@ def plug_in(
     linear: tuple[Floats, Floats, Floats] | None = None,
     note: str = "",
 ) -> Certificate:
-    """The certificate of Gaussian classes: covariances (p, p), or (k, p, p) where `kind` is "class", by maximum
-    likelihood or with a Wishart prior of a weight. Of two classes with one covariance `linear` has weights (1, p),
-    intercept (1,) and priors (2,).
+    """Certificate of Gaussian classes: covariances (p, p), or (k, p, p) where `kind` is "class", by maximum likelihood
+    or with a Wishart prior of a weight. For two classes with one covariance `linear` has weights (1, p), intercept
+    (1,) and priors (2,).
     """
-    weight, variance = seen.weight, seen.pooled(seen.shares)[None, :]
+    weight, variance = seen.weight, seen.pool_variances(seen.shares)[None, :]
     if kind == "class":
         return quadratic(
             seen,
@@ -190,12 +185,12 @@ def plug_in(
         **more,
     }
     if linear is not None:
-        pairs |= _of_two(stored, mean, *linear)
+        pairs |= _second_against_first(stored, mean, *linear)
     return exact(pairs, floor=ROUNDING, note=note)
 
 
-def _of_two(S: Floats, mean: Floats, coef: Floats, intercept: Floats, priors: Floats) -> dict[str, Pair]:
-    """Weights of the second of two classes against the first, S w = m_1 - m_0, and their intercept."""
+def _second_against_first(S: Floats, mean: Floats, coef: Floats, intercept: Floats, priors: Floats) -> dict[str, Pair]:
+    """Pairs for the weights of the second class against the first, S w = m_1 - m_0, and their intercept."""
     w, between, spread = coef.reshape(-1), mean[1] - mean[0], np.sqrt(np.abs(np.diag(S)))
     terms = spread * float(np.sum(spread * np.abs(w)))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -216,8 +211,8 @@ def _posterior(product: Floats, v: Floats, weight: Floats, prior: float | None) 
 
 
 def ledoit_wolf(rows: Rows, classes: int) -> Floats:
-    """The amounts of Ledoit and Wolf (2004), formed again from moments: with z the rows of unit variance, the squared
-    distance of z z' from its mean C in parts of that of C from the sphere.
+    """Ledoit-Wolf shrinkage (2004), recomputed from moments: with z the standardised rows, the mean squared distance of
+    z z' from its mean C, relative to that of C from the shrinkage target.
     """
     groups = rows.fold(GroupedMoments.lifter(classes)).groups
     covariance = np.array([group.covariance() for group in groups])
@@ -235,8 +230,8 @@ def ledoit_wolf(rows: Rows, classes: int) -> Floats:
 
 
 class Stored(NamedTuple):
-    """Of a linear discriminant: means (k, p) and priors (k,) of the classes; weights (k, p) and intercepts (k,), or (1,
-    p) and (1,) of the second of two classes against the first; and the precision that they are stored in.
+    """Fitted arrays of a linear discriminant: means (k, p) and priors (k,); weights (k, p) and intercepts (k,), or (1,
+    p) and (1,) of the second of two classes against the first; and their dtype.
     """
 
     mean: Floats
@@ -246,14 +241,14 @@ class Stored(NamedTuple):
     dtype: Any = np.float64
 
     def against_first(self) -> tuple[Floats, Floats]:
-        """Weights and intercepts of the classes after the first against it."""
+        """Weights and intercepts of all other classes against the first."""
         w, b = np.atleast_2d(self.coef), np.ravel(self.intercept)
         return (w, b) if len(w) < len(self.mean) else (w[1:] - w[0], b[1:] - b[0])
 
 
 def linear(
     seen: Witness,
-    asked: Floats,
+    vectors: Floats,
     images: tuple[Floats, Floats],
     stored: Stored,
     covariance: Floats,
@@ -261,11 +256,11 @@ def linear(
     more: dict[str, Pair],
     note: str = "",
 ) -> Certificate:
-    """The certificate of weights that solve S (w_c - w_0) = m_c - m_0, of the stored `covariance` S, and of `axes` (V,
-    shares): T v = (1 + l) S v, v'S v = 1, the largest l first, and their shares of the sum of the l. `images` are the
-    products of S within classes, and of T of all samples, with `asked`: the weights, the axes and `probes`.
+    """Certificate of weights that solve S (w_c - w_0) = m_c - m_0, of the stored `covariance` S, and of `axes` (V,
+    shares): T v = (1 + l) S v, v'S v = 1, the largest l first, and their fractions of the sum of the l. `images` are
+    the products of S within classes, and of T of all samples, with `vectors`: the weights, the axes and `probes`.
     """
-    mean, (w, _), spread = stored.mean, stored.against_first(), np.sqrt(seen.pooled(stored.priors))
+    mean, (w, _), spread = stored.mean, stored.against_first(), np.sqrt(seen.pool_variances(stored.priors))
     within, q, r = images[0], len(w), 0 if axes is None else axes[0].shape[1]
     between = mean[1:] - mean[0]
     scale = spread[None, :] * np.maximum(np.sum(spread * np.abs(w), axis=1), 1e-300)[:, None]
@@ -273,7 +268,7 @@ def linear(
     scale = np.where(scale > 0.0, scale, np.max(np.abs(between), initial=0.0) + 1e-300)
     pairs: dict[str, Pair] = {
         "weights": (left, np.zeros_like(left), scale),
-        **judge_covariance(covariance, asked[q + r :], within[q + r :], spread),
+        **judge_covariance(covariance, vectors[q + r :], within[q + r :], spread),
         **more,
     }
     if axes is not None:
@@ -284,26 +279,26 @@ def linear(
         expected = 1.0 + np.minimum.accumulate(values)
         pairs["axes"] = (V.T @ within[q : q + r].T, np.eye(r), 1.0)
         pairs["eigenvectors"] = (whole, np.diag(expected), largest)
-        total = float(np.sum(values))  # less than zero where shrinkage moves the one covariance more than the other
+        total = float(np.sum(values))  # negative where shrinkage changes one covariance more than the other
         falling = np.sort(values)[:: -1 if total > 0.0 else 1]
         pairs["shares of the axes"] = (shares * total, falling[: len(shares)], largest)
-    if len(stored.coef) > q:  # of more than two classes each has weights of its own, and not only differences
-        pairs |= _of_first(stored, covariance, spread)
-    return of_scores(seen.away, seen.variance, stored, spread, pairs, note)
+    if len(stored.coef) > q:  # more than two classes: weights of each class, not only differences
+        pairs |= _first_class_pairs(stored, covariance, spread)
+    return certify_scores(seen.away, seen.variance, stored, spread, pairs, note)
 
 
-def judge_covariance(S: Floats, asked: Floats, images: Floats, spread: Floats) -> dict[str, Pair]:
-    """That a stored covariance has the products `images` (q, p) with what is `asked`, and is symmetric."""
+def judge_covariance(S: Floats, vectors: Floats, images: Floats, spread: Floats) -> dict[str, Pair]:
+    """Pairs that compare a stored covariance with its products `images` (q, p) with `vectors`, and its symmetry."""
     units = np.maximum(np.where(spread > 0.0, spread, 1.0), np.abs(images)) * np.sqrt(len(S))
     unit = np.where(spread > 0.0, spread, 1.0)
     return {
-        "covariance": (asked @ S, images, units),
+        "covariance": (vectors @ S, images, units),
         "symmetry": (S, S.T, np.outer(unit, unit)),
     }
 
 
-def _of_first(stored: Stored, S: Floats, spread: Floats) -> dict[str, Pair]:
-    """S w = m of the first class, or where m is not among the S w the nearest of these; and its intercept."""
+def _first_class_pairs(stored: Stored, S: Floats, spread: Floats) -> dict[str, Pair]:
+    """Pairs for the first class: S w = m, in the least-squares sense where S is singular, and its intercept."""
     w, m = stored.coef[0], stored.mean[0]
     left, size = S @ w - m, spread * max(float(np.sum(spread * np.abs(w))), 1e-300) + np.abs(m)
     nearest: Pair = (left, np.zeros_like(left), np.where(size > 0.0, size, 1.0))
@@ -322,8 +317,8 @@ def own_intercept(stored: Stored, about: Floats) -> Pair:
     return np.asarray(b + half), np.asarray(odds), 1.0 + float(np.sum(np.abs(w) * np.abs(about))) + abs(half)
 
 
-def ordered(V: Floats, mean: Floats, shares: Floats) -> Pair:
-    """The covariance of the means, by their shares, along directions: diagonal, the largest first."""
+def between_pair(V: Floats, mean: Floats, shares: Floats) -> Pair:
+    """The pair for the covariance of the means along directions: diagonal, in descending order."""
     z = np.sqrt(shares)[:, None] * (mean - shares @ mean) @ V
     between = z.T @ z
     along = np.diag(between)
@@ -331,10 +326,10 @@ def ordered(V: Floats, mean: Floats, shares: Floats) -> Pair:
     return between, expected, max(float(np.max(along, initial=0.0)), 1.0)
 
 
-def of_scores(
+def certify_scores(
     away: Floats, variance: Floats, stored: Stored, spread: Floats, pairs: dict[str, Pair], note: str
 ) -> Certificate:
-    """With the means, which are to be `away` by nothing, and the intercepts that follow from the weights."""
+    """The certificate of `pairs`, of means, whose deviations `away` must vanish, and of the intercepts."""
     mean, (w, b) = stored.mean, stored.against_first()
     middle = b + np.einsum("kp,kp->k", w, 0.5 * (mean[1:] + mean[0]))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -342,12 +337,12 @@ def of_scores(
     size = np.sqrt(np.mean(mean**2 + variance, axis=0))
     means: Pair = (away, np.zeros_like(away), np.where(size > 0.0, size, 1.0))
     intercepts: Pair = (middle, odds, 1.0 + np.abs(middle - b) + np.abs(b))
-    floor = max(ROUNDING, 16.0 * unit_roundoff(stored.dtype) * _amplified(w, spread, mean))
+    floor = max(ROUNDING, 16.0 * unit_roundoff(stored.dtype) * _amplification(w, spread, mean))
     return exact({"means": means, **pairs, "intercepts": intercepts}, floor=floor, note=note)
 
 
-def _amplified(w: Floats, spread: Floats, mean: Floats) -> float:
-    """How much larger the terms of a score are than the score: rounding of stored weights is so much amplified."""
+def _amplification(w: Floats, spread: Floats, mean: Floats) -> float:
+    """The size of the terms of a score relative to the score, which amplifies the rounding of stored weights."""
     terms = np.sum(np.abs(w) * (spread + np.max(np.abs(mean), axis=0)), axis=1)
     return float(1.0 + np.max(terms, initial=0.0))
 
@@ -370,10 +365,9 @@ def quadratic(
     dtype: Any = np.float64,
     note: str = "",
 ) -> Certificate:
-    """The certificate of covariances of classes: `stored(v)` are their products with vectors (k, q, p), `expected(S v,
-    v, variances)` what these should be, given those of the rows. `variance` (k, p) are the units of the vectors, else
-    those of the rows; `dense` are the covariances (p, p) where they are stored as such beside; `more` is compared with
-    them.
+    """Certificate of class covariances: `stored(v)` are their products with vectors (k, q, p), `expected(S v, v,
+    variances)` the expected ones, given those of the rows. `variance` (k, p) are the units of the vectors, by default
+    those of the rows; `dense` are explicitly stored covariances (p, p); `more` has further pairs.
     """
     p, variance = mean.shape[1], seen.variance if variance is None else variance
     spread, vectors = np.sqrt(np.where(variance > 0.0, variance, 1.0)), probes(variance)
@@ -391,6 +385,6 @@ def quadratic(
 
 
 def orthonormal(axes: Sequence[Floats]) -> Pair:
-    """That the axes (p, p) of each class have unit lengths and right angles."""
-    found = np.array([R.T @ R for R in axes])
-    return found, np.broadcast_to(np.eye(found.shape[1]), found.shape), 1.0
+    """The pair that tests whether the axes (p, p) of each class are orthonormal."""
+    products = np.array([R.T @ R for R in axes])
+    return products, np.broadcast_to(np.eye(products.shape[1]), products.shape), 1.0

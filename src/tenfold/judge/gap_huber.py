@@ -106,7 +106,7 @@ def _centre(rows: Rows) -> Floats:
     """A point amid the rows; sparse rows are never centred."""
     if rows.sparse:
         return np.zeros(rows.shape[1])
-    sample = rows.thin(sampling_step(rows.shape[0], SAMPLE_ROWS))
+    sample = rows.subsample(sampling_step(rows.shape[0], SAMPLE_ROWS))
     return sample.fold(Columns.lift).middle(sample.fold(of_columns))
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats, namespace, on_host, unit_roundoff
-from tenfold.data import Block, Rows, at_once, weights_of
+from tenfold.data import Block, Rows, fold_together, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.gap_fenchel import LOOSE, fenchel_gap
 from tenfold.judge.newton_decrement_bound import newton_bound, newton_step, price
@@ -186,7 +186,7 @@ def _tilted(data: Data, params: Params) -> tuple[Point, _Tilt]:
         return read(data, params, 1), _Tilt(1.0, np.zeros_like(data.centre))
     with np.errstate(over="ignore", invalid="ignore"):  # parameters far off
         lift = curvatures(data.problem.loss, params, data.centre)
-        sums, bent = at_once((data.rows, reading(data, params, 1)), (data.sample, lift))
+        sums, bent = fold_together((data.rows, reading(data, params, 1)), (data.sample, lift))
         point = point_of(data, params, sums)
         mean = bent.sum / point.weight
     return point, _Tilt(float(mean[-1]), mean[:-1])

@@ -1,4 +1,4 @@
-"""Gaussian classes judged as they are stored, by the rows, or by the sums where the rows are gone."""
+"""Certificates of fitted discriminants, by the rows, or by the class moments after a `partial_fit`."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,10 +14,10 @@ from tenfold.judge.certificate import Certificate
 from tenfold.stats.class_totals import as_one_class
 
 Axes = tuple[Floats, Floats]
-"""Directions (p, r), and their shares of what lies between classes."""
+"""Directions (p, r), and their explained variance ratios between classes."""
 
 
-def whitened(
+def svd_discriminant(
     rows: Rows | None,
     sums: Any,
     stored: judge.Stored,
@@ -29,20 +29,24 @@ def whitened(
     priors: Floats | None,
     note: str = "",
 ) -> Certificate:
-    """Of a linear discriminant along directions of unit variance within classes; of its `covariance` where that is
-    stored beside. `priors` are those given.
+    """Certificate of a linear discriminant in directions of unit variance within classes, and of its `covariance` where
+    that is stored. `priors` are given ones.
     """
     (V, shares), mean = axes, stored.mean
-    seen = along.Along.of_moments(sums, mean, V) if rows is None else along.Along.of_rows(rows, mean, V)
+    seen = (
+        along.DirectionStatistics.of_moments(sums, mean, V)
+        if rows is None
+        else along.DirectionStatistics.of_rows(rows, mean, V)
+    )
     more = {"priors": judge.judge_priors(stored.priors, seen.weight, priors)}
     if covariance is not None:
-        asked = judge.probes(seen.within[None])[0]
-        images = _witness(rows, sums, mean, asked[None]).pooled_products(stored.priors, asked)
-        more |= judge.judge_covariance(covariance, asked, images, np.sqrt(seen.within))
-    return along.whitened(seen, stored, V, tol, centre=centre, shares=shares, more=more, note=note)
+        probes = judge.probes(seen.within[None])[0]
+        images = _witness(rows, sums, mean, probes[None]).pooled_products(stored.priors, probes)
+        more |= judge.judge_covariance(covariance, probes, images, np.sqrt(seen.within))
+    return along.judge_directions(seen, stored, V, tol, centre=centre, shares=shares, more=more, note=note)
 
 
-def solved(
+def solver_discriminant(
     rows: Rows | None,
     sums: Any,
     stored: judge.Stored,
@@ -54,30 +58,30 @@ def solved(
     priors: Floats | None,
     note: str = "",
 ) -> Certificate:
-    """Of a linear discriminant whose weights solve S w = m, with the covariance S within classes; `axes` are those of
-    all samples with respect to S, None where they are not stored. Covariances are moved towards spheres, or `given`:
-    within classes, and of all samples. `priors` are those given.
+    """Certificate of a linear discriminant whose weights solve S w = m, with the covariance S within classes; `axes`
+    are generalised eigenvectors of the covariance of all samples with respect to S, or None. Covariances are shrunk, or
+    `given`: within classes, and of all samples. `priors` are given ones.
     """
     against, mean = stored.against_first()[0], stored.mean
-    asked = np.vstack([against, *(() if axes is None else (axes[0].T,)), judge.probes(np.diag(covariance)[None])[0]])
-    seen = _witness(rows, sums, mean, asked[None])
+    vectors = np.vstack([against, *(() if axes is None else (axes[0].T,)), judge.probes(np.diag(covariance)[None])[0]])
+    seen = _witness(rows, sums, mean, vectors[None])
     if given is None:
         unit = shrinkage == "auto"
         amounts = _amounts(rows, len(mean), shrinkage)
-        within = judge.within(seen, asked, stored.priors, amounts, unit)
+        within = judge.within(seen, vectors, stored.priors, amounts, unit)
         of_all = within
         if axes is not None:
             amount = _amounts(as_one_class(rows), 1, shrinkage)[0] if unit and rows is not None else amounts[0]
-            of_all = judge.of_all(seen, asked, mean, float(amount), unit)
+            of_all = judge.total_products(seen, vectors, mean, float(amount), unit)
     else:
-        within, of_all = asked @ given[0], asked @ given[1]
+        within, of_all = vectors @ given[0], vectors @ given[1]
     more = {"priors": judge.judge_priors(stored.priors, seen.weight, priors)}
-    return judge.linear(seen, asked, (within, of_all), stored, covariance, axes, more, note)
+    return judge.linear(seen, vectors, (within, of_all), stored, covariance, axes, more, note)
 
 
 class Quadratic(NamedTuple):
-    """Means (k, p) and priors (k,) of classes, and of each the variances (p,) along axes (p, p); covariances (p, p)
-    where they are stored beside.
+    """Fitted arrays of a quadratic discriminant: means (k, p), priors (k,), for each class variances (p,) along axes
+    (p, p), and covariances (p, p) where stored.
     """
 
     mean: Floats
@@ -98,14 +102,14 @@ def quadratic(
     priors: Floats | None,
     note: str = "",
 ) -> Certificate:
-    """Of covariances that are moved towards spheres, or to the identity by the share `added`, or `given` (k, p, p).
-    `priors` are those given.
+    """Certificate of a quadratic discriminant with covariances that are shrunk, regularised by (1 - added) S + added I,
+    or `given` (k, p, p). `priors` are given ones.
     """
     expected: Callable[[Floats, Floats, Floats], Floats]
     if given is not None:
-        expected = partial(_given_products, given)
+        expected = partial(_multiply_given, given)
     elif added is not None:
-        expected = partial(_regularised_products, added)
+        expected = partial(_regularize_products, added)
     else:
         expected = partial(judge.shrunk_products, _amounts(rows, len(stored.variances), shrinkage), shrinkage == "auto")
     variance = np.array([R**2 @ s for s, R in zip(stored.variances, stored.axes, strict=True)])
@@ -138,8 +142,8 @@ def plug_in(
     priors: Floats | None,
     note: str = "",
 ) -> Certificate:
-    """Of covariances by maximum likelihood or with a prior, and of the priors `shares` of the classes; `linear` are
-    weights and intercept of two classes. `priors` are those given.
+    """Certificate of covariances by maximum likelihood or with a prior, and of the stored priors `shares`; `linear` are
+    the weights and intercept of two classes. `priors` are given ones.
     """
     seen = _witness(rows, sums, mean)
     return judge.plug_in(
@@ -155,12 +159,12 @@ def plug_in(
 
 
 def _witness(rows: Rows | None, sums: Any, mean: Floats, vectors: Floats | None = None) -> judge.Witness:
-    """With the `vectors` whose products will be asked for."""
+    """The statistics of the rows or moments, with products with `vectors`."""
     return judge.Witness.of_moments(sums, mean) if rows is None else judge.Witness.of_rows(rows, mean, vectors)
 
 
 def _amounts(rows: Rows | None, classes: int, shrinkage: Any) -> Floats:
-    """How far covariances are to be moved towards spheres."""
+    """The expected amounts of shrinkage."""
     if shrinkage == "auto" and rows is not None:
         return judge.ledoit_wolf(rows, classes)
     return np.full(classes, 0.0 if shrinkage is None else float(shrinkage))
@@ -170,9 +174,9 @@ def _products(stored: Quadratic, v: Floats) -> Floats:
     return np.array([(part @ R * s) @ R.T for part, s, R in zip(v, stored.variances, stored.axes, strict=True)])
 
 
-def _regularised_products(amount: float, product: Floats, v: Floats, variance: Floats) -> Floats:
+def _regularize_products(amount: float, product: Floats, v: Floats, variance: Floats) -> Floats:
     return (1.0 - amount) * product + amount * v
 
 
-def _given_products(covariance: Floats, product: Floats, v: Floats, variance: Floats) -> Floats:
+def _multiply_given(covariance: Floats, product: Floats, v: Floats, variance: Floats) -> Floats:
     return np.einsum("kqp,kpr->kqr", v, covariance)

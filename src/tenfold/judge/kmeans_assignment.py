@@ -26,7 +26,7 @@ from tenfold.arrays import (
     take_rows,
     unit_roundoff,
 )
-from tenfold.data import Block, Lifted, weights_of
+from tenfold.data import Block, MaybeDeferred, weights_of
 from tenfold.machine import threads
 from tenfold.stats.kmeans_assignment import Assigned
 
@@ -34,12 +34,12 @@ PIECE = 1 << 22
 """Distances that are in memory at a time."""
 
 
-def judged_assignment(centres: Floats, place: Floats) -> Callable[[Block], Lifted[Assigned]]:
+def judged_assignment(centres: Floats, place: Floats) -> Callable[[Block], MaybeDeferred[Assigned]]:
     """The lift of `Assigned` for centres (k, p), with sums about `place` (p,)."""
     return partial(_judged, centres, place)
 
 
-def _judged(centres: Floats, place: Floats, block: Block) -> Lifted[Assigned]:
+def _judged(centres: Floats, place: Floats, block: Block) -> MaybeDeferred[Assigned]:
     X = block.X
     rest = (block.weight, centres, place, threads(entries(X) * len(centres)), True)
     if is_sparse(X):

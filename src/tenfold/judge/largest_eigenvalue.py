@@ -1,8 +1,8 @@
-"""Whether the largest value of a symmetric matrix B >= 0, known by its products alone, is below a limit L.
+"""Whether the largest eigenvalue of a symmetric matrix B >= 0, given by its products, is below a limit L.
 
-A proof with a stated probability, after Kuczynski and Wozniakowski (1992), but from what is seen and not in advance.
-Let z be the unit eigenvector of the largest value l, and g a vector of standard normal numbers drawn here. Lanczos'
-recurrence from q_1 = g / |g|,
+A proof with a stated error probability, after Kuczynski and Wozniakowski (1992), but a posteriori. Let z be the unit
+eigenvector of the largest eigenvalue l, and g a vector of standard normal numbers drawn here. Lanczos' recurrence from
+q_1 = g / |g|,
 
     B q_i = beta_{i-1} q_{i-1} + alpha_i q_i + beta_i q_{i+1},
 
@@ -13,14 +13,13 @@ has pivots d_i = l - alpha_i - beta_{i-1}^2 / d_{i-1}, and since |w_{i+1}| <= 1,
 
 Pivots grow with l while all are positive: if l were above L, those at L would give a bound on |z'g| as well. But z'g is
 a normal number, and the squares of `PROBES` independent ones sum to less than the quantile of chi-squared at `CHANCE`
-no more often than that. So where the bounds are that small, l <= L, but with that chance: whatever the number of steps,
-for it is one and the same event after any of them. A pivot that is not positive shows a value above L. Only the
-recurrence and the lengths of the vectors are used, not that they are orthogonal; what rounding adds to a row of it is
-carried along.
+with that probability only. So where the bounds are that small, l <= L up to that probability, after any number of
+steps, for it is the same event. A pivot that is not positive proves an eigenvalue above L. Only the recurrence and the
+norms of the vectors are used, not their orthogonality; the rounding of each row is included.
 
-Vectors G that are believed to come next make it easier. With B = [[C, R'], [R, D]] in their space and outside it, B is
-below L if and only if C is and D <= L - R (L - C)^-1 R'; that D <= L - |R|^2 / (L - max C) is enough. What is left in D
-is smaller, and fewer steps show it. Nothing is believed of G: C and R are computed.
+Approximate leading eigenvectors G make it easier. With B = [[C, R'], [R, D]] in their space and outside it, B is
+below L if and only if C is and D <= L - R (L - C)^-1 R'; that D <= L - |R|^2 / (L - max C) is enough. The spectrum
+of D is smaller, and fewer steps suffice. G is not trusted: C and R are computed.
 """
 
 from collections.abc import Callable, Generator
@@ -35,43 +34,41 @@ from tenfold.machine import one_blas_thread
 from tenfold.stats.derivatives import Params, adjoint, forward
 
 PROBES, STEPS = 8, 40
-CHANCE = 1e-9
-"""That a larger value is not seen."""
+ERROR_PROBABILITY = 1e-9  # probability that a larger eigenvalue is not detected
 
-EARLY = 10
-"""After so many steps it is asked whether the others can be enough."""
+EARLY_STEPS = 10  # steps after which a hopeless proof is abandoned
 
 Apply = Callable[[Floats], Floats]
 
 Proof = Generator[Floats, Floats, bool | None]
-"""Yields vectors, is sent what the matrix makes of them, and returns what was found out."""
+"""Yields vectors, is sent their products with the matrix, and returns the verdict."""
 
 
 def below(apply: Apply, size: int, limit: float, rounding: float, random: Any, beside: Floats | None) -> bool | None:
-    """True (with probability 1 - CHANCE) or False; None where it was not found out. `rounding`: of products with unit
-    vectors; `beside` (m, size): vectors that may come next.
+    """True (with probability 1 - CHANCE) or False; None where undecided. `rounding` is that of products with unit
+    vectors; `beside` (m, size) are approximate leading eigenvectors.
     """
-    begun = proof(size, lambda: limit, rounding, random, beside)
-    return finish(begun, apply, apply(next(begun)))
+    running = proof(size, lambda: limit, rounding, random, beside)
+    return finish(running, apply, apply(next(running)))
 
 
-def finish(begun: Proof, apply: Apply, images: Floats) -> bool | None:
-    """Go on with a proof from what the matrix makes of the vectors that it asked for first."""
+def finish(running: Proof, apply: Apply, images: Floats) -> bool | None:
+    """Run a proof to its end, from the products with its first vectors."""
     try:
         while True:
-            images = apply(begun.send(images))
+            images = apply(running.send(images))
     except StopIteration as end:
-        found: bool | None = end.value
-        return found
+        verdict: bool | None = end.value
+        return verdict
 
 
 def proof(size: int, bound: Callable[[], float], rounding: float, random: Any, beside: Floats | None) -> Proof:
-    """The proof that `below` gives, for one who has other products to take in the same pass: the limit, `bound()`, need
-    not be known before these.
+    """The proof of `below` as a generator, for callers that combine its products with others in one pass: the limit
+    `bound()` is evaluated after the first products.
     """
     if beside is not None and len(beside) and beside.shape[1] == size and np.isfinite(beside).all():
         G = _orthonormal(beside)
-        start = _outside(G, random.standard_normal((PROBES, size)))
+        start = _project_out(G, random.standard_normal((PROBES, size)))
         images = yield np.vstack([G, start])
         limit = bound()
         images, first = images[: len(G)], images[len(G) :]
@@ -84,24 +81,24 @@ def proof(size: int, bound: Callable[[], float], rounding: float, random: Any, b
             return False
         if 2.0 * square < limit * (limit - top):
             lower = limit - square / (limit - top)
-            found = yield from _lanczos(start, _outside(G, first), lambda v: _outside(G, v), lower, rounding)
-            if found is not False:  # a larger value of D is not yet one of B
-                return found
+            verdict = yield from _lanczos(start, _project_out(G, first), lambda v: _project_out(G, v), lower, rounding)
+            if verdict is not False:  # a larger eigenvalue of D does not imply one of B
+                return verdict
     start = random.standard_normal((PROBES, size))
     images = yield start
     limit = bound()
     return (yield from _lanczos(start, images, lambda v: v, limit, rounding))
 
 
-def _outside(G: Floats, v: Floats) -> Floats:
-    """What orthonormal vectors leave of others."""
+def _project_out(G: Floats, v: Floats) -> Floats:
+    """Project vectors on the complement of orthonormal ones."""
     return v - adjoint(G, _inner(G, v))
 
 
 def _lanczos(start: Floats, image: Floats, project: Apply, limit: float, rounding: float) -> Proof:
-    """From random vectors and what the matrix makes of them; `project` keeps out of a space that is left out."""
+    """Lanczos from random vectors and their products; `project` restricts it to a subspace."""
     lengths = np.linalg.norm(start, axis=1)
-    needed = 2.0 * float(gammaincinv(0.5 * PROBES, CHANCE))
+    needed = 2.0 * float(gammaincinv(0.5 * PROBES, ERROR_PROBABILITY))
     scale = np.where(lengths > 0.0, lengths, 1.0)[:, None]
     q, image = start / scale, image / scale
     before, beta = np.zeros_like(start), np.zeros(PROBES)
@@ -118,21 +115,21 @@ def _lanczos(start: Floats, image: Floats, project: Apply, limit: float, roundin
         bounds.append(float(np.sum((lengths * recurrence.first()) ** 2)))
         if bounds[-1] <= needed:
             return True
-        if step + 1 == EARLY and _hopeless(bounds, needed):
+        if step + 1 == EARLY_STEPS and _is_hopeless(bounds, needed):
             return None
         before, q = q, left / np.where(beta > 0.0, beta, 1.0)[:, None]
     return None
 
 
-def _hopeless(bounds: list[float], needed: float) -> bool:
-    """Whether the fall of the bounds so far, were it to double, would leave them too large at the last step."""
+def _is_hopeless(bounds: list[float], needed: float) -> bool:
+    """Whether twice the decrease of the bounds so far would leave them too large at the last step."""
     half = len(bounds) // 2
-    fall = (np.log(bounds[half - 1]) - np.log(bounds[-1])) / (len(bounds) - half)
-    return bool(np.log(bounds[-1]) - 2.0 * fall * (STEPS - len(bounds)) > np.log(needed))
+    decrease = (np.log(bounds[half - 1]) - np.log(bounds[-1])) / (len(bounds) - half)
+    return bool(np.log(bounds[-1]) - 2.0 * decrease * (STEPS - len(bounds)) > np.log(needed))
 
 
 class _Pivots:
-    """The rows of the recurrence at the limit, for several starts side by side."""
+    """The pivots of the recurrence at the limit, for several starts."""
 
     def __init__(self, limit: float, rounding: float) -> None:
         self.limit, self.rounding = limit, rounding
@@ -141,7 +138,7 @@ class _Pivots:
         self.errors: list[Floats] = []
 
     def add(self, alpha: Floats, beta: Floats) -> bool:
-        """A row; whether all pivots are positive."""
+        """Add a row; return whether all pivots are positive."""
         pivot, error = self.limit - alpha, np.full(len(alpha), self.rounding)
         if self.pivots:
             ratio = self.betas[-1] / self.pivots[-1]
@@ -160,7 +157,7 @@ class _Pivots:
 
 
 def _inner(A: Floats, B: Floats) -> Floats:
-    """A B', by our threads and no others."""
+    """A B', by the threads of the compiled core."""
     return np.ascontiguousarray(forward(np.ascontiguousarray(A), Params(np.ascontiguousarray(B), np.zeros(len(B)))))
 
 

@@ -1,4 +1,4 @@
-"""Kind residual: least squares, with a ridge or with signs, by one pass over the rows."""
+"""Certificates of kind residual: least squares, ridge or nonnegative, by one pass over the rows."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -46,8 +46,8 @@ def residual(
 
     With sqrt(alpha) I below X and 0 below y, the gradient of half the sum of squares is -A'r, and |A_j'r| / (|A_j|
     |r|) are cosines. `dtype` is that in which the weights are kept. `free` (t, p) are the weights that may differ
-    from zero, all of them where it is not given: only their columns count. `level` (t,) is asked for by least angles:
-    the size of the products of the residual with columns of weights that are not zero, no others being larger.
+    from zero, by default all: only their columns count. `level` (t,) is for least angles: the absolute correlation of
+    the residual with active columns, which no other exceeds.
     """
     mean = columns.mean[: columns.features]
     centre = mean if problem.intercept else None
@@ -62,7 +62,7 @@ FROM_MOMENTS = "Judged from merged moments, not from the rows, which are gone."
 def residual_from_moments(
     problem: Glm, moments: Moments, params: Params, *, condition: float | None = None, dtype: Any = np.float64
 ) -> Verdict:
-    """The same from the moments of the rows, where these are gone: digits that the moments have lost stay lost.
+    """As `residual`, from the moments of the rows alone, with their rounding.
 
     With W the weights in the units of the moments, the sums of squares are yy - 2 C'W + W'SW, and their gradient is
     SW - C.
@@ -70,9 +70,9 @@ def residual_from_moments(
     p, e = moments.features, moments.exponent.astype(np.int64)
     S, C, yy = moments.about(origin=not problem.intercept)
     W = np.ldexp(params.coef, e[:p] - e[p:, None])
-    pull = W @ S - C.T
-    squares = yy + np.einsum("tp,tp->t", W, pull - C.T)
-    # what the sums can have rounded
+    gradient = W @ S - C.T
+    squares = yy + np.einsum("tp,tp->t", W, gradient - C.T)
+    # rounding of the sums
     noise = float(np.finfo(np.float64).eps) * (4.0 + np.sqrt(p))
     most = yy + np.einsum("tp,tp->t", np.abs(W), np.abs(W) @ np.abs(S) + 2.0 * np.abs(C.T))
     away = np.zeros(len(yy))
@@ -80,12 +80,12 @@ def residual_from_moments(
         away = params.intercept + params.coef @ moments.mean - moments.target_mean
     slope = moments.weight * away
     value = 0.5 * (np.ldexp(np.maximum(squares, noise * most), 2 * e[p:]) + slope * away)
-    gradient = np.ldexp(pull, e[:p] + e[p:, None])
+    gradient = np.ldexp(gradient, e[:p] + e[p:, None])
     sums = Derivatives(moments.weight, value, slope, gradient)
     rounding = noise * np.ldexp(np.abs(W) @ np.abs(S) + np.abs(C.T), e[:p] + e[p:, None])
     columns = Columns.of(moments)
-    found = _verdict(problem, params, columns, moments.count, sums, rounding, condition, "solved", dtype)
-    return replace(found, certificate=replace(found.certificate, note=FROM_MOMENTS))
+    verdict = _verdict(problem, params, columns, moments.count, sums, rounding, condition, "solved", dtype)
+    return replace(verdict, certificate=replace(verdict.certificate, note=FROM_MOMENTS))
 
 
 def _verdict(
@@ -101,20 +101,20 @@ def _verdict(
     free: NDArray[np.bool_] | None = None,
     level: Floats | None = None,
 ) -> Verdict:
-    """From the sums over the rows about their centre; `lost` is what the gradient in them may have rounded already."""
+    """The verdict from centred sums; `lost` is the rounding of their gradient."""
     eps = float(np.finfo(np.float64).eps)
     weight, mean = columns.weight, columns.mean[: columns.features]
     lengths, targets = columns.lengths(origin=not problem.intercept)
     assert sums.gradient is not None
     if not (np.isfinite(sums.value).all() and np.isfinite(sums.gradient).all()):
-        return Verdict(_refused("residual", status), sums.gradient, 2.0 * sums.value)
-    # about its mean a constant column is nothing: what is read there is rounding
-    pulls = np.where(lengths > 0, sums.gradient, 0.0)
+        return Verdict(_fail("residual", status), sums.gradient, 2.0 * sums.value)
+    # a centred constant column holds only rounding
+    gradients = np.where(lengths > 0, sums.gradient, 0.0)
     alpha = weight * np.broadcast_to(np.asarray(problem.penalty.strength, dtype=np.float64), sums.value.shape)
-    distance = weight * problem.penalty.subgradient_distance(params.coef, pulls / weight)
+    distance = weight * problem.penalty.subgradient_distance(params.coef, gradients / weight)
     distance = distance if free is None else np.where(free, distance, 0.0)
     if level is not None:
-        above = np.abs(pulls) - level[:, None]
+        above = np.abs(gradients) - level[:, None]
         distance = np.where(lengths > 0, np.where(params.coef != 0.0, np.abs(above), np.maximum(above, 0.0)), 0.0)
     ridge, size_of_weights = np.sqrt(alpha), np.abs(params.coef)
     # what reading a sample and adding up its terms can round, offsets included: the intercept takes up the product of
@@ -149,10 +149,10 @@ def _verdict(
         smaller = change < np.maximum(parts, rounding)
         parts = np.where(smaller, change, parts)
         rounding = np.where(smaller, noise / np.where(targets > 0.0, targets, 1.0), rounding)
-    gradient = pulls + alpha[:, None] * params.coef
+    gradient = gradients + alpha[:, None] * params.coef
     radius, drift = None, 0.0
     if np.all(alpha > 0):
-        # the gradient is itself known up to the rounding of its sums
+        # the gradient has the rounding of its sums
         known = _norms(gradient) + terms * eps * reading * _norms(lengths)
         radius = float(np.max(known / alpha, initial=0.0))
         # about the means the best intercept is the mean of the targets, whatever the weights
@@ -176,8 +176,8 @@ def _verdict(
     return Verdict(certificate, gradient, 2.0 * sums.value, cosine, orthogonal)
 
 
-def _refused(kind: str, status: str) -> Certificate:
-    """The certificate of parameters that are not finite, or with which no sum is."""
+def _fail(kind: str, status: str) -> Certificate:
+    """The certificate of parameters that are not finite, or that overflow."""
     return Certificate(
         kind, np.inf, 1.0, RULES[kind].tol, 0.0, np.inf, status=status, note="The weights are not finite."
     )
@@ -195,5 +195,5 @@ def _norms(rows: Floats) -> Floats:
 
 
 def _largest(values: Floats) -> float:
-    """The maximum, in which a not-a-number counts as infinite: it must never pass for small."""
+    """The maximum, with NaN as infinity."""
     return float(np.max(np.where(np.isnan(values), np.inf, values), initial=0.0))

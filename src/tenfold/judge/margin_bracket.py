@@ -1,12 +1,12 @@
-"""How far apart two classes are, as a bracket that is proved: a margin found, and a combination that bounds it.
+"""Certified bracket of the maximum margin of two classes: a hyperplane, and a convex combination that bounds it.
 
-With an intercept: for weights w of length one all rows have margin (min over one class - max over the other) / 2, and
+With an intercept: for weights w of norm one all samples have margin (min over one class - max over the other) / 2, and
 no weights have more than half the distance between a convex combination of the one class and one of the other. Without:
-min_i y_i w.x_i, and the length of any convex combination of the y_i x_i. Both ends are computed in float64 with their
-rounding, the lower rounded down and the upper up.
+min_i y_i w.x_i, and the norm of any convex combination of the y_i x_i. Both bounds are computed in float64 with
+outward rounding.
 
-Classes are called inseparable only where their hulls are proved to meet: the shares of a combination of length zero
-solve a square linear system that is verified to have a positive solution (Krawczyk 1969), or exactly, in rational
+Classes are inseparable only where their hulls provably intersect: the coefficients of a zero combination solve a square
+linear system that is verified to have a positive solution (Krawczyk 1969), or exactly, in rational
 numbers.
 """
 
@@ -23,13 +23,12 @@ from tenfold.stats.derivatives import Params, forward
 
 UNIT = unit_roundoff(np.float64)
 
-RATIONAL_WORK = 1 << 19
-"""So many operations on rational numbers are worth a proof."""
+MAX_RATIONAL_OPERATIONS = 1 << 19  # rational operations that a proof may take
 
 
 class Bracket(NamedTuple):
-    """The largest margin is in [lower, upper]; `separable` None where neither is proved. `radius` is the length of the
-    longest row, `intercept` that of the direction.
+    """The maximum margin is in [lower, upper]; `separable` is None where undecided. `radius` is the largest norm of a
+    sample, `intercept` that of the direction.
     """
 
     lower: float
@@ -39,11 +38,11 @@ class Bracket(NamedTuple):
     intercept: float
 
 
-def separation(
+def certify_margin(
     X: Array, sign: Floats, direction: Floats, rows: Integers, shares: Floats, intercept: bool, tol: float
 ) -> tuple[Bracket, Certificate]:
-    """The bracket of a direction (p,) and a combination of rows, and its certificate: that of a search which was to
-    come as near as `tol` of the margin.
+    """The bracket of a direction (p,) and a combination of samples, and its certificate with the relative tolerance
+    `tol`.
     """
     ends = bracket(X, sign, direction, rows, shares, intercept)
     gap = max(ends.upper - ends.lower, 0.0)
@@ -60,7 +59,7 @@ def separation(
 
 
 def bracket(X: Array, sign: Floats, direction: Floats, rows: Integers, shares: Floats, intercept: bool) -> Bracket:
-    """Judge a direction (p,) and a combination of rows; whoever found them is not trusted."""
+    """The bracket of an untrusted direction (p,) and combination of samples."""
     p = X.shape[1]
     absolute = abs(X)
     largest = float(absolute.max()) if X.shape[0] * p else 0.0
@@ -70,8 +69,8 @@ def bracket(X: Array, sign: Floats, direction: Floats, rows: Integers, shares: F
         z = forward(X, Params(np.ascontiguousarray(direction[None, :]), np.zeros(1)))[:, 0]
         slack = 4.0 * (p + 4) * UNIT * largest * float(np.abs(direction).sum())
         above, below = float(z[sign > 0].min()), float(z[sign < 0].max())
-        found = (above - below) / 2.0 if intercept else min(above, -below)
-        lower = max(0.0, (found - slack) / (size * (1.0 + 4.0 * (p + 2) * UNIT)))
+        margin = (above - below) / 2.0 if intercept else min(above, -below)
+        lower = max(0.0, (margin - slack) / (size * (1.0 + 4.0 * (p + 2) * UNIT)))
         b = -(above + below) / (2.0 * size) if intercept else 0.0
     Z = np.asarray(X[rows].toarray() if is_sparse(X) else X[rows], dtype=np.float64)
     side = sign[rows]
@@ -88,29 +87,29 @@ def bracket(X: Array, sign: Floats, direction: Floats, rows: Integers, shares: F
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if is_sparse(X) else np.einsum("ij,ij->i", X, X)
     radius = float(np.sqrt(squares.max()))
     separable = True if lower > 0.0 else None
-    if separable is None and upper <= 1e-9 * radius and meets(Z, side, a, intercept):
+    if separable is None and upper <= 1e-9 * radius and hulls_intersect(Z, side, a, intercept):
         separable, upper = False, 0.0
     return Bracket(lower, upper, separable, radius, b)
 
 
-def meets(Z: Floats, side: Floats, shares: Floats, intercept: bool) -> bool:
-    """Whether a combination of these rows with positive shares is proved to be zero."""
-    Z, side, shares = _reduced(Z, side, shares, intercept)
+def hulls_intersect(Z: Floats, side: Floats, shares: Floats, intercept: bool) -> bool:
+    """Whether a zero combination of these samples with positive coefficients is proved."""
+    Z, side, shares = _reduce(Z, side, shares, intercept)
     M, right = _system(Z, side, intercept)
-    if M.shape[0] == M.shape[1] and _verified(M, right):
+    if M.shape[0] == M.shape[1] and _has_verified_solution(M, right):
         return True
-    return M.shape[0] * M.shape[1] ** 2 <= RATIONAL_WORK and _rational(M, right)
+    return M.shape[0] * M.shape[1] ** 2 <= MAX_RATIONAL_OPERATIONS and _has_rational_solution(M, right)
 
 
 def _system(Z: Floats, side: Floats, intercept: bool) -> tuple[Floats, Floats]:
-    """M a = right: the combination is zero, and the shares of each class (or of all) sum to one."""
+    """M a = right: the combination is zero, and the coefficients of each class (or of all) sum to one."""
     sums = [side > 0, side < 0] if intercept else [np.ones(len(side), dtype=bool)]
     M = np.vstack([(side[:, None] * Z).T, *[group.astype(np.float64)[None, :] for group in sums]])
     return M, np.append(np.zeros(Z.shape[1]), np.ones(len(sums)))
 
 
-def _reduced(Z: Floats, side: Floats, shares: Floats, intercept: bool) -> tuple[Floats, Floats, Floats]:
-    """No more rows than equations (Caratheodory): along a combination that changes nothing until a share is zero."""
+def _reduce(Z: Floats, side: Floats, shares: Floats, intercept: bool) -> tuple[Floats, Floats, Floats]:
+    """Reduce to at most as many samples as equations (Caratheodory), along null vectors until a coefficient is zero."""
     while True:
         M, _ = _system(Z, side, intercept)
         if M.shape[1] <= M.shape[0]:
@@ -129,8 +128,8 @@ def _reduced(Z: Floats, side: Floats, shares: Floats, intercept: bool) -> tuple[
         Z, side, shares = Z[keep], side[keep], shares[keep]
 
 
-def _verified(M: Floats, right: Floats) -> bool:
-    """Whether the square system has a solution with positive entries, whatever the rounding here."""
+def _has_verified_solution(M: Floats, right: Floats) -> bool:
+    """Whether the square system provably has a positive solution, by interval verification."""
     k = len(M)
     with one_blas_thread:
         _, _, C, info = lapack.dgesv(M, np.eye(k))
@@ -147,8 +146,8 @@ def _verified(M: Floats, right: Floats) -> bool:
     return bool(np.min(a) > 2.0 * away)
 
 
-def _rational(M: Floats, right: Floats) -> bool:
-    """Whether the system has a solution without negative entries, in rational numbers; its columns are few."""
+def _has_rational_solution(M: Floats, right: Floats) -> bool:
+    """Whether the system has a nonnegative solution, in rational arithmetic."""
     rows = [[Fraction(float(x)) for x in row] + [Fraction(float(r))] for row, r in zip(M, right, strict=True)]
     k = M.shape[1]
     done: list[int] = []

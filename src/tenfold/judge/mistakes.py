@@ -1,7 +1,7 @@
-"""Mistakes, counted again: the certificate of models that are meant to separate classes.
+"""Certificates of kind count: the mistakes of models that are meant to separate classes.
 
-A score near zero has a sign only as far as rounding goes. Where no row is a mistake in float64, the rows whose margin
-is within the rounding bound of its computation are decided by exact sums, so that zero mistakes means zero mistakes.
+The sign of a score near zero may be rounding. Where no sample is a mistake in float64, samples whose margin is within
+its rounding bound are decided by exact sums, so that zero mistakes are proved.
 """
 
 import math
@@ -18,13 +18,12 @@ from tenfold.problems import Separation, length
 from tenfold.stats.derivatives import Params, Total, forward
 from tenfold.stats.perceptron_votes import Voters, balance
 
-SPLITTER = 134217729.0
-"""2^27 + 1: cuts a number of 53 bits into two of 26 (Veltkamp 1968)."""
+SPLITTER = 134217729.0  # 2^27 + 1: splits 53 bits into two halves of 26 (Veltkamp 1968)
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Mistakes of each class (k,), their weight and that of all rows, how many rows, and the smallest margin."""
+    """Mistakes of each class (k,), their weight and that of all samples, the number of samples, the smallest margin."""
 
     mistakes: Floats
     wrong: float
@@ -33,7 +32,7 @@ class Tally:
     margin: float
 
     def merge(self, other: "Tally") -> "Tally":
-        """Of both sets of rows."""
+        """The tally of both sets of rows."""
         return Tally(
             self.mistakes + other.mistakes,
             self.wrong + other.wrong,
@@ -48,10 +47,10 @@ Scores = Callable[[Array], Floats]
 
 
 def count(problem: Separation, rows: Rows, params: Params, *, status: str, dtype: Any = np.float64) -> Certificate:
-    """Mistakes of linear scores on the rows of positive weight, targets being the numbers of the classes."""
+    """Certificate of linear scores: mistakes on samples of positive weight; targets are class indices."""
     tally = rows.fold(_lift(problem, lambda X: forward(X, params)))
     if tally.mistakes.sum() == 0:
-        unsure = rows.fold(_unsure(problem, params))
+        unsure = rows.fold(_count_ties_exactly(problem, params))
         tally = Tally(unsure.sum, float(unsure.sum.sum()), tally.weight, tally.rows, tally.margin)
     size = length(params.coef)
     margin = tally.margin / size if size > 0.0 else 0.0
@@ -60,7 +59,7 @@ def count(problem: Separation, rows: Rows, params: Params, *, status: str, dtype
 
 
 def count_votes(problem: Separation, rows: Rows, voters: Voters, *, status: str) -> Certificate:
-    """Mistakes of the votes of many models."""
+    """Certificate of votes: mistakes of the weighted majority."""
     tally = rows.fold(_lift(problem, lambda X: balance(voters.shares(X))))
     return _certificate(tally, status, f"The smallest margin is {tally.margin:.3g} (of the votes).", np.float64)
 
@@ -80,7 +79,7 @@ def _certificate(tally: Tally, status: str, note: str, dtype: Any) -> Certificat
 
 
 def _inside(block: Block) -> tuple[Array, Integers, Floats]:
-    """Rows of positive weight, their classes and weights."""
+    """Samples of positive weight, their classes and weights."""
     label = block.y[:, 0].astype(np.intp)
     if block.weight is None:
         return block.X, label, weights_of(block)
@@ -104,8 +103,8 @@ def _lift(problem: Separation, scores: Scores) -> Callable[[Block], Tally]:
     return lift
 
 
-def _unsure(problem: Separation, params: Params) -> Callable[[Block], Total]:
-    """The lift of mistakes of each class among the rows within rounding of a tie, by exact sums."""
+def _count_ties_exactly(problem: Separation, params: Params) -> Callable[[Block], Total]:
+    """The lift of mistakes of each class among the samples within rounding of a tie, by exact sums."""
     p = params.coef.shape[1]
     # twice the classical bound (p + 2) u |x|.|w|, for the two scores that are compared
     units = 4.0 * (p + 4) * unit_roundoff(np.float64)
@@ -114,16 +113,16 @@ def _unsure(problem: Separation, params: Params) -> Callable[[Block], Total]:
 
     def lift(block: Block) -> Total:
         X, label, _ = _inside(block)
-        found = np.zeros(problem.classes)
+        mistakes = np.zeros(problem.classes)
         values = X.data if is_sparse(X) else X
         if not values.size and not offset:
-            return Total(found)
+            return Total(mistakes)
         largest = float(max(values.max(), -values.min())) if values.size else 0.0
         z = forward(X, params)
         margins = problem.margins(z, label)
         for i in np.flatnonzero(margins <= units * (largest * size + offset)):
-            found[label[i]] += _exact_mistake(problem, params, _dense_row(X, int(i)), int(label[i]))
-        return Total(found)
+            mistakes[label[i]] += _exact_mistake(problem, params, _dense_row(X, int(i)), int(label[i]))
+        return Total(mistakes)
 
     return lift
 
@@ -134,7 +133,7 @@ def _dense_row(X: Array, i: int) -> Floats:
 
 
 def _exact_mistake(problem: Separation, params: Params, x: Floats, label: int) -> bool:
-    """Whether a row is a mistake, by the signs of exact sums."""
+    """Whether a sample is a mistake, by the signs of exact sums."""
     if problem.targets == 1:
         sign = exact_sign([(params.coef[0], x)], [float(params.intercept[0])])
         sign = sign if label == 1 else -sign
@@ -169,7 +168,8 @@ def two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def cycle_proves(problem: Separation, rows: Rows, counts: Integers) -> bool:
-    """Whether sum_i counts_i y_i (x_i, 1) is exactly zero: no weights are then strictly right about all these rows.
+    """Whether sum_i counts_i y_i (x_i, 1) is exactly zero, which proves that no weights separate these samples
+    strictly.
 
     Of two classes; `counts` (n,) are whole numbers, not all zero, at most 2^26.
     """

@@ -1,15 +1,15 @@
-"""Mixtures of Gaussians judged: one exact step of EM from the stored parameters, and the likelihood again.
+"""Certificates of Gaussian mixtures: one exact EM step from the stored parameters, and the likelihood.
 
-With J the mean log-likelihood of the rows plus what the prior adds, and r the responsibilities at the stored
+With J the mean log-likelihood of the samples plus the log prior, and r the responsibilities at the stored
 parameters, the step of EM maximises
 
     E = (1/W) [sum_k n_k (log pi_k + log|B_k|) - 1/2 sum_k tr(C_k^-1 R_k) + log prior
                - 1/2 reg sum_k (n_k + f) tr C_k^-1]
 
-R_k the second moments about m_k. Two numbers tell how far the parameters are from rest: how much J changes in the step,
-and how much E rises, which is a divergence between the components before and after it, and zero only where they are
-equal. The larger one counts. Nothing of the solver's loop is used: lengths of rows come from other products, and
-moments of components are moments of rows with responsibilities for weights.
+R_k the second moments about m_k. The distance from a fixed point is the larger of the change of J in the step, and of
+the increase of E, which is a divergence between the components before and after it, zero only where they are equal.
+Nothing of the solver is used: Mahalanobis distances come from other products, and moments of components are moments of
+samples weighted by responsibilities.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,14 +34,13 @@ from tenfold.stats.moments import Moments
 
 Numbers = NDArray[np.intp]
 
-PIECE = 1 << 14
-"""Rows that are looked at together."""
+PIECE_ROWS = 1 << 14  # rows processed at a time, which fit into the cache
 
 
 @dataclass(frozen=True)
 class _Sums:
-    """Weight of the rows, sum of their log densities, and of each component count (k,), means (k, p) and scatter about
-    them (k, p, p), or its diagonal (k, p).
+    """Weight of the samples, sum of their log densities, and for each component its count (k,), mean (k, p) and scatter
+    about it (k, p, p), or its diagonal (k, p).
     """
 
     weight: float
@@ -67,7 +66,7 @@ class _Sums:
 
 @dataclass(frozen=True)
 class _Value:
-    """Weight of the rows and the sum of their log densities."""
+    """Weight of the samples and sum of their log densities."""
 
     weight: float
     value: float
@@ -77,8 +76,8 @@ class _Value:
 
 
 def _lengths(mixture: Mixture) -> tuple[Floats, Callable[[Array], Array]]:
-    """What gives log pi_k + log N(x_i; m_k, C_k) of rows, (n, k): constants (k,), and lengths half of which is taken
-    off.
+    """Constants (k,) and a function of Mahalanobis distances (n, k) with log pi_k + log N(x_i; m_k, C_k) = constant -
+    1/2 distance.
     """
     k, p = mixture.shape
     with np.errstate(divide="ignore"):
@@ -98,7 +97,7 @@ def _lengths(mixture: Mixture) -> tuple[Floats, Callable[[Array], Array]]:
 def _expectations(
     offset: Floats, lengths: Callable[[Array], Array], X: Array, weight: Array, shares: bool = True
 ) -> tuple[Array, Array]:
-    """The log densities of the rows, (n,), and where asked for their weights in the components, (k, n)."""
+    """The log densities (n,), and weighted responsibilities (k, n) where weights are given."""
     z = lengths(X)
     if is_numpy(z):
         return _core.logsumexp(z, offset, weight, shares, threads(8 * z.size))
@@ -129,21 +128,21 @@ def _value(mixture: Mixture, missing: bool, block: Block) -> _Value:
 
 
 def _expecting(mixture: Mixture, there: Numbers) -> Callable[..., tuple[Array, Array]]:
-    """The expectations of rows of which these columns are there."""
+    """The E-step for samples in which only these columns are observed."""
     return partial(_expectations, *_lengths(mixture if len(there) == mixture.shape[1] else mixture.marginal(there)))
 
 
 def _sums(mixture: Mixture, missing: bool, block: Block) -> _Sums:
-    found = (_of_pattern(mixture, there, pieces) for there, pieces in _patterns(block, missing))
-    return reduce(_Sums.merge, chain.from_iterable(found))
+    parts = (_of_pattern(mixture, there, pieces) for there, pieces in _patterns(block, missing))
+    return reduce(_Sums.merge, chain.from_iterable(parts))
 
 
 Pieces = list[tuple[Array, Array]]
 
 
 def _patterns(block: Block, missing: bool) -> Iterator[tuple[Numbers, Pieces]]:
-    """For each set of columns that are there together: which they are, and their values and the weights of the rows, of
-    some rows at a time, which the cache holds.
+    """For each pattern of observed columns: their indices, and values and weights of its samples, in pieces that fit
+    into the cache.
     """
     X, weight = block.X, weights_of(block)
     if not missing:
@@ -158,7 +157,7 @@ def _patterns(block: Block, missing: bool) -> Iterator[tuple[Numbers, Pieces]]:
 
 
 def _pieces(X: Array, weight: Array) -> Pieces:
-    length = PIECE if is_numpy(X) else max(1, X.shape[0])
+    length = PIECE_ROWS if is_numpy(X) else max(1, X.shape[0])
     starts = range(0, max(1, X.shape[0]), length)
     return [(X[start : start + length, :], weight[start : start + length]) for start in starts]
 
@@ -178,28 +177,30 @@ def _of_pattern(mixture: Mixture, there: Numbers, pieces: Pieces) -> Iterator[_S
         density, r = expect(X, weight)
         count, mean, scatter = (np.array(part) for part in zip(*(moments(X, r[c, :]) for c in range(k)), strict=True))
         if len(there) < p:
-            mean, scatter = _completed(mixture, there, count, mean, scatter)
+            mean, scatter = _complete_moments(mixture, there, count, mean, scatter)
         yield _Sums(own, _total(weight, density), count, mean, scatter)
 
 
 def _moments(X: Array, weight: Array) -> tuple[float, Floats, Floats]:
-    """Weight, mean and scatter about it of rows with weights."""
+    """Weight, mean and scatter of weighted rows."""
     none = namespace(weight).zeros_like(weight)[:, None][:, :0]
-    found: Moments = resolve(Moments.lift(Block(X, none, contiguous(weight))))
-    if found.weight == 0.0:
+    moments: Moments = resolve(Moments.lift(Block(X, none, contiguous(weight))))
+    if moments.weight == 0.0:
         return 0.0, np.zeros(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
-    return found.weight, found.mean, found.weight * found.covariance()
+    return moments.weight, moments.mean, moments.weight * moments.covariance()
 
 
 def _diagonal_moments(X: Array, weight: Array) -> tuple[float, Floats, Floats]:
     xp = namespace(weight)
     group = like(np.zeros(X.shape[0], dtype=np.int32), weight)
-    found = resolve(class_columns(1)(Block(X, xp.zeros_like(weight)[:, None], contiguous(weight), group)))
-    return float(found.weight[0]), found.mean[0], found.squares[0]
+    columns = resolve(class_columns(1)(Block(X, xp.zeros_like(weight)[:, None], contiguous(weight), group)))
+    return float(columns.weight[0]), columns.mean[0], columns.squares[0]
 
 
-def _completed(mixture: Mixture, there: Numbers, count: Floats, mean: Floats, scatter: Floats) -> tuple[Floats, Floats]:
-    """Moments of all columns, from those that are there: the others follow by regression in each component."""
+def _complete_moments(
+    mixture: Mixture, there: Numbers, count: Floats, mean: Floats, scatter: Floats
+) -> tuple[Floats, Floats]:
+    """Moments of all columns from the observed ones, by regression in each component."""
     k, p = mixture.shape
     lacking = np.setdiff1d(np.arange(p), there)
     means, scatters = np.zeros((k, p)), np.zeros((k, p) if mixture.diagonal else (k, p, p))
@@ -221,7 +222,7 @@ def _completed(mixture: Mixture, there: Numbers, count: Floats, mean: Floats, sc
 
 
 def _step(problem: Gaussians, mixture: Mixture, sums: _Sums) -> Mixture:
-    """The parameters after one exact step."""
+    """The parameters after one exact EM step."""
     (k, p), kind, count, b = mixture.shape, problem.kind, sums.count, problem.mean_precision
     weights = count + problem.concentration - 1.0
     known = count > 1e-10 * sums.weight
@@ -230,28 +231,28 @@ def _step(problem: Gaussians, mixture: Mixture, sums: _Sums) -> Mixture:
     after = replace(mixture, weights=weights / weights.sum(), means=means)
     if kind == "unit":
         return after
-    pull = 0.0 * own if b == 0.0 else np.sqrt(b * count / (count + b))[:, None] * (own - problem.mean)
+    deviation = 0.0 * own if b == 0.0 else np.sqrt(b * count / (count + b))[:, None] * (own - problem.mean)
     f, reg, V = problem.more((k, p)), problem.reg_covar, 0.0 if problem.scale is None else problem.scale
     if kind in ("full", "tied"):
-        total = sums.scatter + pull[:, :, None] * pull[:, None, :]
+        total = sums.scatter + deviation[:, :, None] * deviation[:, None, :]
         if kind == "tied":
             return replace(after, covariances=(total.sum(axis=0) + V) / (count.sum() + f) + reg * np.eye(p))
-        found = (total + V) / np.where(count + f > 0.0, count + f, 1.0)[:, None, None] + reg * np.eye(p)
+        covariances = (total + V) / np.where(count + f > 0.0, count + f, 1.0)[:, None, None] + reg * np.eye(p)
     else:
-        total, divisor = sums.scatter + pull**2, np.where(count + f > 0.0, count + f, 1.0)
+        total, divisor = sums.scatter + deviation**2, np.where(count + f > 0.0, count + f, 1.0)
         if kind == "diag":
-            found = (total + V) / divisor[:, None] + reg
+            covariances = (total + V) / divisor[:, None] + reg
         else:
-            found = (total.sum(axis=1) + V) / (p * divisor) + reg
-    keep = known.reshape(-1, *[1] * (found.ndim - 1)) if problem.degrees is None else np.True_
-    return replace(after, covariances=np.where(keep, found, mixture.covariances))
+            covariances = (total.sum(axis=1) + V) / (p * divisor) + reg
+    keep = known.reshape(-1, *[1] * (covariances.ndim - 1)) if problem.degrees is None else np.True_
+    return replace(after, covariances=np.where(keep, covariances, mixture.covariances))
 
 
-def _expected(problem: Gaussians, mixture: Mixture, sums: _Sums) -> float:
-    """W times E, up to what does not depend on the parameters."""
+def _compute_expectation(problem: Gaussians, mixture: Mixture, sums: _Sums) -> float:
+    """W times E, up to a constant."""
     k, count = mixture.shape[0], sums.count
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = float(np.sum(np.where(count > 0.0, count * np.log(mixture.weights), 0.0)))
+        total = float(np.sum(np.where(count > 0.0, count * np.log(mixture.weights), 0.0)))
     more = problem.more(mixture.shape) / (k if problem.kind == "tied" else 1)
     for c in range(k):
         away = sums.mean[c] - mixture.means[c]
@@ -265,14 +266,14 @@ def _expected(problem: Gaussians, mixture: Mixture, sums: _Sums) -> float:
                 inside = np.einsum("ij,ik,kj->j", axes, sums.scatter[c], axes) + count[c] * (away @ axes) ** 2
             logs, along, trace = np.sum(np.log(values)), np.sum(inside / values), np.sum(1.0 / values)
         ease = 0.0 if problem.kind == "unit" else problem.reg_covar * (count[c] + more) * trace
-        found -= 0.5 * float(count[c] * logs + along + ease)
-    return found + problem.log_prior(mixture)
+        total -= 0.5 * float(count[c] * logs + along + ease)
+    return total + problem.log_prior(mixture)
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a model keeps beside its parameters: upper triangles that are factors of the precisions, the precisions, and
-    a lower bound on the mean log-likelihood, that before the last step.
+class StoredFactors:
+    """Further fitted arrays: triangular factors of the precisions, the precisions, and the lower bound on the mean
+    log-likelihood, that of the step before the last.
     """
 
     triangles: Floats
@@ -280,17 +281,17 @@ class Said:
     bound: float
 
 
-def _complain(mixture: Mixture, said: Said, value: float, step: float, dtype: Any) -> str:
-    """What does not follow from the parameters, whose mean log-likelihood is `value`; "" where all does."""
-    if said.triangles.shape != mixture.covariances.shape or not _agree(mixture, said.triangles, dtype):
+def _find_contradiction(mixture: Mixture, extra: StoredFactors, value: float, step: float, dtype: Any) -> str:
+    """A sentence on a stored quantity that contradicts the parameters, whose mean log-likelihood is `value`, or ""."""
+    if extra.triangles.shape != mixture.covariances.shape or not _agree(mixture, extra.triangles, dtype):
         return "The stored factors of the precisions are not those of the covariances."
-    same = said.precisions.shape == mixture.covariances.shape
-    if not same or not _inverse(mixture, said.triangles, said.precisions, dtype):
+    same = extra.precisions.shape == mixture.covariances.shape
+    if not same or not _inverse(mixture, extra.triangles, extra.precisions, dtype):
         return "The stored precisions are not the products of upper triangles, their factors."
-    # in single precision a mean of logarithms is a sum of as many roundings
+    # rounding of a mean of log densities in the dtype of the model
     rounding = 256.0 * unit_roundoff(dtype) * (1.0 + abs(value))
-    if said.bound > value + step + rounding:
-        return f"The stored lower bound is {said.bound:.9g}, above the mean log-likelihood {value:.9g}."
+    if extra.bound > value + step + rounding:
+        return f"The stored lower bound is {extra.bound:.9g}, above the mean log-likelihood {value:.9g}."
     return ""
 
 
@@ -313,25 +314,27 @@ def em_step(
     missing: bool,
     tol: float | None = None,
     dtype: Any = np.float64,
-    said: Said | None = None,
+    extra: StoredFactors | None = None,
     status: str = "solved",
     note: str = "",
 ) -> Certificate:
-    """The certificate of the parameters `mixture`, as they are stored in `dtype`, and of what else is `said`."""
+    """Certificate of the parameters `mixture`, stored in `dtype`, and of the further fitted arrays `said`."""
     tol = RULES["fixed point"].tol if tol is None else max(tol, 1e-9)
-    words = [note, *_words(problem, mixture)]
+    words = [note, *_floor_notes(problem, mixture)]
     try:
-        here = _folded(rows, partial(_sums, mixture, missing))
+        here = _fold(rows, partial(_sums, mixture, missing))
         after = _step(problem, mixture, here)
         there: _Value = rows.fold(partial(_value, after, missing))
         now = (here.value + problem.log_prior(mixture)) / here.weight
         then = (there.value + problem.log_prior(after)) / here.weight
-        gain = (_expected(problem, after, here) - _expected(problem, mixture, here)) / here.weight
+        gain = (_compute_expectation(problem, after, here) - _compute_expectation(problem, mixture, here)) / here.weight
     except (la.LinAlgError, ValueError) as reason:
         return Certificate("fixed point", np.inf, 1.0, tol, 0.0, np.nan, status=status, note=str(reason))
     parts: tuple[float, ...] = (abs(then - now), abs(gain))
     floor = _floor(problem, mixture, now, dtype)
-    if said is not None and (wrong := _complain(mixture, said, now, max(tol, abs(then - now)) + floor, dtype)):
+    if extra is not None and (
+        wrong := _find_contradiction(mixture, extra, now, max(tol, abs(then - now)) + floor, dtype)
+    ):
         parts = (*parts, np.inf)
         words.append(wrong)
     if abs(mixture.weights.sum() - 1.0) > 64.0 * unit_roundoff(dtype):
@@ -351,12 +354,12 @@ def em_step(
     )
 
 
-def _folded(rows: Rows, lift: Callable[[Block], _Sums]) -> _Sums:
+def _fold(rows: Rows, lift: Callable[[Block], _Sums]) -> _Sums:
     return rows.fold(lift)
 
 
 def _ends(mixture: Mixture) -> Floats:
-    """The least and the largest variance along any axis, of each covariance, (k, 2); of one where it is tied."""
+    """The extreme eigenvalues of each covariance, (k, 2); of a single one where it is tied."""
     if mixture.diagonal:
         return np.stack([mixture.variances.min(axis=1), mixture.variances.max(axis=1)], axis=1)
     matrices = mixture.covariances if mixture.kind == "full" else mixture.covariances[None]
@@ -364,8 +367,8 @@ def _ends(mixture: Mixture) -> Floats:
         return np.array([la.eigvalsh(C, check_finite=False)[[0, -1]] for C in matrices])
 
 
-def _words(problem: Gaussians, mixture: Mixture) -> list[str]:
-    """What is to be said of the floor of the covariances."""
+def _floor_notes(problem: Gaussians, mixture: Mixture) -> list[str]:
+    """Notes on the regularisation floor of the covariances."""
     if problem.kind == "unit" or problem.reg_covar == 0.0:
         return []
     low = np.flatnonzero(_ends(mixture)[:, 0] < 2.0 * problem.reg_covar).tolist()
@@ -375,7 +378,7 @@ def _words(problem: Gaussians, mixture: Mixture) -> list[str]:
 
 
 def _agree(mixture: Mixture, triangles: Floats, dtype: Any) -> bool:
-    """Whether B B' is the inverse of the covariance, as far as its condition lets one tell."""
+    """Whether B B' is the inverse of the covariance, up to its condition."""
     if mixture.diagonal:
         left = np.abs(triangles**2 * mixture.covariances - 1.0)
         return bool(np.max(left) <= 256.0 * unit_roundoff(dtype))
@@ -388,13 +391,13 @@ def _agree(mixture: Mixture, triangles: Floats, dtype: Any) -> bool:
 
 
 def _floor(problem: Gaussians, mixture: Mixture, value: float, dtype: Any) -> float:
-    """Rounding of the log densities, and of the parameters: at rest their squares count, but for weights, whose sum
-    may not be one, and covariances, to which something was added.
+    """Rounding of the log densities and of the stored parameters: at a fixed point the latter is of second order,
+    except for weights, whose sum may differ from one, and regularised covariances.
     """
     ends, p = _ends(mixture), mixture.shape[1]
     sizes = float(np.max(np.abs(mixture.means) / np.sqrt(mixture.variances)))
     condition = 1.0 if mixture.diagonal else float(np.max(ends[:, 1] / ends[:, 0]))
     moved = 4.0 * unit_roundoff(dtype) * (condition + sizes * np.sqrt(condition))
     rounding = 256.0 * unit_roundoff(np.float64) * (abs(value) + p * (1.0 + np.log(condition)))
-    pulled = unit_roundoff(dtype) * (1.0 + problem.reg_covar * p / float(np.min(ends[:, 0])))
-    return float(rounding + pulled + p * moved**2)
+    regularised = unit_roundoff(dtype) * (1.0 + problem.reg_covar * p / float(np.min(ends[:, 0])))
+    return float(rounding + regularised + p * moved**2)

@@ -1,4 +1,4 @@
-"""Directions in several views of the same rows judged: see `judge.pencil`."""
+"""Certificates of multiview canonical correlations; see `judge.generalized_eigenproblem`."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -18,7 +18,7 @@ from tenfold.stats.scatter import scatter_about
 PROBES = 4
 
 
-def several_views(
+def multiview_cca(
     rows: Rows,
     *,
     means: Floats,
@@ -32,8 +32,8 @@ def several_views(
     dtype: Any = np.float64,
     status: str = "solved",
 ) -> Certificate:
-    """The certificate of directions (columns, k) in each view, their values (k,), and the correlations of the scores of
-    all views with each other (k, views, views).
+    """Certificate of directions (columns, k) in each view, their values (k,), and the correlations (k, views, views) of
+    the scores of all pairs of views.
     """
     k, ends = directions[0].shape[1], np.cumsum([0, *map(len, directions)])
     cuts = [slice(a, b) for a, b in pairwise(ends)]
@@ -48,7 +48,7 @@ def several_views(
         apart[i, :, cut] = directions[i].T
     vectors = np.vstack([*apart, probes]) / own_units
     products = rows.fold(scatter_about(place, vectors)).products / (own_units * freedom)
-    if scatter is None or not agree(products[-PROBES:], probes, scatter):  # or it is not that of these rows
+    if scatter is None or not agree(products[-PROBES:], probes, scatter):  # not given, or not that of these rows
         own = JointScatter.of(rows.fold(both_moments))
         spread = own.lengths[:p] / (own_units * np.sqrt(freedom))
         scatter = own.correlations[:p, :p] * spread[:, None] * spread

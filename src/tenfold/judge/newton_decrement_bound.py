@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Array, Floats, contiguous, is_numpy, is_sparse, like, namespace, on_host
-from tenfold.data import Block, Deferred, Lifted, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, weights_of
 from tenfold.judge.dual_bound import ROUNDING, Aim, Slopes, bound_gap, sum_sizes
 from tenfold.judge.objective_points import SAMPLE_ROWS, Data, Point, intercept_of, local, outer_intercept, read
 from tenfold.losses.loss import Loss
@@ -161,7 +161,7 @@ class _Noticed(NamedTuple):
         share = share * block.weight
         return share, (block.weight > 0.0) & (share < self.limit)
 
-    def lift(self, block: Block) -> Lifted[_Shares]:
+    def lift(self, block: Block) -> MaybeDeferred[_Shares]:
         if not block.y.shape[0]:
             return _Shares(0, np.inf)
         xp = namespace(block.y)

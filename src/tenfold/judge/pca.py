@@ -1,21 +1,20 @@
-"""Components judged: that they are eigenvectors, and that none with a larger value was left out.
+"""Certificates of principal components: they are eigenvectors, and no larger eigenvalue is missing.
 
-Of a model the judge takes components V and what is stored beside them; all else it computes. What a component captures
-is its Rayleigh quotient r = v'Sv / v'v, from two products of the rows: the residual ||S v - r v||, how far components
-are from orthonormal, and how far stored values, variances and shares are from r. Stored values must descend, or be
-those with the numbers that were asked for. That none was left out needs a proof that the rest of S has no value above
-the smallest r:
+The judge takes the components V and the stored arrays, and computes Rayleigh quotients r = v'Sv / v'v from two products
+of the rows, the residuals ||S v - r v||, the deviation from orthonormality, and the distances of stored values,
+variances and ratios from r. Stored values must descend, or belong to the requested indices. A proof that the deflated S
+has no eigenvalue above the smallest r comes from one of:
 
-trace       The values left over sum to trace S - sum r. If that is at most the smallest r, none of them is larger.
-inertia     mu I - (S - V'RV) has a Cholesky factor, with mu just above the smallest r, if and only if all that is left
-            is below mu. An S that the plan formed is first compared with the rows, by products with random vectors; of
-            few columns one is formed here.
-chance      Else what is left is multiplied by random vectors: a larger value shows, and then the components are
-            refused, or is excluded but for a chance that the note states; see largest_eigenvalue.py. Where neither was
-            reached, S is formed after all, or the components are refused as not proved.
+trace       The remaining eigenvalues sum to trace S - sum r. If that is at most the smallest r, none is larger.
+inertia     mu I - (S - V'RV) has a Cholesky factor, with mu just above the smallest r, if and only if all remaining
+            eigenvalues are below mu. An S that the plan formed is first compared with the rows, by products with random
+            vectors; for few columns one is formed here.
+random      Otherwise a Lanczos process from random vectors either finds a larger eigenvalue, or excludes it up to a
+            probability that the note states; see largest_eigenvalue.py. Where it does not decide, S is formed, or the
+            components are not certified.
 
-Wide sparse rows, A = W^(1/2) (X - 1 m') with fewer rows than columns, are met by vectors with one entry a row: outside
-orthonormal components V, S has the values of A (I - V'V) A' = A A' - (A V')(A V')'.
+Wide sparse rows, A = W^(1/2) (X - 1 m') with fewer rows than columns, are multiplied by vectors of length n: outside
+orthonormal components V, S has the eigenvalues of A (I - V'V) A' = A A' - (A V')(A V')'.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +28,7 @@ from scipy.special import gammaln
 from tenfold.arrays import Floats, is_sparse, unit_roundoff, wide
 from tenfold.data import Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.largest_eigenvalue import CHANCE, Proof, finish, proof
+from tenfold.judge.largest_eigenvalue import ERROR_PROBABILITY, Proof, finish, proof
 from tenfold.linear_algebra import cholesky, eigenvalues
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.stats.column_moments import Columns
@@ -40,14 +39,13 @@ from tenfold.stats.transposed import ByColumns
 
 PROBES, FORMED, TOGETHER = 4, 512, 1 << 14
 
-COUNTED = 4096
-"""Up to so many columns, or rows, their products are formed where random vectors do not decide."""
+MAX_FORMED = 4096  # columns or rows up to which a Gram matrix is formed where random vectors do not decide
 
 EPS, TINY = unit_roundoff(np.float64), float(np.finfo(np.float64).tiny)
 
 PROBABLE = (
-    f"That no component with a larger variance was left out holds with probability 1 - {CHANCE:.0e}: random vectors of "
-    "the judge's own would else have shown it."
+    f"That no component with a larger variance was left out holds with probability 1 - {ERROR_PROBABILITY:.0e}: random "
+    "vectors of the judge's own would else have shown it."
 )
 NOT_PROVED = "That no component with a larger variance was left out is not proved."
 FROM_PARTS = "Judged from the moments of the parts: their rows are gone."
@@ -55,14 +53,14 @@ LEFT_OUT = "A direction outside the components has a larger variance than the sm
 UNORDERED = "The stored values do not descend."
 WRONG_COUNT = "The number of components is not the one that the parameters ask for."
 WRONG_NUMBERS = "The components are not those whose numbers were asked for."
-REFUSED = (NOT_PROVED, LEFT_OUT, UNORDERED, WRONG_COUNT, WRONG_NUMBERS)
+FAILURES = (NOT_PROVED, LEFT_OUT, UNORDERED, WRONG_COUNT, WRONG_NUMBERS)
 
 
 @dataclass(frozen=True)
 class Derived:
-    """What a model stores besides components and values, None where it does not: the variances of the scores and their
-    shares of the whole, (k,); the mean variance along all other directions, which are so many; the variances of the
-    columns, (p,); and plain numbers with what they must equal.
+    """Stored quantities derived from components and values, each optional: explained variances and their ratios (k,);
+    the mean variance along the `others` remaining directions; the variances of the columns (p,); and pairs of plain
+    numbers that must be equal.
     """
 
     variances: Floats | None = None
@@ -93,41 +91,40 @@ def spectral(
     dtype: Any = np.float64,
     status: str = "solved",
 ) -> Certificate:
-    """The certificate of components (k, p) with the values (k,) of the scatter: by the rows, or by the moments of parts
-    that are gone (rows None).
+    """Certificate of components (k, p) with eigenvalues (k,) of the scatter: by the rows, or by moments (rows None).
 
-    `count` is how many were asked for: a number, a share of the variance, "mle", or None for any; `numbers` are those
-    of the components to keep, of all, where these are not the leading ones. `beside` are vectors that may come next:
-    (m, p), of wide sparse rows (m, n).
+    `count` is the requested number: an integer, a fraction of the variance, "mle", or None for any; `numbers` are the
+    indices of the components to keep, where these are not the leading ones. `beside` are approximate next eigenvectors
+    (m, p), or (m, n) for wide sparse rows.
     """
     tol = RULES["spectral"].tol if tol is None else tol
-    said = _Said(components, values, numbers is None, tol, 16.0 * unit_roundoff(dtype), beside)
+    claim = _Claim(components, values, numbers is None, tol, 16.0 * unit_roundoff(dtype), beside)
     if rows is not None:
-        witness = _Witness.of_rows(rows, mean, said, about_mean, scatter)
+        witness = _Witness.of_rows(rows, mean, claim, about_mean, scatter)
     else:
         assert moments is not None
-        witness = _Witness.of_moments(moments, said, about_mean)
+        witness = _Witness.of_moments(moments, claim, about_mean)
     captured = witness.captured
-    top, floor = captured.top, said.floor(captured, witness.total)
+    top, floor = captured.top, claim.floor(captured, witness.total)
     allowed = max(tol, floor)
     residual = float(np.max(captured.residuals, initial=0.0)) / top
     slant = _slant(components) if len(components) else 0.0
-    # what is below rounding of the whole is compared with that
-    least = (64.0 * EPS + said.rounded**2) * max(witness.total, TINY)
+    # eigenvalues below the rounding of the trace are compared in its units
+    least = (64.0 * EPS + claim.rounded**2) * max(witness.total, TINY)
     size = np.maximum(captured.values, least / allowed)
     parts = [
         residual,
         slant,
         witness.away(mean),
         _distance(values, captured.values, size),
-        *_derived(derived, witness, captured, size, least / allowed),
+        *_compare_derived(derived, witness, captured, size, least / allowed),
     ]
     parts = [part if np.isfinite(part) else np.inf for part in parts]
     value, note = max(*parts, floor), ""
-    if value <= allowed < 1.0:  # what is refused anyway need not be proved
-        note = _check_order(values, said.rounded, least) if numbers is None else ""
-        note = note or _check_numbers(rows, witness, count, numbers, allowed) or _leading(rows, witness, said)
-        value = np.inf if note in REFUSED else value
+    if value <= allowed < 1.0:  # the proof is needed only where all distances are allowed
+        note = _check_order(values, claim.rounded, least) if numbers is None else ""
+        note = note or _check_numbers(rows, witness, count, numbers, allowed) or _check_leading(rows, witness, claim)
+        value = np.inf if note in FAILURES else value
     return Certificate(
         "spectral",
         value,
@@ -153,7 +150,7 @@ def _check_numbers(
     numbers: Sequence[int] | None,
     allowed: float,
 ) -> str:
-    """Whether there are as many components as were asked for, and those that were."""
+    """A note where the number of components or their indices are not the requested ones, else ""."""
     captured, spectrum = witness.captured, np.zeros(0)
     if count == "mle" or numbers is not None:
         spectrum = _spectrum(rows, witness)
@@ -165,20 +162,22 @@ def _check_numbers(
     return WRONG_NUMBERS if _distance(captured.values, expected, captured.top) > allowed else ""
 
 
-def _distance(stored: Floats, again: Floats, size: Floats | float) -> float:
+def _distance(stored: Floats, actual: Floats, size: Floats | float) -> float:
     """The largest distance in units of `size`; infinite where shapes differ, or a number is not finite."""
-    if np.shape(stored) != np.shape(again):
+    if np.shape(stored) != np.shape(actual):
         return np.inf
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        away = float(np.max(np.abs(stored - again) / size, initial=0.0))
+        away = float(np.max(np.abs(stored - actual) / size, initial=0.0))
     return away if np.isfinite(away) else np.inf
 
 
-def _derived(derived: Derived, witness: "_Witness", captured: "_Captured", size: Floats, least: float) -> list[float]:
-    """How far what is stored besides is from what the components capture."""
+def _compare_derived(
+    derived: Derived, witness: "_Witness", captured: "_Captured", size: Floats, least: float
+) -> list[float]:
+    """Distances of derived quantities from those of the Rayleigh quotients."""
     weight, parts = witness.weight, []
     freedom = max(weight - 1.0 if witness.about_mean else weight, TINY)
-    varied = captured.values  # by the scores, about their own mean
+    varied = captured.values  # variances of the scores, times the weight
     if not witness.about_mean:
         varied = np.maximum(varied - weight * captured.means**2, 0.0)
     if derived.variances is not None:
@@ -191,25 +190,25 @@ def _derived(derived: Derived, witness: "_Witness", captured: "_Captured", size:
             parts.append(0.0 if np.isnan(derived.shares).all() else np.inf)
     if derived.noise is not None:
         left = max(witness.total - float(np.sum(captured.values)), 0.0) if derived.others > 0 else 0.0
-        again = left / freedom / max(derived.others, 1)
-        parts.append(_distance(np.asarray(derived.noise), np.asarray(again), max(again, least / freedom)))
+        actual = left / freedom / max(derived.others, 1)
+        parts.append(_distance(np.asarray(derived.noise), np.asarray(actual), max(actual, least / freedom)))
         parts.append(np.inf if derived.others <= 0 and derived.noise != 0.0 else 0.0)
     if derived.column_variances is not None:
         squares = witness.spread**2
         parts.append(_distance(derived.column_variances * weight, squares, np.where(squares > 0.0, squares, 1.0)))
-    parts.append(0.0 if all(stored == again for stored, again in derived.equal) else np.inf)
+    parts.append(0.0 if all(stored == actual for stored, actual in derived.equal) else np.inf)
     return parts
 
 
 def _is_count(count: int | float | str | None, witness: "_Witness", spectrum: Floats, slack: float) -> bool:
-    """Whether there are as many components as were asked for."""
+    """Whether the number of components is the requested one."""
     captured = witness.captured
     k = len(captured.values)
     if count is None:
         return True
     if isinstance(count, str):
         return _is_most_probable(k, spectrum, witness.weight)
-    if isinstance(count, float):  # the least number that explains more than a share
+    if isinstance(count, float):  # the smallest number that explains more than a fraction
         if not witness.total > 0.0:
             return k == 1
         explained = np.append(0.0, np.cumsum(captured.values)) / witness.total
@@ -218,10 +217,10 @@ def _is_count(count: int | float | str | None, witness: "_Witness", spectrum: Fl
 
 
 def _is_most_probable(k: int, values: Floats, weight: float) -> bool:
-    """Whether no other number of components has a larger evidence than k (Minka 2000, equation 77), but for rounding.
+    """Whether no other number of components has a larger evidence than k (Minka 2000, equation 77), up to rounding.
 
-    For every number at once: with noise v_k the mean of the values behind k, and l the values with those behind k
-    replaced by v_k, the volume term is the sum over i < k and j > i of log((l_i - l_j)(1 / v - 1 / l_i) n).
+    With noise v_k the mean of the eigenvalues after the k-th, and l the eigenvalues with those after the k-th replaced
+    by v_k, the volume term is the sum over i < k and j > i of log((l_i - l_j)(1 / v - 1 / l_i) n).
     """
     p, freedom = len(values), max(weight - 1.0, TINY)
     variances = values / freedom
@@ -257,16 +256,16 @@ def _is_most_probable(k: int, values: Floats, weight: float) -> bool:
 
 
 def _spectrum(rows: Rows | None, witness: "_Witness") -> Floats:
-    """All values of the scatter, the largest first, with zeros where there are fewer rows than columns."""
+    """All eigenvalues of the scatter in descending order, padded with zeros where there are fewer rows than columns."""
     p = len(witness.mean)
-    S = _formed(rows, witness)
-    found = np.zeros(max(len(S), p))
-    found[: len(S)] = np.maximum(eigenvalues(S)[::-1], 0.0)
-    return found[:p]
+    S = _form_scatter(rows, witness)
+    spectrum = np.zeros(max(len(S), p))
+    spectrum[: len(S)] = np.maximum(eigenvalues(S)[::-1], 0.0)
+    return spectrum[:p]
 
 
-def _formed(rows: Rows | None, witness: "_Witness") -> Floats:
-    """The scatter; or the products of the rows, which have the same values, where these are fewer than columns."""
+def _form_scatter(rows: Rows | None, witness: "_Witness") -> Floats:
+    """The scatter, or the Gram matrix of fewer rows than columns, which has the same nonzero eigenvalues."""
     if witness.scatter is not None or rows is None:
         assert witness.scatter is not None
         return witness.scatter
@@ -278,11 +277,11 @@ def _formed(rows: Rows | None, witness: "_Witness") -> Floats:
     turned = ByColumns.of(rows, witness.mean if witness.about_mean else None)
     if turned is not None:
         return turned.products(np.eye(n))
-    A = _centred(rows, witness)
+    A = _center_rows(rows, witness)
     return _inner(A, A)
 
 
-def _centred(rows: Rows, witness: "_Witness") -> Floats:
+def _center_rows(rows: Rows, witness: "_Witness") -> Floats:
     """A = W^(1/2) (X - 1 m'), dense."""
     block = rows.whole()
     X = block.X.toarray() if is_sparse(block.X) else wide(block.X)
@@ -290,14 +289,14 @@ def _centred(rows: Rows, witness: "_Witness") -> Floats:
 
 
 @dataclass(frozen=True)
-class _Said:
-    """What is said of the components, and how exactly it is to hold: relative to the largest value."""
+class _Claim:
+    """The claim to be judged: components and values, with a tolerance relative to the largest value."""
 
     components: Floats
-    values: Floats  # as stored: nothing but a guess whether the trace will suffice
+    values: Floats  # as stored: only used to guess whether the trace suffices
     leading: bool
     tol: float
-    rounded: float  # what the type of the components leaves
+    rounded: float  # of the dtype of the components
     beside: Floats | None
 
     def floor(self, captured: "_Captured", total: float) -> float:
@@ -305,29 +304,27 @@ class _Said:
         return max(64.0 * EPS * max(1.0, share), self.rounded)
 
     def limit(self, captured: "_Captured", total: float) -> float:
-        """No value outside the components is to be above this."""
+        """The bound that no eigenvalue outside the components may exceed."""
         return captured.least + max(self.tol, self.floor(captured, total)) * captured.top
 
     def by_trace(self, captured: "_Captured", total: float) -> bool:
         return total - float(np.sum(captured.values)) <= self.limit(captured, total)
 
     def needs_proof(self, captured: "_Captured", total: float) -> bool:
-        """Whether the trace does not show that none was left out."""
+        """Whether the trace does not prove that no larger eigenvalue is missing."""
         k, p = self.components.shape
         return self.leading and 0 < k < p and not self.by_trace(captured, total)
 
     def proof(self, captured: Callable[[], "_Captured"], total: float, size: int) -> Proof:
-        """By chance, begun: what the components capture need not be known before the first products."""
-        # drawn when the components are fixed, and otherwise for others; the same for the same
+        """A randomised proof; `captured` is evaluated after its first products."""
+        # seeded by the stored values, so that vectors are independent of the components and reproducible
         random = np.random.default_rng(np.frombuffer(self.values.tobytes(), dtype=np.uint32))
         return proof(size, lambda: self.limit(captured(), total), 64.0 * EPS * total, random, self.beside)
 
 
 @dataclass(frozen=True)
 class _Captured:
-    """What components capture of the scatter: their Rayleigh quotients, the lengths of S v - r v, and the means of
-    their scores, where these are not about the mean; (k,) each.
-    """
+    """Rayleigh quotients of the components, norms of S v - r v, and means of scores of uncentred rows; (k,) each."""
 
     values: Floats
     residuals: Floats
@@ -335,7 +332,7 @@ class _Captured:
 
     @classmethod
     def of(cls, components: Floats, images: Floats, mean: Floats) -> "_Captured":
-        """From the products with S."""
+        """From the products `images` with S."""
         squares = _divisors(components)
         values = np.einsum("kp,kp->k", components, images) / squares
         left = images - values[:, None] * components
@@ -352,8 +349,8 @@ class _Captured:
 
 @dataclass(frozen=True)
 class _Rest:
-    """What is left of the scatter outside the components: its products with vectors, a proof about it that has begun,
-    and the products with what that asked for first.
+    """The scatter deflated by the components: its products with vectors, a running proof about it, and the products
+    with the first vectors of the proof.
     """
 
     apply: Callable[[Floats], Floats]
@@ -366,9 +363,9 @@ class _Rest:
 
 @dataclass(frozen=True)
 class _Witness:
-    """The weight and mean of the samples, the lengths of the columns about it, and about the place from which they are
-    measured; what the components capture; the scatter where there is one that agrees with the products, else what is
-    left of it.
+    """Weight and mean of the samples, norms of the columns about the mean (`spread`) and about the origin in use
+    (`lengths`); what the components capture; the scatter where it is known and agrees with the products, else the
+    deflated scatter.
     """
 
     weight: float
@@ -382,39 +379,39 @@ class _Witness:
     about_mean: bool = True
 
     @classmethod
-    def of_rows(cls, rows: Rows, mean: Floats, said: _Said, about_mean: bool, scatter: Floats | None) -> "_Witness":
-        components = said.components
+    def of_rows(cls, rows: Rows, mean: Floats, claim: _Claim, about_mean: bool, scatter: Floats | None) -> "_Witness":
+        components = claim.components
         p, k = rows.shape[1], len(components)
         origin = np.zeros(p)
         if scatter is not None:
             probes = np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, p))
             vectors = np.vstack([components, probes])
             place = mean if about_mean else origin
-            found: ScatterAbout = rows.fold(scatter_about(place, vectors))
-            step, about = found.about_mean(vectors)
-            images = about if about_mean else found.products
+            sums: ScatterAbout = rows.fold(scatter_about(place, vectors))
+            step, about = sums.about_mean(vectors)
+            images = about if about_mean else sums.products
             if _agree(images[k:], probes, scatter):
                 lengths, middle = np.sqrt(np.maximum(np.diag(scatter), 0.0)), place + step
-                spread = lengths if about_mean else _spread(lengths, middle, found.weight)
+                spread = lengths if about_mean else _spread(lengths, middle, sums.weight)
                 captured = _Captured.of(components, images[:k], middle)
-                return cls(found.weight, middle, spread, lengths, captured, scatter, about_mean=about_mean)
-        # no scatter, or one that is not that of these rows
+                return cls(sums.weight, middle, spread, lengths, captured, scatter, about_mean=about_mean)
+        # no scatter was given, or not that of these rows
         own: Moments | None = rows.fold(Moments.lift) if p <= FORMED else None
         columns: Columns = rows.fold(Columns.lift) if own is None else Columns.of(own)
         middle = columns.mean[:p]
         scatter = None if own is None else _scatter_of(own, about_mean)
         lengths, spread = columns.lengths(origin=not about_mean)[0], columns.spread[:p]
-        asked = said if scatter is None else replace(said, leading=False)
-        captured, rest = _products(rows, middle, asked, float(np.sum(lengths**2)), about_mean)
+        claim_to_prove = claim if scatter is None else replace(claim, leading=False)
+        captured, rest = _products(rows, middle, claim_to_prove, float(np.sum(lengths**2)), about_mean)
         weight = columns.weight or 1.0
         return cls(weight, middle, spread, lengths, captured, scatter, rest, about_mean=about_mean)
 
     @classmethod
-    def of_moments(cls, moments: Moments, said: _Said, about_mean: bool) -> "_Witness":
+    def of_moments(cls, moments: Moments, claim: _Claim, about_mean: bool) -> "_Witness":
         S = _scatter_of(moments, about_mean)
         columns = Columns.of(moments)
         p = moments.features
-        captured = _Captured.of(said.components, _inner(said.components, S), columns.mean[:p])
+        captured = _Captured.of(claim.components, _inner(claim.components, S), columns.mean[:p])
         lengths = np.sqrt(np.maximum(np.diag(S), 0.0))
         spread = columns.spread[:p]
         return cls(moments.weight, columns.mean[:p], spread, lengths, captured, S, None, FROM_PARTS, about_mean)
@@ -425,23 +422,23 @@ class _Witness:
 
     @property
     def varied(self) -> float:
-        """The scatter about the mean, in all."""
+        """The trace of the scatter about the mean."""
         return float(np.sum(self.spread**2))
 
     @property
     def place(self) -> Floats:
-        """From which components are measured."""
+        """The origin in use: the mean, or zero for uncentred rows."""
         return self.mean if self.about_mean else np.zeros_like(self.mean)
 
     def away(self, mean: Floats) -> float:
-        """How far a stored mean is, in units of the columns."""
+        """The distance of a stored mean, in units of the columns."""
         root = np.sqrt(self.weight)
         size = np.maximum(self.lengths, np.abs(self.place) * root)
         return _distance(mean * root, self.place * root, np.where(size > 0.0, size, 1.0))
 
 
 def _spread(lengths: Floats, mean: Floats, weight: float) -> Floats:
-    """Lengths about the mean, from those about the origin."""
+    """Norms about the mean, from those about the origin."""
     squares = lengths**2 - weight * mean**2
     return np.sqrt(np.where(squares > 64.0 * EPS * lengths**2, squares, 0.0))
 
@@ -451,18 +448,18 @@ def _lengths_squared(A: Floats) -> Floats:
 
 
 def _divisors(V: Floats) -> Floats:
-    """Squared lengths of components; those without a length are refused, as not orthonormal."""
+    """Squared norms of components; 1 for zero vectors, which fail as not orthonormal."""
     squares = _lengths_squared(V)
     return np.where(squares > 0.0, squares, 1.0)
 
 
 def _inner(A: Floats, B: Floats) -> Floats:
-    """A B', by our threads and no others."""
+    """A B', by the threads of the compiled core."""
     return np.ascontiguousarray(forward(np.ascontiguousarray(A), Params(np.ascontiguousarray(B), np.zeros(len(B)))))
 
 
 def _slant(V: Floats) -> float:
-    """How far vectors are from orthonormal: some columns at a time, for they may be long."""
+    """The deviation of vectors from orthonormality, by slices of columns, which bounds memory."""
     products = -np.eye(len(V))
     with one_blas_thread:
         for begin in range(0, V.shape[1], TOGETHER):
@@ -483,23 +480,23 @@ def _agree(products: Floats, probes: Floats, S: Floats) -> bool:
 
 
 def _products(
-    rows: Rows, middle: Floats, said: _Said, total: float, about_mean: bool
+    rows: Rows, middle: Floats, claim: _Claim, total: float, about_mean: bool
 ) -> tuple[_Captured, _Rest | None]:
-    """What the components capture, and what is left of the scatter: what the proof first asks for is multiplied in the
-    same pass as they are.
+    """What the components capture, and the deflated scatter; the first vectors of the proof are multiplied in the same
+    pass as the components.
     """
-    V, k = said.components, len(said.components)
+    V, k = claim.components, len(claim.components)
     place = middle if about_mean else np.zeros_like(middle)
     turned = ByColumns.of(rows, place if about_mean else None)
     if turned is not None:
-        captured, scores = _captured_by_columns(turned, V, middle)
+        captured, scores = _capture_by_columns(turned, V, middle)
 
         def other_side(u: Floats) -> Floats:
             return turned.products(u) - adjoint(scores, _inner(scores, u))
 
-        if not said.needs_proof(captured, total):
+        if not claim.needs_proof(captured, total):
             return captured, None
-        begun = said.proof(lambda: captured, total, rows.shape[0])
+        begun = claim.proof(lambda: captured, total, rows.shape[0])
         return captured, _Rest(other_side, begun, other_side(next(begun)))
 
     def products(v: Floats) -> Floats:
@@ -512,18 +509,18 @@ def _products(
         return project(products(project(v)))
 
     known: list[_Captured] = []
-    begun, first = said.proof(lambda: known[0], total, rows.shape[1]), np.zeros((0, rows.shape[1]))
-    if said.needs_proof(_Captured(said.values, said.values, said.values), total):  # as it seems
+    begun, first = claim.proof(lambda: known[0], total, rows.shape[1]), np.zeros((0, rows.shape[1]))
+    if claim.needs_proof(_Captured(claim.values, claim.values, claim.values), total):  # by the stored values
         first = project(next(begun))
     images = products(np.vstack([V, first]))
     known.append(_Captured.of(V, images[:k], middle))
-    if not said.needs_proof(known[0], total):
+    if not claim.needs_proof(known[0], total):
         return known[0], None
     return known[0], _Rest(rest, begun, project(images[k:]) if len(first) else rest(next(begun)))
 
 
-def _captured_by_columns(turned: ByColumns, V: Floats, middle: Floats) -> tuple[_Captured, Floats]:
-    """What components capture, some columns at a time, and their scores (k, n)."""
+def _capture_by_columns(turned: ByColumns, V: Floats, middle: Floats) -> tuple[_Captured, Floats]:
+    """What the components capture, by slices of columns, and their scores (k, n)."""
     scores, squares = turned.scores(V), _divisors(V)
     values = np.einsum("kn,kn->k", scores, scores) / squares
     left = np.zeros(len(V))
@@ -533,23 +530,23 @@ def _captured_by_columns(turned: ByColumns, V: Floats, middle: Floats) -> tuple[
     return _Captured(values, np.sqrt(left / squares), V @ middle), scores
 
 
-def _leading(rows: Rows | None, witness: _Witness, said: _Said) -> str:
-    """What is known of the values of the rest: nothing to say where none exceeds the limit."""
-    captured, total, V = witness.captured, witness.total, said.components
-    if not said.needs_proof(captured, total):
+def _check_leading(rows: Rows | None, witness: _Witness, claim: _Claim) -> str:
+    """The note about the remaining eigenvalues; "" where it is proved that none exceeds the limit."""
+    captured, total, V = witness.captured, witness.total, claim.components
+    if not claim.needs_proof(captured, total):
         return ""
     if witness.scatter is None:
         assert witness.rest is not None
         below = witness.rest.is_below()
-        if below is not None or rows is None or min(rows.shape) > COUNTED or rows.distributed:
+        if below is not None or rows is None or min(rows.shape) > MAX_FORMED or rows.distributed:
             return {True: PROBABLE, None: NOT_PROVED, False: LEFT_OUT}[below]
-    S = _formed(rows, witness)
-    # V as the vectors of S, or of the products of the rows, in which they are the scores
+    S = _form_scatter(rows, witness)
+    # eigenvectors of S are the components, those of the Gram matrix their scores
     scaled = V * np.sqrt(captured.values)[:, None]
     if len(S) != V.shape[1]:
         assert rows is not None
         scaled = _scores(rows, V, witness)
-    rest = said.limit(captured, total) * np.eye(len(S)) - S
+    rest = claim.limit(captured, total) * np.eye(len(S)) - S
     rest += adjoint(scaled, np.ascontiguousarray(scaled))
     return "" if cholesky(rest.T) is not None else LEFT_OUT
 
@@ -557,4 +554,4 @@ def _leading(rows: Rows | None, witness: _Witness, said: _Said) -> str:
 def _scores(rows: Rows, V: Floats, witness: _Witness) -> Floats:
     """V A', (k, n)."""
     turned = ByColumns.of(rows, witness.mean if witness.about_mean else None)
-    return _inner(V, _centred(rows, witness)) if turned is None else turned.scores(V)
+    return _inner(V, _center_rows(rows, witness)) if turned is None else turned.scores(V)

@@ -1,4 +1,4 @@
-"""Leave-one-out errors of ridge regression, by a formula of the judge's own.
+"""Leave-one-out errors of ridge regression, by an independent formula.
 
 With A = root (X - mean), B = root (Y - mean), means weighted and root the square roots of the weights, and the singular
 value decomposition A = U diag(s) V', the fit leaves R = B - U diag(s^2 / (s^2 + alpha)) U'B, and the sample i has the
@@ -12,15 +12,13 @@ from scipy.linalg import svd
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
 
-MOST_PRODUCTS = 1 << 30
-"""Up to n p min(n, p) products the decomposition takes a second or so."""
+MOST_PRODUCTS = 1 << 30  # n p min(n, p) up to which the decomposition takes about a second
 
-LEAST_LEFT = 1e-9
-"""Where 1 - h is smaller, an error is a quotient of roundings."""
+LEAST_LEFT = 1e-9  # 1 - h below which an error is a quotient of roundings
 
 
 def leave_one_out_errors(X: Floats, Y: Floats, weight: Floats, alphas: Floats, intercept: bool) -> Floats | None:
-    """Errors (n, t, len(alphas)) of X (n, p) and Y (n, t) in float64; None where they are not known well enough."""
+    """Errors (n, t, len(alphas)) of X (n, p) and Y (n, t) in float64; None where rounding dominates."""
     total = float(np.sum(weight))
     mean, target_mean = (weight @ X / total, weight @ Y / total) if intercept else (0.0, 0.0)
     root = np.sqrt(weight)[:, None]

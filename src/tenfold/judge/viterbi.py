@@ -1,9 +1,8 @@
-"""Kind count for sequences: the best tags of each are found again by a recursion of the judge's own, and the wrong ones
-are counted.
+"""Certificates of kind count for sequences: wrong tags of the best paths, by an independent Viterbi recursion.
 
-Many sequences go through the recursion side by side, the longest first. Where no tag is wrong in float64, a sequence
-whose true tags are not better than all others by more than the rounding of scores goes through the same recursion in
-whole numbers, which are exact: zero mistakes means zero mistakes.
+Sequences are batched, the longest first. Where no tag is wrong in float64, sequences whose true tags are not better
+than all others by more than the rounding of scores are decided by the same recursion in exact integers, so that zero
+mistakes are proved.
 """
 
 from collections.abc import Iterator
@@ -19,30 +18,28 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.problems import length
 from tenfold.stats.viterbi import TagWeights
 
-STEP, SCORES = 1 << 15, 1 << 22
-"""So many scores of one step, and of all, are in memory at a time."""
+STEP, SCORES = 1 << 15, 1 << 22  # scores of one step, and of all steps, in memory at a time
 
-DIGITS = 53
-"""Of a number in float64."""
+DIGITS = 53  # bits of a float64 mantissa
 
 Numbers = NDArray[Any]
-"""float64, or whole numbers of any size."""
+"""float64, or Python integers."""
 
 
 def count_tags(sequences: Sequences, weights: TagWeights, *, status: str) -> Certificate:
-    """Wrong tags of the best paths, on the sequences of positive weight."""
+    """Certificate of the number of wrong tags of best paths, on sequences of positive weight."""
     assert sequences.tags is not None
     wrong = np.zeros(len(sequences.tags), dtype=bool)
     margin, inside = np.inf, sequences.counted
     for batch in _batches(sequences, weights, inside):
-        found = batch.best(weights)
+        best = batch.best(weights)
         true = sequences.tags[batch.tokens]
-        wrong[batch.tokens] = found.path != true
-        missed = batch.any_of(found.path != true)
+        wrong[batch.tokens] = best.path != true
+        missed = batch.any_of(best.path != true)
         if missed.any():
-            margin = min(margin, float(np.min((batch.score_of(weights, true) - found.score)[missed])))
+            margin = min(margin, float(np.min((batch.score_of(weights, true) - best.score)[missed])))
     if not wrong.any():
-        margin = _decided(sequences, weights, inside, wrong)
+        margin = _verify_margins(sequences, weights, inside, wrong)
     size = length(*weights)
     note = (
         f"{np.count_nonzero(_any(sequences, wrong))} of {len(inside)} sequences have a wrong tag. The smallest margin "
@@ -80,7 +77,7 @@ def _any(sequences: Sequences, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class _Best:
-    """The best tags of all tokens, and their score of each sequence."""
+    """The best tags of all tokens, and the score of each sequence."""
 
     path: Integers
     score: Numbers
@@ -88,8 +85,8 @@ class _Best:
 
 @dataclass(frozen=True)
 class _Batch:
-    """Some sequences side by side, the longest first: `tokens` are all first tokens, then all second ones, ...; those
-    of step t are from cuts[t] to cuts[t + 1], and `scores` (n, k) are their x.emission.
+    """A batch of sequences, the longest first: `tokens` are all first tokens, then all second ones, ...; those of step
+    t are from cuts[t] to cuts[t + 1], and `scores` (n, k) are their emission scores.
     """
 
     numbers: Integers
@@ -98,30 +95,30 @@ class _Batch:
     scores: Numbers
 
     def steps(self) -> Iterator[tuple[int, slice, int]]:
-        """The number of each step but the first, its tokens, and how many they are."""
+        """For each step after the first: its number, the slice of its tokens, and their number."""
         for t in range(1, len(self.cuts) - 1):
             yield t, slice(self.cuts[t], self.cuts[t + 1]), int(self.cuts[t + 1] - self.cuts[t])
 
     def any_of(self, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which sequences have any of these tokens."""
-        found = wrong[: self.cuts[1]].copy()
+        """Which sequences have any marked token."""
+        result = wrong[: self.cuts[1]].copy()
         for _, here, alive in self.steps():
-            found[:alive] |= wrong[here]
-        return found
+            result[:alive] |= wrong[here]
+        return result
 
     def sums(self, values: Floats) -> Floats:
         """The sum over the tokens of each sequence."""
-        found = values[: self.cuts[1]].copy()
+        totals = values[: self.cuts[1]].copy()
         for _, here, alive in self.steps():
-            found[:alive] += values[here]
-        return found
+            totals[:alive] += values[here]
+        return totals
 
     def best(self, weights: TagWeights) -> _Best:
         """Viterbi's recursion; of equal paths the one with the earliest tags, compared from the end."""
         now = self.scores[: self.cuts[1]] + weights.start
         reached = [now.copy()]
         for _, here, alive in self.steps():
-            now[:alive] = _moved(now[:alive], weights.transition) + self.scores[here]
+            now[:alive] = _step_scores(now[:alive], weights.transition) + self.scores[here]
             reached.append(now[:alive].copy())
         now = now + weights.end
         tag = np.argmax(now, axis=1)
@@ -143,24 +140,24 @@ class _Batch:
         return np.asarray(total + weights.end[before])
 
     def margins(self, weights: TagWeights, true: Integers) -> Floats:
-        """By how much the true tags of each sequence are better than the best others."""
+        """The margin of the true tags of each sequence over the best others."""
         first = slice(0, self.cuts[1])
         own, before = np.take_along_axis(self.scores, true[:, None], axis=1)[:, 0], true[first].copy()
         total = own[first] + weights.start[before]
-        # the best score of tags that have differed somewhere
+        # the best score of paths that differ from the true one somewhere
         other = self.scores[first] + weights.start
         np.put_along_axis(other, before[:, None], -np.inf, axis=1)
         for _, here, alive in self.steps():
             left = total[:alive, None] + weights.transition[before[:alive]]
             np.put_along_axis(left, true[here][:, None], -np.inf, axis=1)
-            other[:alive] = np.maximum(_moved(other[:alive], weights.transition), left) + self.scores[here]
+            other[:alive] = np.maximum(_step_scores(other[:alive], weights.transition), left) + self.scores[here]
             total[:alive] += weights.transition[before[:alive], true[here]] + own[here]
             before[:alive] = true[here]
         return np.asarray(total + weights.end[before] - np.max(other + weights.end, axis=1))
 
 
-def _moved(now: Numbers, transition: Numbers) -> Numbers:
-    """The best score of each tag one step on, (m, k): max_a now_a + transition[a, b]."""
+def _step_scores(now: Numbers, transition: Numbers) -> Numbers:
+    """The best score of each tag after a transition, (m, k): max_a now_a + transition[a, b]."""
     if len(now) < len(transition):
         return np.asarray(np.max(now[:, :, None] + transition, axis=1))
     best, value = now[:, :1] + transition[0], np.empty_like(now)
@@ -171,7 +168,7 @@ def _moved(now: Numbers, transition: Numbers) -> Numbers:
 
 
 def _batches(sequences: Sequences, weights: TagWeights, some: Integers) -> Iterator[_Batch]:
-    """`some` sequences, the longest first, with the scores of their tokens."""
+    """Batches of `some` sequences, the longest first, with their emission scores."""
     tags = len(weights.start)
     some = some[np.argsort(-sequences.lengths[some], kind="stable")]
     while len(some):
@@ -183,7 +180,7 @@ def _batches(sequences: Sequences, weights: TagWeights, some: Integers) -> Itera
 
 
 def _by_steps(sequences: Sequences, some: Integers) -> tuple[Integers, Integers]:
-    """All first tokens of sequences ordered by length, then all second ones, ...; and where each step begins."""
+    """Tokens by step of sequences ordered by length, and the offsets of the steps."""
     lengths = sequences.lengths[some]
     alive = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
     cuts = np.append(0, np.cumsum(alive))
@@ -191,8 +188,8 @@ def _by_steps(sequences: Sequences, some: Integers) -> tuple[Integers, Integers]
     return sequences.offsets[some][np.arange(cuts[-1]) - cuts[step]] + step, cuts
 
 
-def _decided(sequences: Sequences, weights: TagWeights, inside: Integers, wrong: NDArray[np.bool_]) -> float:
-    """The smallest margin where no tag was wrong in float64; tags that are wrong by exact sums are marked."""
+def _verify_margins(sequences: Sequences, weights: TagWeights, inside: Integers, wrong: NDArray[np.bool_]) -> float:
+    """The smallest margin where no tag is wrong in float64; marks tags that are wrong in exact arithmetic."""
     assert sequences.tags is not None
     smallest = np.inf
     for batch in _batches(sequences, weights, inside):
@@ -205,7 +202,7 @@ def _decided(sequences: Sequences, weights: TagWeights, inside: Integers, wrong:
 
 
 def _noise(sequences: Sequences, weights: TagWeights, batch: _Batch) -> Floats:
-    """What the difference of two scores of a sequence can have rounded: twice the classical bound, n u sum |terms|."""
+    """Rounding bound of the difference of two scores of a sequence: twice the classical n u sum |terms|."""
     X = sequences.X[batch.tokens]
     moves, start, end = (float(np.max(np.abs(part))) for part in weights[1:])
     sizes = batch.sums(np.max(abs(X) @ np.abs(weights.emission), axis=1, initial=0.0) + moves)
@@ -214,7 +211,7 @@ def _noise(sequences: Sequences, weights: TagWeights, batch: _Batch) -> Floats:
 
 
 def _in_whole_numbers(sequences: Sequences, weights: TagWeights, number: int) -> tuple[_Batch, TagWeights]:
-    """One sequence and the weights, all scores times the same power of two: exact."""
+    """One sequence and the weights in exact integers: all scores times the same power of two."""
     tokens, cuts = _by_steps(sequences, np.array([number]))
     X = sequences.X[tokens]
     used = np.unique(X.indices)
@@ -230,7 +227,7 @@ def _in_whole_numbers(sequences: Sequences, weights: TagWeights, number: int) ->
 
 
 def _whole(values: Floats) -> tuple[Numbers, int]:
-    """Numbers as whole multiples of one power of two, and its exponent."""
+    """Numbers as integer multiples of a power of two, and its exponent."""
     mantissa, exponent = np.frexp(values)
     low = int(np.min(exponent, initial=0, where=values != 0.0)) - DIGITS
     multiples = np.ldexp(mantissa, DIGITS).astype(np.int64).astype(object)

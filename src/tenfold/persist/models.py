@@ -16,7 +16,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 import tenfold
 from tenfold.estimators.parameters import check_parameters
 from tenfold.estimators.registration import registration_of
-from tenfold.estimators.schema import Schema, failed
+from tenfold.estimators.schema import Schema, find_violation
 from tenfold.persist.errors import LoadError, SaveError
 from tenfold.persist.records import BUILT, FUNCTIONS, RECORDS
 from tenfold.persist.schema_decide import DECISIONS
@@ -69,7 +69,7 @@ def _name_of(value: Any) -> str:
 def find_fault(name: str, model: Any, attributes: Mapping[str, Any]) -> str:
     """A sentence on what is wrong with a fitted model; empty where nothing is."""
     schema = schema_of(name)
-    reason = failed(schema.attributes, attributes, {}, whole=False)
+    reason = find_violation(schema.attributes, attributes, {}, whole=False)
     if reason:
         return reason
     if not attributes and name.startswith("tenfold."):
@@ -243,7 +243,7 @@ class Instances:
             raise LoadError(f"The file has a record {name!r}, which is not known here.")
         record = RECORDS[name]
         values = {key: reader.read(value, depth) for key, value in _items(parts)}
-        reason = failed(record.parts, values, {}, whole=True)
+        reason = find_violation(record.parts, values, {}, whole=True)
         if reason:
             raise LoadError(f"A {name} of the file is damaged: {reason}.")
         return record.resolve(name)(**values)

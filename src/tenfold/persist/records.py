@@ -13,7 +13,7 @@ from tenfold.estimators.schema import (
     Scope,
     anything,
     array,
-    failed,
+    find_violation,
     flag,
     floats,
     integers,
@@ -48,7 +48,7 @@ def record(*names: str) -> Check:
             return False
         parts = RECORDS[name].parts
         own: Scope = {size: scope[size] for size in SHARED if size in scope}
-        return not failed(parts, {part: getattr(value, part) for part in parts}, own, whole=True)
+        return not find_violation(parts, {part: getattr(value, part) for part in parts}, own, whole=True)
 
     return Check(f"a {' or '.join(names)} that goes with the model", test)
 

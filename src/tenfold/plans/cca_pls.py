@@ -1,8 +1,8 @@
-"""Two blocks of columns of the same rows, X and y: canonical correlations and partial least squares.
+"""Plans of canonical correlation analysis and partial least squares of two blocks of columns, X and y.
 
-All come from one pass: the second moments of [X y], columns in units of their standard deviations where that is asked
-for, in a triangular factor. Where the moments have lost too many digits for that, a second pass folds the rows into a
-triangular factor themselves. What is found is judged as it will be stored.
+All methods need one pass: a Cholesky factor of the second moments of [X y], optionally of standardised columns. Where
+the moments are too ill-conditioned, a second pass computes a QR factorisation of the rows. Results are judged in the
+precision of storage.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from tenfold.arrays import Array, Floats, like, namespace, wide
 from tenfold.data import Block, Rows
 from tenfold.judge import cca_pls as judge
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.multiview_cca import several_views
+from tenfold.judge.multiview_cca import multiview_cca
 from tenfold.linear_algebra import cholesky
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.solvers import cca_pls as solver
@@ -28,19 +28,14 @@ from tenfold.stats.cross_moments import JointScatter, both_moments, degrees_of_f
 from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.rfactor import RFactor
 
-SINGULAR = 1e-7
-"""With a smaller reciprocal condition of their correlations the moments are not factored: results would be right to
-fewer than nine digits.
-"""
+SINGULAR = 1e-7  # reciprocal condition of the correlations below which moments give fewer than nine digits
 
 TOO_WIDE = "Use fewer columns, or the first principal components of each block."
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Means and units of the columns of X and y; the scatter of [x y] in these units, divided by the degrees of
-    freedom, and a factor of it.
-    """
+    """Means and scales of the columns of X and y; the covariance of [x y] in these scales, and a factor of it."""
 
     x_mean: Floats
     y_mean: Floats
@@ -51,51 +46,51 @@ class Blocks:
 
     @property
     def means(self) -> Floats:
-        """Of the columns of X, then of y."""
+        """Those of the columns of X, then of y."""
         return np.append(self.x_mean, self.y_mean)
 
     @property
     def units(self) -> Floats:
-        """Of the columns of X, then of y."""
+        """Those of the columns of X, then of y."""
         return np.append(self.x_std, self.y_std)
 
     @property
     def sides(self) -> tuple[Floats, Floats]:
-        """The factor of X, and that of y."""
+        """The factors of X and of y."""
         p = len(self.x_mean)
         return self.factor[:, :p], self.factor[:, p:]
 
     def coefficients(self, pairs: Pairs) -> Floats:
-        """Of the prediction of y from the scores of X and the loadings of y, in the units of the data, (t, p)."""
+        """Coefficients (t, p) of the regression of y on X, in the units of the data."""
         with one_blas_thread:
             coef = pairs.y_loadings @ pairs.x_rotations.T
         return np.asarray(coef * self.y_std[:, None] / self.x_std)
 
 
-def blocks(rows: Rows, scale: bool) -> Blocks:
-    """One pass, or two; refuses rows that are not finite."""
+def fold_blocks(rows: Rows, scale: bool) -> Blocks:
+    """The blocks, by one or two passes; raises where rows are not finite."""
     p, t = rows.shape[1], rows.targets
     require_memory(f"The {p + t} x {p + t} matrix of second moments", 48 * (p + t) ** 2, TOO_WIDE)
-    found = JointScatter.of(rows.fold(both_moments))
-    units, S, F = _factored(found, rows, scale)
-    return Blocks(found.means[:p], found.means[p:], units[:p], units[p:], S, F)
+    moments = JointScatter.of(rows.fold(both_moments))
+    units, S, F = _scale_and_factor(moments, rows, scale)
+    return Blocks(moments.means[:p], moments.means[p:], units[:p], units[p:], S, F)
 
 
-def _factored(found: JointScatter, rows: Rows, scale: bool) -> tuple[Floats, Floats, Floats]:
-    """The units of the columns, their scatter in these, divided by the degrees of freedom, and a factor of it."""
-    root, varies = np.sqrt(degrees_of_freedom(found.weight)), found.lengths > 0.0
-    units = np.where(varies, found.lengths, root) / root if scale else np.ones(len(varies))
-    spread = found.lengths / (units * root)  # of each column, in its unit
-    S = found.correlations * spread[:, None] * spread
-    F = _factor(found.correlations, varies)
+def _scale_and_factor(moments: JointScatter, rows: Rows, scale: bool) -> tuple[Floats, Floats, Floats]:
+    """The scales of the columns, their covariance in these scales, and a factor of it."""
+    root, varies = np.sqrt(degrees_of_freedom(moments.weight)), moments.lengths > 0.0
+    units = np.where(varies, moments.lengths, root) / root if scale else np.ones(len(varies))
+    spread = moments.lengths / (units * root)  # of each column, in its scale
+    S = moments.correlations * spread[:, None] * spread
+    F = _factor(moments.correlations, varies)
     if F is not None:
         return units, S, F * spread
-    # a constant column is nothing but the rounding of its mean
-    return units, S, rows.fold(RFactor.lifter(found.means, varies / (units * root))).R
+    # constant columns are excluded: they hold only rounding
+    return units, S, rows.fold(RFactor.lifter(moments.means, varies / (units * root))).R
 
 
 def _factor(R: Floats, varies: NDArray[np.bool_]) -> Floats | None:
-    """U with U'U = R of the columns that vary, zero in the others; None where digits are lost."""
+    """U with U'U = R for columns that vary, zero in others; None where R is too ill-conditioned."""
     inside = np.flatnonzero(varies)
     A = np.array(R[np.ix_(inside, inside)], order="F")
     norm = float(np.abs(A).sum(axis=0).max(initial=0.0))
@@ -114,8 +109,8 @@ def _factor(R: Floats, varies: NDArray[np.bool_]) -> Floats | None:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What is stored, in float64; how many pairs there are, with zeros behind them; the scores of the rows (n, k) where
-    these are kept, where the rows are; and what the judge says.
+    """The fitted arrays in float64, zero beyond the `reached` pairs; the scores (n, k) of the rows, on their device,
+    where they are stored; and the certificate.
     """
 
     stored: judge.Latent
@@ -125,66 +120,68 @@ class Fitted:
 
 
 def fit_canonical(rows: Rows, count: int, scale: bool, ridge: Sequence[float], dtype: Any) -> Fitted:
-    """Pairs of directions with the largest correlations."""
-    found = blocks(rows, scale)
-    pairs = solver.canonical(*found.sides, count, ridge)
-    stored = replace(_stored(found, pairs, count, dtype), correlations=_kept(dtype, pairs.values))
-    certificate = judge.canonical(rows, stored, scale=scale, ridge=ridge, scatter=found.scatter, dtype=dtype)
+    """Canonical correlations: pairs of directions of largest correlation."""
+    data = fold_blocks(rows, scale)
+    pairs = solver.canonical(*data.sides, count, ridge)
+    stored = replace(_convert_pairs(data, pairs, count, dtype), correlations=_convert(dtype, pairs.values))
+    certificate = judge.canonical(rows, stored, scale=scale, ridge=ridge, scatter=data.scatter, dtype=dtype)
     return Fitted(stored, certificate, pairs.reached)
 
 
 def fit_covariances(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
-    """Pairs of directions with the largest covariances in what the scores of each block leave of it."""
-    found = blocks(rows, scale)
-    pairs = solver.deflated(*found.sides, count, by_own=True)
-    stored = _stored(found, pairs, count, dtype)
-    certificate = judge.deflated(rows, stored, by_own=True, scale=scale, scatter=found.scatter, dtype=dtype)
+    """Symmetric PLS: pairs of directions of largest covariance, each block deflated by its own scores."""
+    data = fold_blocks(rows, scale)
+    pairs = solver.deflated(*data.sides, count, by_own=True)
+    stored = _convert_pairs(data, pairs, count, dtype)
+    certificate = judge.partial_least_squares(rows, stored, by_own=True, scale=scale, scatter=data.scatter, dtype=dtype)
     return Fitted(stored, certificate, pairs.reached)
 
 
 def fit_regression(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
-    """Pairs of directions with the largest covariances in what the scores of X leave of both blocks; with the scores of
-    the rows.
+    """PLS regression: pairs of directions of largest covariance, both blocks deflated by the scores of X; with the
+    training scores.
     """
-    found = blocks(rows, scale)
-    pairs = solver.deflated(*found.sides, count, by_own=False)
-    stored = _stored(found, pairs, count, dtype)
-    axes = training_scores(stored.rotations[0], stored.weights[1], _kept(dtype, pairs.y_loadings)) / found.units
-    along = rows.map(partial(_scores, axes, found.means, dtype))
+    data = fold_blocks(rows, scale)
+    pairs = solver.deflated(*data.sides, count, by_own=False)
+    stored = _convert_pairs(data, pairs, count, dtype)
+    axes = training_scores(stored.rotations[0], stored.weights[1], _convert(dtype, pairs.y_loadings)) / data.units
+    along = rows.map(partial(_scores, axes, data.means, dtype))
     scores = along[:, :count], along[:, count:]
     stored = replace(stored, scores=(wide(scores[0]), wide(scores[1])))
-    certificate = judge.deflated(rows, stored, by_own=False, scale=scale, scatter=found.scatter, dtype=dtype)
+    certificate = judge.partial_least_squares(
+        rows, stored, by_own=False, scale=scale, scatter=data.scatter, dtype=dtype
+    )
     return Fitted(stored, certificate, pairs.reached, scores)
 
 
 def fit_singular(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
-    """Pairs of directions with the largest covariances."""
-    found = blocks(rows, scale)
-    x, y = (_kept(dtype, side) for side in solver.singular(*found.sides, count))
-    stored = judge.Latent((x, y), (x, y), means=found.means, units=found.units, count=count)
-    return Fitted(stored, judge.singular(rows, stored, scale=scale, scatter=found.scatter, dtype=dtype))
+    """PLS by SVD: singular vectors of the cross-covariance."""
+    data = fold_blocks(rows, scale)
+    x, y = (_convert(dtype, side) for side in solver.singular(*data.sides, count))
+    stored = judge.Latent((x, y), (x, y), means=data.means, units=data.units, count=count)
+    return Fitted(stored, judge.singular(rows, stored, scale=scale, scatter=data.scatter, dtype=dtype))
 
 
-def _stored(found: Blocks, pairs: Pairs, count: int, dtype: Any) -> judge.Latent:
-    kept = partial(_kept, dtype)
+def _convert_pairs(data: Blocks, pairs: Pairs, count: int, dtype: Any) -> judge.Latent:
+    kept = partial(_convert, dtype)
     return judge.Latent(
         (kept(pairs.x_weights), kept(pairs.y_weights)),
         (kept(pairs.x_rotations), kept(pairs.y_rotations)),
         (kept(pairs.x_loadings), kept(pairs.y_loadings)),
-        kept(found.coefficients(pairs)),
-        kept(found.y_mean),
-        found.means,
-        found.units,
+        kept(data.coefficients(pairs)),
+        kept(data.y_mean),
+        data.means,
+        data.units,
         count=count,
     )
 
 
-def _kept(dtype: Any, part: Floats) -> Floats:
+def _convert(dtype: Any, part: Floats) -> Floats:
     return wide(part.astype(dtype))
 
 
 def _scores(axes: Floats, place: Floats, dtype: Any, block: Block) -> Array:
-    """Rows of [X y] along `axes` (q, p + t)."""
+    """Projections of [X y] on `axes` (q, p + t)."""
     p = block.X.shape[1]
     parts = ((block.X, np.s_[:p]), (block.y, np.s_[p:]))
     none = np.zeros(len(axes))
@@ -194,8 +191,8 @@ def _scores(axes: Floats, place: Floats, dtype: Any, block: Block) -> Array:
 
 @dataclass(frozen=True)
 class Views:
-    """Means and units of the columns; directions (p, k) of all views, one under the other, their values (k,), and the
-    correlations (k, views, views) of their scores; as they will be stored, in float64.
+    """Means and scales of the columns; stacked directions (p, k) of all views, their values (k,), and the correlations
+    (k, views, views) of their scores; in the precision of storage, in float64.
     """
 
     means: Floats
@@ -207,17 +204,17 @@ class Views:
 
 
 def fit_views(rows: Rows, widths: Sequence[int], count: int, scale: bool, ridge: Sequence[float], dtype: Any) -> Views:
-    """Directions of views, which are so many columns of the rows each; these have no target."""
+    """Multiview canonical correlations; the views have `widths` columns each."""
     p = rows.shape[1]
     require_memory(f"The {p} x {p} matrix of second moments", 48 * p * p, TOO_WIDE)
-    found = JointScatter.of(rows.fold(both_moments))
-    units, S, F = _factored(found, rows, scale)
+    moments = JointScatter.of(rows.fold(both_moments))
+    units, S, F = _scale_and_factor(moments, rows, scale)
     ends = np.cumsum([0, *widths])
     directions, values = solver.views([F[:, a:b] for a, b in pairwise(ends)], count, ridge)
-    scatter, kept = S[:p, :p], partial(_kept, dtype)
+    scatter, kept = S[:p, :p], partial(_convert, dtype)
     correlations = kept(pairwise_correlations(scatter, directions))
-    means, units, weights, values = map(kept, (found.means[:p], units[:p], np.vstack(directions), values))
-    certificate = several_views(
+    means, units, weights, values = map(kept, (moments.means[:p], units[:p], np.vstack(directions), values))
+    certificate = multiview_cca(
         rows,
         means=means,
         units=units,
@@ -233,7 +230,7 @@ def fit_views(rows: Rows, widths: Sequence[int], count: int, scale: bool, ridge:
 
 
 def pairwise_correlations(S: Floats, directions: Sequence[Floats]) -> Floats:
-    """Of the scores of all views with each other, (k, views, views)."""
+    """Correlations of the scores of all pairs of views, (k, views, views)."""
     ends = np.cumsum([0, *map(len, directions)])
     apart = np.zeros((len(directions), directions[0].shape[1], len(S)))
     for i, (a, b) in enumerate(pairwise(ends)):
@@ -246,8 +243,8 @@ def pairwise_correlations(S: Floats, directions: Sequence[Floats]) -> Floats:
 
 
 def training_scores(x_rotations: Floats, y_weights: Floats, y_loadings: Floats) -> Floats:
-    """Directions (2 k, p + t) of [x y] whose products are the scores of X, and those of what the scores of X before
-    them leave of y: y v_k less the sum of t_j (q_j.v_k) over j < k, in units of |v_k|^2.
+    """Axes (2 k, p + t) of [x y] that give the scores of X, and those of y deflated by the previous scores of X:
+    (y v_k - sum_{j < k} t_j (q_j.v_k)) / |v_k|^2.
     """
     k = x_rotations.shape[1]
     size = np.sum(y_weights**2, axis=0)

@@ -67,11 +67,11 @@ class Centred:
     target_mean: Floats
 
     @classmethod
-    def of(cls, rows: Rows, found: ColumnsWithTargets, intercept: bool) -> "Centred":
-        block, stats = rows.whole(), found.columns
+    def of(cls, rows: Rows, statistics: ColumnsWithTargets, intercept: bool) -> "Centred":
+        block, stats = rows.whole(), statistics.columns
         p = stats.features
         centre, target_mean = stats.mean[:p], stats.mean[p:]
-        along = found.products / stats.weight
+        along = statistics.products / stats.weight
         if not intercept:
             along = along + np.outer(target_mean, centre)
             centre, target_mean = np.zeros_like(centre), np.zeros_like(target_mean)
@@ -95,7 +95,7 @@ class Centred:
         look: working_set.Look | None = None,
     ) -> tuple[Path, list[working_set.Found]]:
         """Solve for every (l1, l2); `look` as the solver's, for one problem."""
-        found = [
+        solutions = [
             working_set.path(
                 self.columns,
                 np.ascontiguousarray(self.Y[:, part]),
@@ -111,9 +111,9 @@ class Centred:
             )
             for part in parts_of(problem, self.Y.shape[1])
         ]
-        coef = np.concatenate([one.coef for one in found], axis=1)
+        coef = np.concatenate([one.coef for one in solutions], axis=1)
         intercept = self.target_mean - np.einsum("atp,p->at", coef, self.centre)
-        return Path(coef, intercept, np.stack([one.sweeps for one in found], axis=1)), found
+        return Path(coef, intercept, np.stack([one.sweeps for one in solutions], axis=1)), solutions
 
     def params(self, coef: Floats, dtype: Any) -> Params:
         """Weights (t, p) with their best intercepts, as they are stored."""
@@ -124,18 +124,18 @@ class Centred:
 
 def columns_statistics(rows: Rows) -> Columns:
     """Means and lengths of the columns; refuses rows that are not finite, or whose squares are not."""
-    return _checked(rows.fold(Columns.lift))
+    return _check_finite(rows.fold(Columns.lift))
 
 
 def aligned_statistics(rows: Rows) -> ColumnsWithTargets:
     """The same, with the products of columns and targets; rows that lie in memory as one block are one."""
     plain = isinstance(rows, MemoryRows) and not (rows.sparse or rows.on_device) and rows.X.flags.c_contiguous
-    found = ColumnsWithTargets.lift(rows.whole()) if plain else rows.fold(ColumnsWithTargets.lift)
-    _checked(found.columns)
-    return found
+    statistics = ColumnsWithTargets.lift(rows.whole()) if plain else rows.fold(ColumnsWithTargets.lift)
+    _check_finite(statistics.columns)
+    return statistics
 
 
-def _checked(stats: Columns) -> Columns:
+def _check_finite(stats: Columns) -> Columns:
     if not np.isfinite(stats.spread).all():
         raise NotFinite
     if np.any(stats.spread > 1e150):

@@ -1,4 +1,4 @@
-"""The coordinates in which a generalised linear model is solved."""
+"""Coordinates in which a generalised linear model is solved: centred, and rotated for few rows."""
 
 from dataclasses import dataclass
 
@@ -15,17 +15,15 @@ from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import Params
 from tenfold.stats.min_max import of_columns
 
-NEWTON_COLUMNS = 1024
-"""Up to so many columns the Hessian is formed."""
+NEWTON_COLUMNS = 1024  # up to which the Hessian is formed
 
-ROTATED_ROWS = 128
-"""With more columns than that, up to so many rows are rotated into as many coordinates."""
+ROTATED_ROWS = 128  # up to which rows of more columns than that are rotated into n coordinates
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The coordinates of the solver: rows measured from `shift`, and for fewer rows than columns rotated by `basis`
-    (p, n) into as many coordinates as there are rows, which changes no penalty and no prediction.
+    """Coordinates of the solver: rows minus `shift`, and for few rows the projections on an orthonormal `basis` (p, n)
+    of their span, which changes no L2 penalty and no prediction.
     """
 
     rows: Rows
@@ -33,55 +31,54 @@ class Frame:
     basis: Floats | None = None
 
     @classmethod
-    def of(cls, rows: Rows, middle: Floats) -> "Frame":
+    def of(cls, rows: Rows, approximate_centre: Floats) -> "Frame":
         n, p = rows.shape
         if rows.sparse or rows.on_device or 3 * n >= 2 * p or (p > NEWTON_COLUMNS and n > ROTATED_ROWS):
-            return cls(rows, middle)
+            return cls(rows, approximate_centre)
         block = rows.whole()
-        X = block.X - middle
+        X = block.X - approximate_centre
         lengths = np.linalg.norm(X, axis=0)
         if not np.isfinite(lengths).all():
             raise NotFinite
         lengths = lengths[lengths > 0.0]
         if not lengths.size or lengths.max() > 1e6 * lengths.min():
-            return cls(rows, middle)  # a rotation mixes columns, and small ones would be lost among large ones
+            return cls(rows, approximate_centre)  # a rotation would mix columns of very different scales
         with one_blas_thread:
             basis, R, order = qr(X.T, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
         kept = np.abs(np.diag(R)) > 1e-13 * abs(R[0, 0])
         turned = np.empty((n, int(kept.sum())))
         turned[order] = R[kept].T
-        return cls(MemoryRows(turned, block.y, block.weight), middle, np.asfortranarray(basis[:, kept]))
+        return cls(MemoryRows(turned, block.y, block.weight), approximate_centre, np.asfortranarray(basis[:, kept]))
 
     @property
     def local(self) -> Floats:
-        """The shift that the solver applies itself."""
+        """The shift that the solver applies."""
         return self.shift if self.basis is None else np.zeros(self.basis.shape[1])
 
     def inside(self, params: Params) -> Params:
-        """Parameters of the user's rows in these coordinates."""
-        params = moved(params, self.shift)
-        return params if self.basis is None else Params(self._turned(params.coef, trans=1), params.intercept)
+        """Parameters of the original rows in these coordinates."""
+        params = shift_intercept(params, self.shift)
+        return params if self.basis is None else Params(self._rotate(params.coef, trans=1), params.intercept)
 
     def outside(self, params: Params) -> Params:
-        """Parameters in these coordinates for the user's rows."""
-        coef = params.coef if self.basis is None else self._turned(params.coef, trans=0)
-        return moved(Params(coef, params.intercept), -self.shift)
+        """Parameters of these coordinates for the original rows."""
+        coef = params.coef if self.basis is None else self._rotate(params.coef, trans=0)
+        return shift_intercept(Params(coef, params.intercept), -self.shift)
 
-    def _turned(self, coef: Floats, trans: int) -> Floats:
+    def _rotate(self, coef: Floats, trans: int) -> Floats:
         with one_blas_thread:
             return np.array([dgemv(1.0, self.basis, row, trans=trans) for row in coef])
 
 
-def middle(rows: Rows, hessian: bool) -> Floats:
-    """A point amid the rows, about which weights and intercept are hardly correlated; from a sample.
+def approximate_centre(rows: Rows, hessian: bool) -> Floats:
+    """Approximate column means, from a subsample: about them weights and intercept are nearly uncorrelated.
 
-    It has the value of a constant column exactly. Sums over sparse rows are moved there afterwards, which gains no
-    digits: it is worth while for L-BFGS alone, and many small errors of the sample's means add up, so that what may be
-    noise counts as zero.
+    Exact for constant columns. Sums over sparse rows are recentred afterwards, which does not improve accuracy: it only
+    helps L-BFGS, and since many small errors of the means add up, means within noise become zero.
     """
     if isinstance(rows, MemoryRows) and (place := rows.place()) is not None:
         return place[0]
-    sample = rows.thin(sampling_step(rows.shape[0], 2048))
+    sample = rows.subsample(sampling_step(rows.shape[0], 2048))
     if rows.sparse and hessian:
         return np.zeros(rows.shape[1])
     if not rows.sparse:
@@ -93,8 +90,8 @@ def middle(rows: Rows, hessian: bool) -> Floats:
     return np.where(mean**2 > 25.0 * noise, mean, 0.0)
 
 
-def moved(params: Params, shift: Floats) -> Params:
-    """The same model with rows measured from `shift`; in extended precision, for an offset must not cost digits."""
+def shift_intercept(params: Params, shift: Floats) -> Params:
+    """The parameters for rows minus `shift`; the intercept is computed in extended precision against cancellation."""
     if not shift.any():
         return params
     by = params.coef.astype(np.longdouble) @ shift.astype(np.longdouble)
@@ -102,7 +99,7 @@ def moved(params: Params, shift: Floats) -> Params:
 
 
 def without_constants(problem: Glm, rows: Rows, params: Params) -> Params:
-    """What a constant column of sparse rows has of the intercept is given back to it."""
+    """Move the weights of constant columns of sparse rows into the intercept."""
     if not (problem.balances and rows.sparse):
         return params
     constant = _constant_columns(rows)
@@ -112,8 +109,8 @@ def without_constants(problem: Glm, rows: Rows, params: Params) -> Params:
 
 
 def _constant_columns(rows: Rows) -> Floats:
-    """The values of constant columns of sparse rows, and zero for all others."""
-    X = rows.thin(sampling_step(rows.shape[0], 2048)).whole().X
+    """The values of constant columns of sparse rows, zero for others."""
+    X = rows.subsample(sampling_step(rows.shape[0], 2048)).whole().X
     values = np.zeros(X.shape[1])
     full = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0])
     if full.size:

@@ -1,4 +1,4 @@
-"""Gaussian classes: linear and quadratic discriminants from the moments of one pass.
+"""Gaussian class models: linear and quadratic discriminants from the moments of one pass.
 
 With w_c the weight of class c, m_c its mean, S_c its covariance (divided by the weight) and q_c its prior:
 
@@ -8,7 +8,8 @@ linear          score_c = x' S^-1 m_c - 1/2 m_c' S^-1 m_c + log q_c
 quadratic       score_c = -1/2 (x - m_c)' S_c^-1 (x - m_c) - 1/2 log|S_c| + log q_c
 directions      B v = l S v, v' S v = 1, the largest l first
 
-Shrinkage moves a covariance S towards (trace S / p) I. Ledoit and Wolf (2004) say how far, on columns of unit variance.
+Shrinkage moves a covariance S towards (trace S / p) I, by a given amount or that of Ledoit and Wolf (2004) for features
+of unit variance.
 """
 
 from collections.abc import Sequence
@@ -21,18 +22,16 @@ from scipy import linalg as la
 from tenfold.arrays import Array, Floats, Integers, like, unit_roundoff
 from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
-from tenfold.plans.by_class import TooFewRows
+from tenfold.plans.class_statistics import TooFewSamples
 from tenfold.stats.argmax_float32 import decide_linear, decide_whole
 from tenfold.stats.class_totals import fourth_powers, mahalanobis_distances
 from tenfold.stats.derivatives import Params, Total, forward
 from tenfold.stats.moments import GroupedMoments, Moments
 from tenfold.stats.within_class_scatter import WithinMoments, within_scatter
 
-NARROW = 511
-"""A matrix of more columns is better summed by all threads together, class by class."""
+MAX_NARROW_FEATURES = 511  # features up to which class moments are summed in one packed loop, beyond it class by class
 
-LEAST_RANK = 1e-7
-"""Directions in which classes vary by less, in units of the columns' own spread, cannot be told from rounding."""
+RANK_TOL = 1e-7  # relative standard deviation within classes below which a direction is rounding
 
 
 @dataclass(frozen=True)
@@ -52,20 +51,20 @@ class Classes:
         covariance = [group.covariance() if group.weight > 0.0 else np.zeros((p, p)) for group in groups]
         return cls(weight, mean, np.array(covariance))
 
-    def pooled(self, priors: Floats) -> Floats:
-        """The mean of the covariances by the priors."""
+    def pool(self, priors: Floats) -> Floats:
+        """The covariances averaged by the priors."""
         return np.einsum("k,kij->ij", priors, self.covariance)
 
     def total(self) -> Floats:
-        """The covariance of all rows."""
+        """The covariance of all samples."""
         shares = self.weight / self.weight.sum()
         away = self.mean - shares @ self.mean
-        # of a column that does not vary, means differ by rounding alone
+        # means of a constant column differ by rounding only
         away = np.where(np.abs(away) > 16.0 * unit_roundoff(np.float64) * np.max(np.abs(self.mean), axis=0), away, 0.0)
-        return self.pooled(shares) + np.einsum("k,ki,kj->ij", shares, away, away)
+        return self.pool(shares) + np.einsum("k,ki,kj->ij", shares, away, away)
 
-    def together(self) -> "Classes":
-        """All rows in one class."""
+    def merge_classes(self) -> "Classes":
+        """All samples as one class."""
         mean = self.weight @ self.mean / self.weight.sum()
         return Classes(self.weight.sum(keepdims=True), mean[None, :], self.total()[None, :, :])
 
@@ -76,14 +75,14 @@ def shrunk(S: Floats, amount: float) -> Floats:
 
 
 def unit_shrunk(S: Floats, amount: float) -> Floats:
-    """The same on columns of unit variance, and back."""
+    """Shrinkage of the correlations, rescaled to covariances."""
     scale = np.sqrt(np.diag(S))
     scale = np.where(scale > 0.0, scale, 1.0)
     return shrunk(S / np.outer(scale, scale), amount) * np.outer(scale, scale)
 
 
 def ledoit_wolf(rows: Rows, classes: Classes) -> Floats:
-    """The amounts of shrinkage (k,) that Ledoit and Wolf find, of columns of unit variance: one more pass."""
+    """Ledoit-Wolf shrinkage (k,) of each class, for features of unit variance; takes one more pass."""
     variance = np.array([np.diag(S) for S in classes.covariance])
     scale = 1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))
     powers: Total = rows.fold(fourth_powers(classes.mean, np.where(variance > 0.0, scale, 0.0)))
@@ -95,7 +94,7 @@ def ledoit_wolf(rows: Rows, classes: Classes) -> Floats:
 
 
 def _amount(C: Floats, weight: float, powers: float) -> float:
-    """Of one class, from the correlations and the sum of (z'z)^2 over its rows z."""
+    """Ledoit-Wolf shrinkage of one class, from the correlations and the sum of (z'z)^2 over its standardised rows z."""
     p = len(C)
     if weight <= 0.0 or p == 1:
         return 0.0
@@ -106,7 +105,7 @@ def _amount(C: Floats, weight: float, powers: float) -> float:
 
 
 def posterior_mode(S: Floats, weight: float, prior: float | None) -> Floats:
-    """With a Wishart prior on the inverse of the covariance: (a I + n S) / (a + n - p - 1)."""
+    """Posterior mode with a Wishart prior on the precision: (a I + n S) / (a + n - p - 1)."""
     if prior is None:
         return S
     total = prior + weight - len(S) - 1.0
@@ -119,7 +118,7 @@ def posterior_mode(S: Floats, weight: float, prior: float | None) -> Floats:
 
 
 class Linear(NamedTuple):
-    """Weights (k, p), intercepts (k,), directions (p, r), and their shares of what lies between classes."""
+    """Weights (k, p), intercepts (k,), directions (p, r), and their explained variance ratios between classes."""
 
     coef: Floats
     intercept: Floats
@@ -128,25 +127,25 @@ class Linear(NamedTuple):
 
 
 def fold_within(rows: Rows, classes: int) -> WithinMoments:
-    """The covariance within classes, without that of each class. A device is asked once, for all classes."""
-    if rows.shape[1] > NARROW or (rows.on_device and not rows.distributed):
-        found = WithinMoments.of(rows.fold(GroupedMoments.lifter(classes)))
+    """The pooled covariance within classes, without those of each class; one transfer from a device."""
+    if rows.shape[1] > MAX_NARROW_FEATURES or (rows.on_device and not rows.distributed):
+        moments = WithinMoments.of(rows.fold(GroupedMoments.lifter(classes)))
     else:
-        found = rows.fold(within_scatter(classes))
-    if not (np.isfinite(found.scatter).all() and np.isfinite(found.mean).all()):
+        moments = rows.fold(within_scatter(classes))
+    if not (np.isfinite(moments.scatter).all() and np.isfinite(moments.mean).all()):
         raise NotFinite
-    return found
+    return moments
 
 
 def by_whitening(classes: WithinMoments, priors: Floats, components: int, tol: float) -> Linear:
-    """Directions in which classes vary by less than `tol`, in units of each column's own spread, are left out."""
+    """Whitening by an SVD; directions with a relative standard deviation within classes below `tol` are dropped."""
     S, centre = classes.covariance(), priors @ classes.mean
     scale = np.sqrt(np.diag(S))
     scale = np.where(scale > 0.0, scale, 1.0)
     with one_blas_thread:
         values, vectors = la.eigh(S / np.outer(scale, scale), check_finite=False)
     spread = np.sqrt(np.maximum(values[::-1], 0.0))
-    rank = int(np.sum(spread > max(tol, LEAST_RANK)))
+    rank = int(np.sum(spread > max(tol, RANK_TOL)))
     whiten = vectors[:, ::-1][:, :rank] / scale[:, None] / spread[:rank]
     count = len(priors)
     factor = 1.0 if count == 1 else 1.0 / (count - 1)
@@ -164,7 +163,7 @@ def by_whitening(classes: WithinMoments, priors: Floats, components: int, tol: f
 
 
 def by_eigenvectors(classes: Classes, S: Floats, total: Floats, priors: Floats, components: int) -> Linear:
-    """All directions, from the two matrices."""
+    """All directions, by the generalised eigenproblem of the two matrices."""
     try:
         with one_blas_thread:
             values, vectors = la.eigh(total - S, S, check_finite=False)
@@ -178,7 +177,7 @@ def by_eigenvectors(classes: Classes, S: Floats, total: Floats, priors: Floats, 
 
 
 def _singular(S: Floats) -> str:
-    """What to do about a covariance within classes that is not positive definite."""
+    """The error of a covariance within classes that is not positive definite."""
     constant = np.flatnonzero(np.diag(S) <= 0.0)
     cause = "columns are combinations of others"
     if constant.size:
@@ -191,7 +190,7 @@ def _singular(S: Floats) -> str:
 
 
 def by_solving(classes: Classes, S: Floats, priors: Floats) -> Linear:
-    """The shortest solutions of S w = m_c."""
+    """Minimum-norm solutions of S w = m_c."""
     with one_blas_thread:
         coef = la.lstsq(S, classes.mean.T, check_finite=False)[0].T
     return Linear(coef, _offsets(classes.mean, coef, priors), None, None)
@@ -203,21 +202,21 @@ def _offsets(mean: Floats, coef: Floats, priors: Floats) -> Floats:
 
 
 def factors_of(covariance: Floats, names: Sequence[Any]) -> tuple[Floats, Floats]:
-    """Triangles (k, p, p) and log determinants (k,) of classes of these names, from the covariance of all or of each;
-    refuses one that is not positive definite.
+    """Triangular factors of the precisions (k, p, p) and log determinants (k,), from one covariance or one for each
+    class; raises, by name, where one is not positive definite.
     """
     each = covariance if covariance.ndim == 3 else covariance[None, :, :]
-    found = []
+    factors = []
     for S, name in zip(each, names if covariance.ndim == 3 else ["of all classes"], strict=True):
         variances, axes = axes_of(S)
         if not variances[-1] > np.finfo(np.float64).eps * len(S) * max(variances[0], 0.0):
-            raise TooFewRows(
+            raise TooFewSamples(
                 f"The covariance {name} is not positive definite: some columns do not vary, or depend on each "
                 "other, or there are too few rows. Give wishart, or leave columns out."
             )
-        found.append((triangle(variances, axes), np.sum(np.log(variances))))
+        factors.append((triangle(variances, axes), np.sum(np.log(variances))))
     count = len(names)
-    triangles, logs = (np.array([part[i] for part in found]) for i in (0, 1))
+    triangles, logs = (np.array([part[i] for part in factors]) for i in (0, 1))
     return (
         np.ascontiguousarray(np.broadcast_to(triangles, (count, *triangles.shape[1:]))),
         np.broadcast_to(logs, count),
@@ -225,7 +224,7 @@ def factors_of(covariance: Floats, names: Sequence[Any]) -> tuple[Floats, Floats
 
 
 def axes_of(S: Floats) -> tuple[Floats, Floats]:
-    """Variances, the largest first, and the axes (p, p) of a covariance."""
+    """Eigenvalues in descending order, and eigenvectors (p, p) of a covariance."""
     with one_blas_thread:
         values, vectors = la.eigh(S, check_finite=False)
     return values[::-1].copy(), vectors[:, ::-1].copy()
@@ -246,8 +245,8 @@ class LinearScores:
     coef: Floats
     intercept: Floats
 
-    def decided(self, X: Array) -> Integers:
-        """The numbers of the largest scores of dense rows, or -1 where single precision cannot tell."""
+    def decide(self, X: Array) -> Integers:
+        """The argmax of the scores of dense rows, -1 where single precision does not decide it."""
         return decide_linear(X, self.coef, self.intercept)
 
     def __call__(self, X: Array) -> Array:
@@ -264,8 +263,8 @@ class QuadraticScores:
     factors: Floats
     offset: Floats
 
-    def decided(self, X: Array) -> Integers:
-        """The numbers of the largest scores of dense rows, or -1 where single precision cannot tell."""
+    def decide(self, X: Array) -> Integers:
+        """The argmax of the scores of dense rows, -1 where single precision does not decide it."""
         return decide_whole(X, self.mean, self.factors, self.offset)
 
     def __call__(self, X: Array) -> Array:

@@ -1,5 +1,5 @@
-"""Gaussian classes fitted from their moments: linear and quadratic discriminants as they will be stored, judged by the
-rows, or by the moments where these came in parts and the rows are gone.
+"""Plans of linear and quadratic discriminants: fitted from class moments, in the precision of storage, and judged by
+the rows, or by the moments after a `partial_fit`.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from tenfold.data import Rows
 from tenfold.judge import gaussian_classes as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.discriminant import Stored
-from tenfold.plans.by_class import PARTS
+from tenfold.plans.class_statistics import PARTS_NOTE
 from tenfold.plans.discriminant import (
     Classes,
     axes_of,
@@ -33,9 +33,8 @@ from tenfold.stats.within_class_scatter import WithinMoments
 
 @dataclass(frozen=True)
 class LinearSettings:
-    """How a linear discriminant is found: by whitening ("svd"), solving ("lsqr") or eigenvectors ("eigen"); how far
-    covariances are moved towards spheres; how many directions have shares; the least spread of a direction; and the
-    priors that were given.
+    """Settings of a linear discriminant: the solver, whitening ("svd"), least squares ("lsqr") or eigenvectors
+    ("eigen"); shrinkage; the number of directions; the tolerance of their standard deviation; and given priors.
     """
 
     solver: str
@@ -46,9 +45,9 @@ class LinearSettings:
 
 
 class FittedLinear(NamedTuple):
-    """What is stored, in float64: means, priors, weights and intercepts, of two classes those of the second against the
-    first; the covariance within classes, directions with their shares, and the centre of the means, where they are
-    known; and what the judge says.
+    """The fitted arrays in float64: means, priors, weights and intercepts, for two classes those of the second against
+    the first; the covariance within classes, directions with their explained variance ratios, and the centre of the
+    means, where the solver computes them; and the certificate.
     """
 
     scores: Stored
@@ -66,38 +65,40 @@ def fit_linear(
     given: tuple[Floats, Floats] | None,
     dtype: Any,
 ) -> FittedLinear:
-    """From the moments of the classes, or those within them; `given` are covariances (k, p, p) of the classes, and
-    (p, p) of all rows, that another estimator has found.
+    """Fit from class moments or pooled ones; `given` are covariances (k, p, p) of the classes and (p, p) of all samples
+    from a covariance estimator.
     """
     pooled = sums if isinstance(sums, WithinMoments) else WithinMoments.of(sums)
     S = None
     if isinstance(sums, WithinMoments):
-        found = by_whitening(pooled, priors, settings.components, settings.tol)
+        discriminant = by_whitening(pooled, priors, settings.components, settings.tol)
     else:
         classes = Classes.of(sums)
         S = _within(settings, classes, rows, priors, given)
         if settings.solver == "svd":
-            found = by_whitening(pooled, priors, settings.components, settings.tol)
+            discriminant = by_whitening(pooled, priors, settings.components, settings.tol)
         elif settings.solver == "lsqr":
-            found = by_solving(classes, S, priors)
+            discriminant = by_solving(classes, S, priors)
         else:
-            found = by_eigenvectors(classes, S, _of_all(settings, classes, rows, given), priors, settings.components)
-    coef, intercept = found.coef, found.intercept
+            discriminant = by_eigenvectors(
+                classes, S, _total(settings, classes, rows, given), priors, settings.components
+            )
+    coef, intercept = discriminant.coef, discriminant.intercept
     if len(priors) == 2:
         coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
 
-    def kept(part: Floats) -> Floats:
+    def convert(part: Floats) -> Floats:
         return wide(part.astype(dtype))
 
-    scores = Stored(kept(pooled.mean), kept(priors), kept(coef), kept(intercept), dtype)
+    scores = Stored(convert(pooled.mean), convert(priors), convert(coef), convert(intercept), dtype)
     axes = None
-    if found.directions is not None and found.shares is not None:
-        axes = kept(found.directions), kept(found.shares)
-    covariance, note = None if S is None else kept(S), PARTS if rows is None else ""
+    if discriminant.directions is not None and discriminant.shares is not None:
+        axes = convert(discriminant.directions), convert(discriminant.shares)
+    covariance, note = None if S is None else convert(S), PARTS_NOTE if rows is None else ""
     if settings.solver == "svd":
         assert axes is not None
-        centre = kept(priors @ pooled.mean)
-        certificate = judge.whitened(
+        centre = convert(priors @ pooled.mean)
+        certificate = judge.svd_discriminant(
             rows,
             sums,
             scores,
@@ -110,7 +111,7 @@ def fit_linear(
         )
         return FittedLinear(scores, covariance, axes, centre, certificate)
     assert covariance is not None
-    certificate = judge.solved(
+    certificate = judge.solver_discriminant(
         rows,
         sums,
         scores,
@@ -140,19 +141,19 @@ def _within(
     return np.einsum("k,kij->ij", priors, np.array(moved))
 
 
-def _of_all(
+def _total(
     settings: LinearSettings, classes: Classes, rows: Rows | None, given: tuple[Floats, Floats] | None
 ) -> Floats:
-    """The covariance of all rows, shrunk as one class."""
+    """The covariance of all samples, shrunk as one class."""
     if given is not None:
         return given[1]
-    whole, all_rows = classes.together(), None if rows is None else as_one_class(rows)
+    whole, all_rows = classes.merge_classes(), None if rows is None else as_one_class(rows)
     shrink = unit_shrunk if settings.shrinkage == "auto" else shrunk
     return shrink(whole.covariance[0], float(_amounts(all_rows, whole, settings.shrinkage)[0]))
 
 
 class Deficient(ValueError):
-    """A class whose covariance is not of full rank, by its number."""
+    """The covariance of the class with this index is singular."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"The covariance of class {number} is not of full rank.")
@@ -161,8 +162,8 @@ class Deficient(ValueError):
 
 @dataclass(frozen=True)
 class QuadraticSettings:
-    """How covariances of classes are regularised: moved to the identity by the share `added`, or where that is None
-    towards spheres; the least variance that counts; whether covariances are stored; and the priors that were given.
+    """Settings of a quadratic discriminant: regularisation by (1 - added) S + added I, or by shrinkage where `added` is
+    None; the tolerance of variances; whether covariances are stored; and given priors.
     """
 
     added: float | None
@@ -179,18 +180,18 @@ def fit_quadratic(
     priors: Floats,
     given: Floats | None,
 ) -> tuple[judge.Quadratic, Certificate]:
-    """`given` are covariances (k, p, p) that another estimator has found."""
+    """Fit from class moments; `given` are covariances (k, p, p) from a covariance estimator."""
     classes = Classes.of(sums)
-    found = [_regularised(S, settings.added) for S in _covariances(settings, classes, rows, given)]
-    for k, (variances, _) in enumerate(found):
+    spectra = [_regularize(S, settings.added) for S in _covariances(settings, classes, rows, given)]
+    for k, (variances, _) in enumerate(spectra):
         if np.sum(variances > settings.tol) < len(variances):
             raise Deficient(k)
     stored = judge.Quadratic(
         classes.mean,
         priors,
-        [variances for variances, _ in found],
-        [axes for _, axes in found],
-        [axes * variances @ axes.T for variances, axes in found] if settings.store_covariance else None,
+        [variances for variances, _ in spectra],
+        [axes for _, axes in spectra],
+        [axes * variances @ axes.T for variances, axes in spectra] if settings.store_covariance else None,
     )
     certificate = judge.quadratic(
         rows,
@@ -200,13 +201,13 @@ def fit_quadratic(
         added=settings.added,
         given=given,
         priors=settings.priors,
-        note=PARTS if rows is None else "",
+        note=PARTS_NOTE if rows is None else "",
     )
     return stored, certificate
 
 
 def _covariances(settings: QuadraticSettings, classes: Classes, rows: Rows | None, given: Floats | None) -> Floats:
-    """Moved towards spheres, or as given."""
+    """The class covariances, shrunk or given."""
     if given is not None:
         return given
     if settings.added is not None:
@@ -216,13 +217,13 @@ def _covariances(settings: QuadraticSettings, classes: Classes, rows: Rows | Non
     return np.array([shrink(S, a) for S, a in zip(classes.covariance, amounts, strict=True)])
 
 
-def _regularised(S: Floats, added: float | None) -> tuple[Floats, Floats]:
+def _regularize(S: Floats, added: float | None) -> tuple[Floats, Floats]:
     variances, axes = axes_of(S)
     return variances if added is None else (1.0 - added) * np.maximum(variances, 0.0) + added, axes
 
 
 class PlugIn(NamedTuple):
-    """Means (k, p), the covariance (p, p) of all classes or (k, p, p) of each, and of two classes with one covariance
+    """Means (k, p), one covariance (p, p) or one for each class (k, p, p), and for two classes with one covariance the
     weights (1, p) and intercept (1,) of the second against the first.
     """
 
@@ -241,11 +242,11 @@ def fit_plug_in(
     given: Floats | None,
     names: Sequence[Any],
 ) -> tuple[PlugIn, Certificate]:
-    """Of one covariance for each class ("class"), for all ("shared"), or a multiple of the identity ("spherical");
-    `given` are the priors that were given, `names` those of the classes.
+    """Fit with one covariance for each class ("class"), for all ("shared"), or a multiple of the identity
+    ("spherical"); `given` are given priors, `names` the class names.
     """
     classes = Classes.of(sums)
-    pooled, total = classes.pooled(classes.weight / classes.weight.sum()), float(classes.weight.sum())
+    pooled, total = classes.pool(classes.weight / classes.weight.sum()), float(classes.weight.sum())
     if kind == "class":
         pairs = zip(classes.covariance, classes.weight, strict=True)
         covariance = np.array([posterior_mode(S, w, wishart) for S, w in pairs])
@@ -257,8 +258,8 @@ def fit_plug_in(
     factors_of(covariance, names)
     linear = None
     if len(priors) == 2 and kind != "class":
-        found = by_solving(classes, covariance, priors)
-        linear = np.diff(found.coef, axis=0), np.diff(found.intercept)
+        discriminant = by_solving(classes, covariance, priors)
+        linear = np.diff(discriminant.coef, axis=0), np.diff(discriminant.intercept)
     certificate = judge.plug_in(
         rows,
         sums,
@@ -269,16 +270,14 @@ def fit_plug_in(
         shares=priors,
         linear=linear,
         priors=given,
-        note=PARTS if rows is None else "",
+        note=PARTS_NOTE if rows is None else "",
     )
     return PlugIn(classes.mean, covariance, linear), certificate
 
 
 def _amounts(rows: Rows | None, classes: Classes, shrinkage: Any) -> Floats:
-    """How far covariances are moved towards spheres, (k,): not where `shrinkage` is None, else by it, or as Ledoit and
-    Wolf say where it is "auto".
-    """
+    """Amounts of shrinkage (k,): zero where `shrinkage` is None, Ledoit-Wolf where it is "auto", else its value."""
     if shrinkage == "auto":
-        assert rows is not None  # which must come at once
+        assert rows is not None  # partial_fit excludes shrinkage='auto'
         return ledoit_wolf(rows, classes)
     return np.full(len(classes.weight), 0.0 if shrinkage is None else float(shrinkage))

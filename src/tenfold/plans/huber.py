@@ -1,4 +1,4 @@
-"""Huber's regression with its scale: Newton's method on weights, intercept and scale, then the judge."""
+"""The plan of Huber regression with scale: Newton's method on weights, intercept and scale, and the certificate."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from tenfold.judge.gap_huber import scale_of, scaled_gap
 from tenfold.losses.regression import Huber, Laplace
 from tenfold.penalties import L2
 from tenfold.plans import piecewise_linear
-from tenfold.plans.coordinates import ROTATED_ROWS, Frame, middle, moved, without_constants
+from tenfold.plans.coordinates import ROTATED_ROWS, Frame, approximate_centre, shift_intercept, without_constants
 from tenfold.plans.result import Fitted, certified, stored
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.solvers import huber_newton
@@ -20,14 +20,11 @@ from tenfold.solvers.loop import Solution, Step, Watch
 from tenfold.stats.derivatives import Params
 from tenfold.stats.intercept_only import mean_over_targets
 
-COLUMNS = 4096
-"""Up to so many columns the matrix of Newton's method is formed."""
+COLUMNS = 4096  # up to which the Hessian is formed
 
-SMALL_STEPS = 12
-"""After so many steps at a scale of next to nothing Newton's method makes no more of it."""
+SMALL_STEPS = 12  # Newton steps at a negligible scale after which absolute errors are minimised instead
 
-INTERIOR_STEPS = 100
-"""At most so many steps of the interior point method, which takes some tens."""
+INTERIOR_STEPS = 100  # largest number of interior-point steps, which typically take tens
 
 
 @dataclass(frozen=True)
@@ -59,17 +56,17 @@ def fit(
             f"{COLUMNS} columns. Use GeneralizedLinear(loss='huber'), whose width is given, or fewer columns."
         )
     problem = ScaledHuber(float(epsilon), float(strength), intercept)
-    frame = Frame.of(rows, middle(rows, True) if intercept else np.zeros(p))
+    frame = Frame.of(rows, approximate_centre(rows, True) if intercept else np.zeros(p))
     allowed = 0.8 * RULES["gap"].tol * scale_of(problem, rows)
     first = _inside(frame, start) if start is not None else _first(rows, frame, intercept)
     path = _steps(problem, rows, frame, first, allowed)
     heard: Watch | None = None if callback is None else lambda record, params: callback(record, _outside(frame, params))
 
-    def judged(solution: Solution) -> HuberFit:
-        return _finished(problem, rows, frame, solution, dtype)
+    def finish(solution: Solution) -> HuberFit:
+        return _finish(problem, rows, frame, solution, dtype)
 
-    solution, found = certified(path, judged, lambda: None, max_iter, time_limit, heard)
-    return replace(found, iterations=solution.iterations, trace=solution.trace)
+    solution, fitted = certified(path, finish, lambda: None, max_iter, time_limit, heard)
+    return replace(fitted, iterations=solution.iterations, trace=solution.trace)
 
 
 def _steps(problem: ScaledHuber, rows: Rows, frame: Frame, first: Params, allowed: float) -> Iterator[Step]:
@@ -88,7 +85,7 @@ def _steps(problem: ScaledHuber, rows: Rows, frame: Frame, first: Params, allowe
         return
     strength = 0.5 * problem.strength / problem.epsilon
     limit = piecewise_linear.fit(frame.rows, Laplace(), 0.0, strength, problem.intercept, max_iter=INTERIOR_STEPS)
-    coef, b = moved(limit.params, frame.local)
+    coef, b = shift_intercept(limit.params, frame.local)
     start = Params(coef, np.append(b, sigma))
     path = huber_newton.steps(problem, frame.rows, start, frame.local, allowed)
     first_step = next(path)
@@ -97,7 +94,7 @@ def _steps(problem: ScaledHuber, rows: Rows, frame: Frame, first: Params, allowe
 
 
 def _first(rows: Rows, frame: Frame, intercept: bool) -> Params:
-    """No weights; mean and standard deviation of the targets."""
+    """The start: zero weights, mean and standard deviation of the targets."""
     mean = mean_over_targets(rows, lambda y: y) if intercept else 0.0
     sigma = float(np.sqrt(mean_over_targets(rows, lambda y: (y - mean) ** 2)))
     sigma = sigma if sigma > 1e-12 * abs(mean) else abs(mean) or 1.0
@@ -114,8 +111,8 @@ def _outside(frame: Frame, params: Params) -> Params:
     return Params(outside.coef, np.append(outside.intercept, params.intercept[1]))
 
 
-def _finished(problem: ScaledHuber, rows: Rows, frame: Frame, solution: Solution, dtype: Any) -> HuberFit:
-    """The parameters as they are stored, and the judge's word on them."""
+def _finish(problem: ScaledHuber, rows: Rows, frame: Frame, solution: Solution, dtype: Any) -> HuberFit:
+    """The parameters in the precision of storage, and their certificate."""
     coef, (b, sigma) = _outside(frame, solution.params)
     as_glm = Glm(Huber(problem.epsilon), L2(problem.strength), problem.intercept)
     params = stored(without_constants(as_glm, rows, Params(coef, np.array([b]))), dtype, frame.shift)

@@ -1,9 +1,9 @@
 """Least squares with a ridge: the Gram matrix from one fold, the n x n system for wide data, conjugate gradients for
 both large.
 
-Each result is judged by a second pass over the rows; the gradient found there gives a correction step where the Gram
-matrix lost digits. Where columns are combinations of others, its eigenvectors serve if the rows agree with them; the
-rows are folded again into a triangular factor where that is not enough.
+Each result is judged by a second pass over the rows, whose gradient gives a correction step where the Gram matrix is
+ill-conditioned. Where columns are linearly dependent, its eigenvectors are used if the rows confirm them; otherwise the
+rows are read again for a QR factorisation.
 """
 
 from dataclasses import replace
@@ -29,30 +29,23 @@ from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, along
 from tenfold.stats.moments import Moments
 
+# Reciprocal condition below which a Gram matrix is not used: its square root is where a correction step stops helping.
 SINGULAR = 1e-12
-"""A Gram matrix with a smaller reciprocal condition is not used: its square root, 1e-6, is where a correction step
-stops helping.
-"""
 
-DOUBTFUL = 1e-6
-"""With a smaller one the correction step is always taken."""
+DOUBTFUL = 1e-6  # reciprocal condition below which a correction step is always taken
 
-PASSES = 40
-"""What conjugate gradients usually take."""
+PASSES = 40  # of conjugate gradients, typically; for the choice of a system
 
-KEPT_COLUMNS = 2048
-"""The covariance of the coefficients is kept for inference up to so many columns."""
+KEPT_COLUMNS = 2048  # up to which the covariance of the coefficients is stored for inference
 
-DENSE_COLUMNS, SPARSE_COLUMNS = 11_000, 2_048
-"""Up to so many columns (or rows, for wide data) a square matrix is formed."""
+DENSE_COLUMNS, SPARSE_COLUMNS = 11_000, 2_048  # columns (rows, for wide data) up to which a square matrix is formed
 
 
-CORRECTIONS = 4
-"""Weights of one sign that are not certified are corrected at most so often; each time some digits come back."""
+CORRECTIONS = 4  # largest number of Newton corrections of nonnegative weights that are not certified
 
 
 def ridge_problem(alpha: Floats, weight: float, intercept: bool, positive: bool = False) -> Glm:
-    """||root (y - Xw - b)||^2 + alpha ||w||^2 in the units of the house: divided by twice the weight."""
+    """||root (y - Xw - b)||^2 + alpha ||w||^2 as a mean loss: divided by twice the weight."""
     return Glm(Square(), L2(alpha / weight, positive), intercept)
 
 
@@ -80,7 +73,7 @@ def _passes_of_gram(rows: Rows) -> float:
 
 
 def fold_moments(rows: Rows) -> Moments:
-    """One pass; refuses rows that are not finite."""
+    """The moments of one pass; raises where rows are not finite."""
     p = rows.shape[1]
     require_memory(
         f"The {p} x {p} matrix of second moments",
@@ -109,8 +102,7 @@ def fit(
 ) -> Fitted:
     """Fit each target t with its alpha[t]; `dtype` is that in which the result is kept, and judged.
 
-    `wide_coef` are weights of wide data that somebody has already; they are judged, and solved for again if found
-    wanting.
+    `wide_coef` are known weights of wide data; they are judged, and recomputed where they are not certified.
     """
     if positive:
         return _nonnegative(rows, alpha, intercept, max_iter, dtype)
@@ -125,7 +117,7 @@ def fit(
 def from_moments(
     rows: Rows, moments: Moments, alpha: Floats, intercept: bool, *, dtype: Any = np.float64, details: bool = False
 ) -> Fitted:
-    """Solve from moments of `rows`, judge with the rows, and repair."""
+    """Solve from moments of `rows`, judge by the rows, and correct."""
     columns = Columns.of(moments)
     centre = columns.centre(intercept)
     problem = ridge_problem(alpha, moments.weight, intercept)
@@ -160,14 +152,14 @@ def _by_gram(params: Params, verdict: Verdict, moments: Moments, intercept: bool
 
 
 def _worse(new: Certificate, old: Certificate) -> bool:
-    """Whether a correction made things worse; at the floor, where only rounding differs, it is taken."""
+    """Whether a correction increased the residual above its floor."""
     return new.value > max(old.value, 1.01 * new.floor)
 
 
 def _singular_values(moments: Moments, intercept: bool) -> Floats:
     S = moments.about(origin=not intercept)[0]
     e = moments.exponent[: moments.features]
-    # one power of two for all, so that the largest is about one
+    # a common power of two, so that the largest is about one
     unit = int(np.max(e + np.frexp(np.sqrt(np.diag(S)))[1], initial=0))
     with one_blas_thread:
         values = eigvalsh(np.ldexp(S, e[:, None] + e - 2 * unit), check_finite=False)
@@ -180,14 +172,14 @@ def _orthogonal(
     scales = normal_equations.column_scales(moments, alpha, origin=not intercept)
     quick = None if alpha.any() else rank_revealing_qr.by_gram(rows, moments, scales, intercept)
     if quick is not None:
-        fitted, orthogonal = _decomposed(quick, rows, moments, problem, intercept, dtype, details)
+        fitted, orthogonal = _solve_decomposed(quick, rows, moments, problem, intercept, dtype, details)
         if orthogonal:
             return fitted
     factor = rank_revealing_qr.factor(rows, moments, scales, alpha, intercept)
-    return _decomposed(factor, rows, moments, problem, intercept, dtype, details)[0]
+    return _solve_decomposed(factor, rows, moments, problem, intercept, dtype, details)[0]
 
 
-def _decomposed(
+def _solve_decomposed(
     factor: rank_revealing_qr.Orthogonal,
     rows: Rows,
     moments: Moments,
@@ -196,7 +188,7 @@ def _decomposed(
     dtype: Any,
     details: bool,
 ) -> tuple[Fitted, bool]:
-    """Solve, judge, and correct while that helps; with whether the residual is orthogonal to the columns."""
+    """Solve by a decomposition, judge, and correct while that helps; with whether the residual is orthogonal to the columns."""
     columns = Columns.of(moments)
     centre = columns.centre(intercept)
     params = normal_equations.with_intercept(rank_revealing_qr.solve(factor, moments), moments, intercept)
@@ -290,7 +282,7 @@ def _conjugate(
 def without_rows(
     moments: Moments, alpha: Floats, intercept: bool, *, positive: bool = False, max_iter: int | None = None
 ) -> Fitted:
-    """Solve from moments whose rows are gone; the certificate says so."""
+    """Solve from moments alone; the certificate notes that the rows were not read."""
     problem = ridge_problem(alpha, moments.weight, intercept, positive)
     if positive:
         params, worst = _active_sets(moments, alpha, intercept, max_iter)
@@ -313,7 +305,7 @@ def without_rows(
 
 
 def _active_sets(moments: Moments, alpha: Floats, intercept: bool, max_iter: int | None) -> tuple[Params, Solution]:
-    """Weights of one sign for every target, and the solution that converged least."""
+    """Nonnegative weights for every target, and the solution with the worst convergence."""
     limit = 10 * moments.features + 10 if max_iter is None else max_iter
     scales = normal_equations.column_scales(moments, alpha, origin=not intercept)
     solutions = [run(nnls.steps(moments, scales, float(a), t, intercept), limit) for t, a in enumerate(alpha)]
@@ -329,16 +321,16 @@ def _nonnegative(rows: Rows, alpha: Floats, intercept: bool, max_iter: int | Non
     params, worst = _active_sets(moments, alpha, intercept, max_iter)
     problem, columns = ridge_problem(alpha, moments.weight, intercept, positive=True), Columns.of(moments)
 
-    def judged(params: Params) -> tuple[Params, Verdict]:
+    def round_and_judge(params: Params) -> tuple[Params, Verdict]:
         kept = stored(params, dtype, columns.centre(intercept))
         return kept, residual(problem, rows, kept, columns, status=worst.status.value, dtype=dtype)
 
-    kept, verdict = judged(params)
+    kept, verdict = round_and_judge(params)
     for _ in range(CORRECTIONS):
         if verdict.certificate.ok:
             break
-        # a cosine says nothing of the size of a residual that is rounding alone
-        again = judged(_corrected_inside(moments, alpha, kept, verdict.gradient, intercept))
+        # the cosine of a residual that is only rounding is meaningless
+        again = round_and_judge(_correct_active(moments, alpha, kept, verdict.gradient, intercept))
         if not again[1].certificate.objective < verdict.certificate.objective:
             break
         kept, verdict = again
@@ -352,8 +344,8 @@ def _nonnegative(rows: Rows, alpha: Floats, intercept: bool, max_iter: int | Non
     )
 
 
-def _corrected_inside(moments: Moments, alpha: Floats, params: Params, gradient: Floats, intercept: bool) -> Params:
-    """One step of Newton's method on the weights that are positive, with the gradient read from the rows."""
+def _correct_active(moments: Moments, alpha: Floats, params: Params, gradient: Floats, intercept: bool) -> Params:
+    """One Newton step on the positive weights, with the gradient of the rows."""
     p, coef = moments.features, params.coef.copy()
     S = moments.about(origin=not intercept)[0]
     e = moments.exponent[:p].astype(np.int64)

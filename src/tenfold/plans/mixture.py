@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians by EM: the two steps, and components that collapse.
+"""EM for mixtures of Gaussians: the two steps, and restarts of collapsed components.
 
 With responsibilities r_ik, n_k = sum_i r_ik, x_k = (1/n_k) sum_i r_ik x_i and the scatter S_k about x_k, a step for
 `problems.Gaussians` gives
@@ -8,8 +8,8 @@ With responsibilities r_ik, n_k = sum_i r_ik, x_k = (1/n_k) sum_i r_ik x_i and t
     C_k = (S_k + b n_k / (n_k + b) (x_k - m0)(x_k - m0)' + V) / (n_k + f) + reg I
 
 A tied covariance adds over the components, a diagonal one is of p columns of one dimension each, and a spherical one
-divides by p. What is added to the diagonal is not part of the likelihood: the step maximises the expected
-log-likelihood less 1/2 reg (n_k + f) tr C_k^-1, so that the bound falls by no more than what this rises by.
+divides by p. The regularisation of the diagonal is not part of the likelihood: the step maximises the
+expected log-likelihood less 1/2 reg (n_k + f) tr C_k^-1, so the bound decreases by at most the increase of that term.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg as la
 
 from tenfold.arrays import Floats
-from tenfold.data import Block, Lifted, Rows
+from tenfold.data import Block, MaybeDeferred, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Gaussians
 from tenfold.solvers import em
@@ -29,11 +29,8 @@ from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.gaussians import Mixture, Singular
 from tenfold.stats.mixtures import MixtureSums, mixture_sums
 
-ROUNDS = 3
-"""So often components that collapsed are set off again."""
-
-EMPTY = 1e-10
-"""A component with a smaller share of the rows has none."""
+MAX_RESTARTS = 3  # of restarts of collapsed components
+MIN_WEIGHT = 1e-10  # mixture weight below which a component is empty
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class GaussianSteps:
     problem: Gaussians
     missing: bool
 
-    def expect(self, params: Mixture, block: Block) -> Lifted[MixtureSums]:
+    def expect(self, params: Mixture, block: Block) -> MaybeDeferred[MixtureSums]:
         return mixture_sums(params, self.missing)(block)
 
     def bound(self, params: Mixture, statistic: MixtureSums) -> float:
@@ -52,25 +49,25 @@ class GaussianSteps:
     def maximise(self, statistic: MixtureSums) -> Mixture:
         before, count, prior = statistic.at, statistic.count, self.problem
         k, p = before.shape
-        known = count > EMPTY * statistic.weight
+        known = count > MIN_WEIGHT * statistic.weight
         rows = np.where(known, count, 1.0)
         step = np.where(known[:, None], statistic.sums / rows[:, None], 0.0)
         own = before.means + step
         b = prior.mean_precision
         means = own if b == 0.0 else (count[:, None] * own + b * prior.mean) / (count + b)[:, None]
         weights = count + prior.concentration - 1.0
-        pull = np.zeros((k, p)) if b == 0.0 else np.sqrt(b * count / (count + b))[:, None] * (own - prior.mean)
-        found = replace(before, weights=weights / np.sum(weights), means=means)
+        deviation = np.zeros((k, p)) if b == 0.0 else np.sqrt(b * count / (count + b))[:, None] * (own - prior.mean)
+        updated = replace(before, weights=weights / np.sum(weights), means=means)
         if before.kind == "unit":
-            return found
-        covariances = self._covariances(statistic, step, own, pull)
+            return updated
+        covariances = self._covariances(statistic, step, own, deviation)
         if before.kind != "tied" and not known.all() and prior.degrees is None:
             covariances = np.where(known.reshape(-1, *[1] * (covariances.ndim - 1)), covariances, before.covariances)
-        found = replace(found, covariances=covariances)
-        _ = found.factors  # refuses what is singular
-        return found
+        updated = replace(updated, covariances=covariances)
+        _ = updated.factors  # raises Singular
+        return updated
 
-    def _covariances(self, statistic: MixtureSums, step: Floats, own: Floats, pull: Floats) -> Floats:
+    def _covariances(self, statistic: MixtureSums, step: Floats, own: Floats, deviation: Floats) -> Floats:
         before, count = statistic.at, statistic.count
         p, kind, scale = before.shape[1], before.kind, self.problem.scale
         more = self.problem.more(before.shape)
@@ -78,21 +75,21 @@ class GaussianSteps:
             assert before.centre is not None
             away = own - before.centre
             total = statistic.squares[0] - np.einsum("k,ki,kj->ij", count, away, away)
-            total = total + np.einsum("ki,kj->ij", pull, pull) + (0.0 if scale is None else scale)
+            total = total + np.einsum("ki,kj->ij", deviation, deviation) + (0.0 if scale is None else scale)
             return total / (np.sum(count) + more) + self.problem.reg_covar * np.eye(p)
         divisor = np.where(count + more > 0.0, count + more, 1.0)
         if kind == "full":
             total = statistic.squares - np.einsum("k,ki,kj->kij", count, step, step)
-            total = total + np.einsum("ki,kj->kij", pull, pull) + (0.0 if scale is None else scale)
+            total = total + np.einsum("ki,kj->kij", deviation, deviation) + (0.0 if scale is None else scale)
             return total / divisor[:, None, None] + self.problem.reg_covar * np.eye(p)
-        total = np.maximum(statistic.squares - count[:, None] * step**2, 0.0) + pull**2
+        total = np.maximum(statistic.squares - count[:, None] * step**2, 0.0) + deviation**2
         if kind == "diag":
             return (total + (0.0 if scale is None else scale)) / divisor[:, None] + self.problem.reg_covar
         return (np.sum(total, axis=1) + (0.0 if scale is None else scale)) / (p * divisor) + self.problem.reg_covar
 
     def allowance(self, before: Mixture, after: Mixture, statistic: MixtureSums) -> float:
-        """By how much what is added to the diagonal, and rounding in nearly singular covariances, may lower the
-        bound.
+        """The largest decrease of the bound that the regularisation, and rounding of nearly singular covariances, may
+        cause.
         """
         if before.kind == "unit":
             return 0.0
@@ -103,8 +100,8 @@ class GaussianSteps:
         return max(eased, 0.0) + p * (64.0 * np.finfo(np.float64).eps * narrow) ** 2
 
 
-class Found(NamedTuple):
-    """Parameters, the bounds of the steps, how it ended, and which components were set off again."""
+class EMResult(NamedTuple):
+    """Parameters, the bounds of all steps, the status, and the components that were restarted."""
 
     mixture: Mixture
     bounds: tuple[float, ...]
@@ -124,43 +121,45 @@ def ascend(
     max_iter: int,
     callback: Watch | None = None,
     bound: float = -np.inf,
-) -> Found:
-    """EM from a start. A component that lost all its rows, or fell on a point, is set off again from half of the
-    largest one, a few times.
+) -> EMResult:
+    """EM from a start. A component that became empty or collapsed to a point is restarted by splitting the heaviest
+    one, at most `MAX_RESTARTS` times.
     """
     restarted: tuple[int, ...] = ()
-    for left in range(ROUNDS, -1, -1):
+    for left in range(MAX_RESTARTS, -1, -1):
         try:
-            found = run(em.steps(model, rows, start, tol, model.allowance, bound), max_iter, None, callback)
+            solution = run(em.steps(model, rows, start, tol, model.allowance, bound), max_iter, None, callback)
         except Singular as reason:
             lost = reason.components
             if left == 0 or start.kind == "tied" or len(lost) == start.shape[0]:
                 raise
         else:
-            start, lost = found.params, collapsed(found.params, model.problem.reg_covar)
-            if not lost or left == 0 or len(lost) == start.shape[0] or found.status is Status.INTERRUPTED:
-                return _found(found, restarted)
+            start, lost = solution.params, find_collapsed(solution.params, model.problem.reg_covar)
+            if not lost or left == 0 or len(lost) == start.shape[0] or solution.status is Status.INTERRUPTED:
+                return _make_result(solution, restarted)
         restarted += lost
         start, bound = split(start, lost), -np.inf
     raise AssertionError("unreachable")
 
 
-def _found(solution: Solution, restarted: tuple[int, ...]) -> Found:
+def _make_result(solution: Solution, restarted: tuple[int, ...]) -> EMResult:
     bounds = tuple(record.objective for record in solution.trace[1:])
-    return Found(solution.params, bounds, solution.status, restarted)
+    return EMResult(solution.params, bounds, solution.status, restarted)
 
 
-def go_on(model: GaussianSteps, rows: Rows, found: Found, tol: float, max_iter: int, callback: Watch | None) -> Found:
-    """More steps from where EM was content, to a smaller tolerance."""
-    more = run(em.steps(model, rows, found.mixture, tol, model.allowance, found.bound), max_iter, None, callback)
-    bounds = tuple(chain(found.bounds, (record.objective for record in more.trace[1:])))
-    return Found(more.params, bounds, more.status, found.restarted)
+def continue_em(
+    model: GaussianSteps, rows: Rows, result: EMResult, tol: float, max_iter: int, callback: Watch | None
+) -> EMResult:
+    """Continue EM with a smaller tolerance."""
+    more = run(em.steps(model, rows, result.mixture, tol, model.allowance, result.bound), max_iter, None, callback)
+    bounds = tuple(chain(result.bounds, (record.objective for record in more.trace[1:])))
+    return EMResult(more.params, bounds, more.status, result.restarted)
 
 
-def collapsed(mixture: Mixture, reg_covar: float) -> tuple[int, ...]:
-    """Components without rows, and those with few of them and no more spread than what was added to it."""
+def find_collapsed(mixture: Mixture, reg_covar: float) -> tuple[int, ...]:
+    """Empty components, and light ones whose variance is no more than the regularisation."""
     k = mixture.shape[0]
-    lost = mixture.weights < EMPTY
+    lost = mixture.weights < MIN_WEIGHT
     if mixture.kind not in ("tied", "unit"):
         spread = np.mean(mixture.variances, axis=1)
         point = (spread <= 2.0 * reg_covar) & (mixture.weights < 0.5 / k)
@@ -169,7 +168,7 @@ def collapsed(mixture: Mixture, reg_covar: float) -> tuple[int, ...]:
 
 
 def split(mixture: Mixture, lost: tuple[int, ...]) -> Mixture:
-    """Each lost component takes half of the heaviest of the others, which parts along its longest axis."""
+    """Replace each lost component by half of the heaviest one, which is split along its longest axis."""
     weights, means = mixture.weights.copy(), mixture.means.copy()
     covariances = mixture.covariances.copy()
     weights[list(lost)] = 0.0
@@ -184,15 +183,15 @@ def split(mixture: Mixture, lost: tuple[int, ...]) -> Mixture:
 
 
 def _longest(C: Floats) -> Floats:
-    """Half a standard deviation along the longest axis."""
+    """Half a standard deviation along the axis of largest variance."""
     with one_blas_thread:
         values, vectors = la.eigh(C, check_finite=False)
     axis = vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1])
     return np.asarray(0.5 * np.sqrt(max(float(values[-1]), 0.0)) * axis)
 
 
-def drawn(mixture: Mixture, count: int, random: Any) -> tuple[Floats, Any]:
-    """Random rows (count, p), one component after the other, and the number of each row's component."""
+def draw(mixture: Mixture, count: int, random: Any) -> tuple[Floats, Any]:
+    """Random samples (count, p), component by component, and the component index of each."""
     counts = random.multinomial(count, mixture.weights / mixture.weights.sum())
     rows = []
     for k, rows_of in enumerate(counts):

@@ -1,4 +1,4 @@
-"""A mixture of Gaussians from rows: starts, EM from each, and the judge."""
+"""The plan of Gaussian mixtures: several starts, EM from each, and the certificate."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -8,7 +8,7 @@ import numpy as np
 from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.mixtures import em_step
-from tenfold.plans.mixture import Found, GaussianSteps, ascend, collapsed, go_on
+from tenfold.plans.mixture import EMResult, GaussianSteps, ascend, continue_em, find_collapsed
 from tenfold.plans.mixture_start import Given, Seen, start
 from tenfold.plans.result import ATTEMPTS
 from tenfold.problems import Gaussians
@@ -18,7 +18,7 @@ from tenfold.stats.gaussians import Mixture
 
 @dataclass(frozen=True)
 class Search:
-    """How the best parameters are looked for."""
+    """Settings of the search for the best parameters."""
 
     components: int
     init: str
@@ -30,7 +30,7 @@ class Search:
 
 
 class Listener(Protocol):
-    """Who wants to hear of each start: that it begins, and the bound where it ended."""
+    """A listener to the begin of each start, and its final bound."""
 
     def begin(self, start: int) -> None: ...
     def end(self, bound: float, converged: bool) -> None: ...
@@ -38,7 +38,7 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class FittedMixture:
-    """What was found, as it will be stored, and what the judge says of it."""
+    """The fitted mixture in the precision of storage, and its certificate."""
 
     mixture: Mixture
     bounds: tuple[float, ...]
@@ -62,11 +62,9 @@ def fit(
     listener: Listener | None = None,
     earlier: tuple[Mixture, float] | None = None,
 ) -> FittedMixture:
-    """The best of several starts, or of the one where an earlier fit ended; one that the judge does not find at rest
-    goes on.
-    """
+    """The best of several starts, or a warm start; EM continues with smaller tolerances until certified."""
     model = GaussianSteps(problem, seen.missing)
-    best: Found | None = None
+    best: EMResult | None = None
     for number in range(search.inits if earlier is None else 1):
         if listener is not None:
             listener.begin(number)
@@ -74,23 +72,23 @@ def fit(
             first, bound = _start(model, rows, seen, search), -np.inf
         else:
             first, bound = earlier
-        found = ascend(model, rows, first, search.tol, search.max_iter, callback, bound)
+        result = ascend(model, rows, first, search.tol, search.max_iter, callback, bound)
         if listener is not None:
-            listener.end(found.bound, found.status is Status.CONVERGED)
-        best = found if best is None or found.bound > best.bound else best
-        if found.status in (Status.INTERRUPTED, Status.STOPPED):
+            listener.end(result.bound, result.status is Status.CONVERGED)
+        best = result if best is None or result.bound > best.bound else best
+        if result.status in (Status.INTERRUPTED, Status.STOPPED):
             break
     assert best is not None
-    certificate = _judged(problem, rows, seen, best, search.tol, dtype)
+    certificate = _certify(problem, rows, seen, best, search.tol, dtype)
     tol = search.tol
     for _ in range(ATTEMPTS):
         left = search.max_iter - len(best.bounds)
         if certificate.ok or best.status is not Status.CONVERGED or left <= 0:
             break
         tol /= 10.0
-        best = go_on(model, rows, best, tol, left, callback)
-        certificate = _judged(problem, rows, seen, best, search.tol, dtype)
-    return FittedMixture(stored(best.mixture, dtype), best.bounds, best.status, best.restarted, certificate)
+        best = continue_em(model, rows, best, tol, left, callback)
+        certificate = _certify(problem, rows, seen, best, search.tol, dtype)
+    return FittedMixture(convert(best.mixture, dtype), best.bounds, best.status, best.restarted, certificate)
 
 
 def _start(model: GaussianSteps, rows: Rows, seen: Seen, search: Search) -> Mixture:
@@ -98,25 +96,25 @@ def _start(model: GaussianSteps, rows: Rows, seen: Seen, search: Search) -> Mixt
     return start(model, rows, seen, kind, search.components, search.init, search.given, search.random)
 
 
-def stored(mixture: Mixture, dtype: Any) -> Mixture:
-    """As it will be stored, in float64."""
+def convert(mixture: Mixture, dtype: Any) -> Mixture:
+    """The mixture rounded to `dtype`, in float64."""
     parts = (mixture.weights, mixture.means, mixture.covariances)
     return Mixture(mixture.kind, *(np.asarray(part).astype(dtype).astype(np.float64) for part in parts))
 
 
-def _judged(problem: Gaussians, rows: Rows, seen: Seen, found: Found, tol: float, dtype: Any) -> Certificate:
+def _certify(problem: Gaussians, rows: Rows, seen: Seen, result: EMResult, tol: float, dtype: Any) -> Certificate:
     note = ""
-    if found.restarted:
-        note = f"Components {sorted(set(found.restarted))} had collapsed and were set off again."
-        lost = collapsed(found.mixture, problem.reg_covar)
+    if result.restarted:
+        note = f"Components {sorted(set(result.restarted))} had collapsed and were set off again."
+        lost = find_collapsed(result.mixture, problem.reg_covar)
         note += f" Components {list(lost)} collapsed each time." if lost else ""
     return em_step(
         rows,
         problem,
-        stored(found.mixture, dtype),
+        convert(result.mixture, dtype),
         missing=seen.missing,
         tol=tol,
         dtype=dtype,
-        status=found.status.value,
+        status=result.status.value,
         note=note,
     )

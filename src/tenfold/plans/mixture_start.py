@@ -1,7 +1,6 @@
-"""Where EM for a mixture of Gaussians starts: from clusters, from rows, or from chance.
+"""Starts of EM for Gaussian mixtures: from k-means, from samples, or from random responsibilities.
 
-Clusters are looked for in rows equally far apart, all of them unless there are very many; what is missing in them is
-the mean of its column here.
+k-means runs on an evenly spaced subsample; missing values are replaced by column means here.
 """
 
 from dataclasses import dataclass
@@ -20,19 +19,16 @@ from tenfold.stats.gaussians import Mixture
 from tenfold.stats.mixtures import CollectedRows, MixtureSums, nonmissing_moments
 from tenfold.stats.moments import GroupedMoments
 
-SAMPLE = 20_000
-"""So many rows at least are looked at, or all."""
+SAMPLE = 20_000  # smallest size of the subsample
 
-SAMPLE_A_COMPONENT = 256
-"""And so many for each component."""
+SAMPLE_PER_COMPONENT = 256  # samples of the subsample for each component
 
-STEPS = 100
-"""Of k-means, at most."""
+MAX_KMEANS_ITER = 100
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What one pass tells of the columns: means and variances (p,), and whether values are missing."""
+    """Means and variances (p,) of the columns, and whether values are missing."""
 
     mean: Floats
     variance: Floats
@@ -40,13 +36,13 @@ class Seen:
 
 
 def look(rows: Rows) -> Seen:
-    """Refuses rows that are not finite, and columns of which nothing is known."""
+    """The column summary of one pass; raises where rows are not finite or a column has no values."""
     with np.errstate(invalid="ignore", over="ignore"):
-        found: ClassColumns = as_one_class(rows).fold(class_columns(1))
-    if np.isfinite(found.mean).all() and np.isfinite(found.squares).all():
-        return Seen(found.mean[0], found.squares[0] / found.weight[0], False)
-    found = rows.fold(nonmissing_moments)
-    weight, mean, squares = found.weight[0], found.mean[0], found.squares[0]
+        columns: ClassColumns = as_one_class(rows).fold(class_columns(1))
+    if np.isfinite(columns.mean).all() and np.isfinite(columns.squares).all():
+        return Seen(columns.mean[0], columns.squares[0] / columns.weight[0], False)
+    columns = rows.fold(nonmissing_moments)
+    weight, mean, squares = columns.weight[0], columns.mean[0], columns.squares[0]
     if not (np.isfinite(mean).all() and np.isfinite(squares).all()):
         raise NotFinite
     if not np.all(weight > 0.0):
@@ -59,7 +55,7 @@ def look(rows: Rows) -> Seen:
 
 @dataclass(frozen=True)
 class Given:
-    """Parts of a start that the user gives: weights (k,), means (k, p) and covariances of the kind; None is found."""
+    """Given parts of a start: weights (k,), means (k, p) and covariances of the kind; None is initialised."""
 
     weights: Floats | None = None
     means: Floats | None = None
@@ -90,27 +86,29 @@ def start(
     X, weight = _sample(rows, components, seen)
     if init == "random":
         shares = random.uniform(size=(len(X), components))
-        return given.over(_of_shares(model, kind, X, weight, shares / np.sum(shares, axis=1, keepdims=True), seen))
+        return given.over(
+            _from_responsibilities(model, kind, X, weight, shares / np.sum(shares, axis=1, keepdims=True), seen)
+        )
     if init == "random_from_data":
-        return given.over(_on_rows(model, kind, X[random.choice(len(X), components, replace=False)], seen))
+        return given.over(_at_rows(model, kind, X[random.choice(len(X), components, replace=False)], seen))
     sample = MemoryRows(X, np.zeros((len(X), 0)), weight)
     seeds = kmeans.plus_plus(components)
     if init == "k-means++":
-        return given.over(_on_rows(model, kind, seeds(sample, random), seen))
-    found = kmeans.of_rows(sample, seeds, components, starts=1, max_iter=STEPS, tol=1e-4, random=random)
-    if interrupted():  # there is no mixture yet to end with
+        return given.over(_at_rows(model, kind, seeds(sample, random), seen))
+    clusters = kmeans.of_rows(sample, seeds, components, starts=1, max_iter=MAX_KMEANS_ITER, tol=1e-4, random=random)
+    if interrupted():  # no mixture exists yet
         raise KeyboardInterrupt
-    label = kmeans.labelled(sample, weight, found.centres)[0]
+    label = kmeans.labelled(sample, weight, clusters.centres)[0]
     if kind == "full":
-        return given.over(_of_groups(model, sample.grouped(label.astype(np.int32)), components, seen))
-    return given.over(_of_shares(model, kind, X, weight, np.eye(components)[label], seen))
+        return given.over(_from_groups(model, sample.regroup(label.astype(np.int32)), components, seen))
+    return given.over(_from_responsibilities(model, kind, X, weight, np.eye(components)[label], seen))
 
 
 def _sample(rows: Rows, components: int, seen: Seen) -> tuple[Floats, Floats]:
-    """Rows of positive weight, complete, and their weights."""
-    sample: CollectedRows = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_COMPONENT * components))).fold(
-        CollectedRows.lift
-    )
+    """A subsample of positive weight with missing values imputed, and its weights."""
+    sample: CollectedRows = rows.subsample(
+        sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_PER_COMPONENT * components))
+    ).fold(CollectedRows.lift)
     inside = sample.weight > 0.0
     X = np.where(np.isnan(sample.X), seen.mean, sample.X) if seen.missing else sample.X
     X, weight = (X, sample.weight) if inside.all() else (X[inside], sample.weight[inside])
@@ -122,8 +120,8 @@ def _sample(rows: Rows, components: int, seen: Seen) -> tuple[Floats, Floats]:
     return np.ascontiguousarray(X), weight
 
 
-def _on_rows(model: GaussianSteps, kind: str, means: Floats, seen: Seen) -> Mixture:
-    """Narrow components of equal weight: the first step gives each row to the nearest."""
+def _at_rows(model: GaussianSteps, kind: str, means: Floats, seen: Seen) -> Mixture:
+    """Narrow components of equal weight at samples: the first step assigns each sample to the nearest."""
     k, p = means.shape
     variance = (
         model.problem.reg_covar if model.problem.reg_covar > 0.0 else 1e-6 * max(float(np.mean(seen.variance)), 1e-300)
@@ -141,8 +139,8 @@ def spread(kind: str, shape: tuple[int, int], variance: Floats) -> Floats:
     return np.diag(variance) if kind == "tied" else np.tile(np.diag(variance), (k, 1, 1))
 
 
-def _of_groups(model: GaussianSteps, rows: Rows, components: int, seen: Seen) -> Mixture:
-    """What the step of maximisation makes of rows that are each of one component, with full covariances."""
+def _from_groups(model: GaussianSteps, rows: Rows, components: int, seen: Seen) -> Mixture:
+    """The M-step for hard assignments, with full covariances."""
     groups = rows.fold(GroupedMoments.lifter(components)).groups
     p, count = rows.shape[1], np.array([group.weight for group in groups])
     away = np.array([group.mean - seen.mean if group.weight > 0.0 else np.zeros(p) for group in groups])
@@ -154,8 +152,10 @@ def _of_groups(model: GaussianSteps, rows: Rows, components: int, seen: Seen) ->
     return model.maximise(sums)
 
 
-def _of_shares(model: GaussianSteps, kind: str, X: Floats, weight: Floats, shares: Floats, seen: Seen) -> Mixture:
-    """What the step of maximisation makes of given shares (n, k) of the components in the rows."""
+def _from_responsibilities(
+    model: GaussianSteps, kind: str, X: Floats, weight: Floats, shares: Floats, seen: Seen
+) -> Mixture:
+    """The M-step for responsibilities (n, k)."""
     p, k = X.shape[1], shares.shape[1]
     at = Mixture(kind, np.full(k, 1.0 / k), np.tile(seen.mean, (k, 1)), spread(kind, (k, p), np.ones(p)))
     r, away = np.ascontiguousarray(weight[:, None] * shares), X - seen.mean

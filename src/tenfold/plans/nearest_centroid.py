@@ -1,5 +1,5 @@
-"""Centroids of classes: means or medians, shrunk towards the mean of all rows (Tibshirani et al. 2002); judged by the
-rows, or by the sums where these came in parts and the rows are gone.
+"""Nearest centroids: class means or medians, shrunk towards the overall mean (Tibshirani et al. 2002); judged by the
+rows, or by the sums after a `partial_fit`.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tenfold.arrays import Array, Floats, contiguous, is_sparse, like, namespace
 from tenfold.data import NotFinite, Rows, block_length
 from tenfold.judge import centroids as judge
 from tenfold.judge.certificate import Certificate
-from tenfold.plans.by_class import PARTS, TooFewRows
+from tenfold.plans.class_statistics import PARTS_NOTE, TooFewSamples
 from tenfold.plans.discriminant import Classes, axes_of, triangle
 from tenfold.stats.class_totals import (
     ClassColumns,
@@ -28,8 +28,8 @@ from tenfold.stats.moments import GroupedMoments
 
 @dataclass(frozen=True)
 class Centres:
-    """Weights (k,) of classes, their centres and the squares of their columns about them (k, p), the mean of all rows
-    (p,), and which columns vary at all.
+    """Class weights (k,), centres and sums of squares about them (k, p), the overall mean (p,), and which columns are
+    not constant.
     """
 
     weight: Floats
@@ -40,21 +40,21 @@ class Centres:
 
 
 def fold_columns(rows: Rows, classes: int) -> ClassColumns:
-    found = rows.fold(class_columns(classes))
-    if not np.isfinite(found.squares).all():
+    columns = rows.fold(class_columns(classes))
+    if not np.isfinite(columns.squares).all():
         raise NotFinite
-    return found
+    return columns
 
 
 def fold_moments(rows: Rows, classes: int) -> GroupedMoments:
-    found: GroupedMoments = rows.fold(GroupedMoments.lifter(classes))
-    if not all(np.isfinite(group.XX).all() for group in found.groups):
+    moments: GroupedMoments = rows.fold(GroupedMoments.lifter(classes))
+    if not all(np.isfinite(group.XX).all() for group in moments.groups):
         raise NotFinite
-    return found
+    return moments
 
 
 def fold_medians(rows: Rows, classes: int) -> Centres:
-    """Weighted medians of each class, from all rows at once."""
+    """Weighted medians of each class; needs all rows in memory."""
     if rows.distributed or rows.on_device:
         raise TypeError("metric='manhattan' sorts columns in memory: it reads NumPy and SciPy arrays, and files.")
     means = fold_columns(rows, classes)
@@ -68,10 +68,10 @@ def fold_medians(rows: Rows, classes: int) -> Centres:
 
 
 def _medians(X: Array, weight: Floats) -> Floats:
-    """Where half of the weight lies on each side; between two values their mean."""
+    """Weighted medians of columns; the mean of two values where half of the weight lies on either side."""
     if not X.shape[0] or not weight.any():
         return np.zeros(X.shape[1])
-    found, step = np.empty(X.shape[1]), 256
+    medians, step = np.empty(X.shape[1]), 256
     for start in range(0, X.shape[1], step):
         part = X[:, start : start + step]
         part = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
@@ -81,24 +81,24 @@ def _medians(X: Array, weight: Floats) -> Floats:
         first = np.argmax(below >= half * (1.0 - 1e-12), axis=0)
         second = np.argmax(below > half * (1.0 + 1e-12), axis=0)
         each = np.arange(part.shape[1])
-        found[start : start + step] = 0.5 * (values[first, each] + values[second, each])
-    return found
+        medians[start : start + step] = 0.5 * (values[first, each] + values[second, each])
+    return medians
 
 
 def centres_of(sums: Any) -> Centres:
-    """From the sums of one pass."""
+    """Centres from class sums."""
     if isinstance(sums, Centres):
         return sums
     if isinstance(sums, GroupedMoments):
-        found = Classes.of(sums)
-        squares = np.einsum("kii->ki", found.covariance) * found.weight[:, None]
-        sums = ClassColumns(found.weight, found.mean, squares)
+        fitted = Classes.of(sums)
+        squares = np.einsum("kii->ki", fitted.covariance) * fitted.weight[:, None]
+        sums = ClassColumns(fitted.weight, fitted.mean, squares)
     total = sums.together()
     return Centres(sums.weight, sums.mean, sums.squares, total.mean[0], total.squares[0] > 0.0)
 
 
 class Shrunk(NamedTuple):
-    """Centroids and deviations (k, p), and the spread within classes (p,)."""
+    """Centroids and deviations (k, p), and the standard deviation within classes (p,)."""
 
     centroids: Floats
     deviations: Floats
@@ -106,7 +106,7 @@ class Shrunk(NamedTuple):
 
 
 def shrunk_centroids(centres: Centres, threshold: float | None) -> Shrunk:
-    """Deviations of the centres from the mean of all rows, in units of their errors, moved towards zero."""
+    """Soft-threshold the deviations of the centres from the overall mean, in units of their standard errors."""
     n, k = float(centres.weight.sum()), len(centres.weight)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt(centres.squares.sum(axis=0) / (n - k))
@@ -122,10 +122,10 @@ def whitener(moments: GroupedMoments) -> Floats:
     """An upper triangle B with B B' the inverse of the covariance within classes, divided by n - k."""
     classes = Classes.of(moments)
     n = float(classes.weight.sum())
-    S = classes.pooled(classes.weight / (n - len(classes.weight)))
+    S = classes.pool(classes.weight / (n - len(classes.weight)))
     variances, axes = axes_of(S)
     if not variances[-1] > np.finfo(np.float64).eps * len(S) * max(variances[0], 0.0):
-        raise TooFewRows(
+        raise TooFewSamples(
             "The covariance within classes is not positive definite: some columns do not vary, or depend on each "
             "other. Leave them out, or take the metric 'euclidean'."
         )
@@ -142,11 +142,11 @@ def fit_centroids(
     threshold: float | None,
     given: Floats | None,
 ) -> tuple[judge.Stored, Certificate]:
-    """From centres of these sums; `given` are the priors that were given, None for the shares of the classes."""
-    found = shrunk_centroids(centres, threshold)
-    if np.any(found.spread == 0.0) and not np.any(centres.varies):
+    """Fit from class sums; `given` are given priors, None for the class frequencies."""
+    fitted = shrunk_centroids(centres, threshold)
+    if np.any(fitted.spread == 0.0) and not np.any(centres.varies):
         raise ValueError("All features have zero variance. Division by zero.")
-    stored = judge.Stored(*found, priors, whitener(sums) if isinstance(sums, GroupedMoments) else None)
+    stored = judge.Stored(*fitted, priors, whitener(sums) if isinstance(sums, GroupedMoments) else None)
     certificate = judge.centroids(
         rows,
         sums,
@@ -154,20 +154,20 @@ def fit_centroids(
         threshold=threshold,
         stored=stored,
         priors=given,
-        note=PARTS if rows is None else "",
+        note=PARTS_NOTE if rows is None else "",
     )
     return stored, certificate
 
 
 def scores(metric: str, centroids: Floats, unit: Floats, priors: Floats) -> Callable[[Array], Array]:
-    """``-d^2 + 2 log q_c`` of rows and centroids, d in the units of the columns, or with a triangle for them all."""
+    """Scores ``-d^2 + 2 log q_c``, d in the units of the columns, or with a triangular whitener."""
     with np.errstate(divide="ignore"):
         offset = 2.0 * np.log(priors)
-    return partial({"manhattan": _city, "mahalanobis": _whitened}.get(metric, _euclidean), centroids, unit, offset)
+    return partial({"manhattan": _city, "mahalanobis": _whiten}.get(metric, _euclidean), centroids, unit, offset)
 
 
 def _euclidean(centroids: Floats, unit: Floats, offset: Floats, X: Array) -> Array:
-    if is_sparse(X):  # as a sum of three products
+    if is_sparse(X):  # expanded into three products
         squares = type(X)((X.data.astype(np.float64) ** 2, X.indices, X.indptr), X.shape)
         z = forward(X, Params(centroids / unit**2, np.zeros(len(centroids))))
         length = forward(squares, Params((1.0 / unit**2)[None, :], np.zeros(1)))
@@ -176,7 +176,7 @@ def _euclidean(centroids: Floats, unit: Floats, offset: Floats, X: Array) -> Arr
     return like(offset, z) - z
 
 
-def _whitened(centroids: Floats, factor: Floats, offset: Floats, X: Array) -> Array:
+def _whiten(centroids: Floats, factor: Floats, offset: Floats, X: Array) -> Array:
     if is_sparse(X):
         X = X.toarray()
     z = mahalanobis_distances(

@@ -1,9 +1,8 @@
-"""A known part o of z, taken into the targets and the weights: the rows are then solved and judged as any others.
+"""Offsets of the linear predictor, absorbed into targets and weights.
 
-A loss of the difference z - y has loss(y, z + o) = loss(y - o, z). A deviance of power p with the logarithm as link
-has loss(y, z + o) = e^((2-p)o) loss(y e^-o, z). The weighted mean over changed weights, whose sum is W', is W / W'
-times the one that was asked for: so is then the strength of the penalty, and the certificate is put back into the
-units asked for.
+A loss of the difference z - y has loss(y, z + o) = loss(y - o, z). A deviance of power p with log link has
+loss(y, z + o) = e^((2-p)o) loss(y e^-o, z). The weighted mean over the new weights, of sum W', is W / W' times the
+original one: the strength of the penalty is scaled likewise, and the certificate is scaled back.
 """
 
 from dataclasses import replace
@@ -16,19 +15,19 @@ from tenfold.losses.loss import Loss
 
 
 def power_of(loss: Loss) -> float | None:
-    """The power of a deviance with the logarithm as link, else None."""
+    """The power of a deviance with log link, else None."""
     if isinstance(loss, Poisson | Gamma):
         return 1.0 if isinstance(loss, Poisson) else 2.0
     return loss.power if isinstance(loss, Tweedie | LogDeviance) else None
 
 
 def takes_offset(loss: Loss) -> bool:
-    """Whether an offset can be taken into the targets and weights."""
+    """Whether an offset can be absorbed into targets and weights."""
     return not loss.signs and not isinstance(loss, IdentityDeviance)
 
 
 def without_offset(loss: Loss, y: Array, weight: Array | None, offset: Array | None) -> tuple[Array, Any]:
-    """Targets and weights with the offset (n,) taken into them."""
+    """Targets and weights with the offset (n,) absorbed."""
     if offset is None:
         return y, weight
     power = power_of(loss)
@@ -39,8 +38,8 @@ def without_offset(loss: Loss, y: Array, weight: Array | None, offset: Array | N
     return y * xp.exp(-offset), factor if weight is None else weight * factor
 
 
-def rescaled(certificate: Certificate, factor: float) -> Certificate:
-    """A certificate in other units of the objective."""
+def rescale(certificate: Certificate, factor: float) -> Certificate:
+    """The certificate with its objective multiplied by `factor`."""
     if factor == 1.0:
         return certificate
     lower = certificate.lower_bound

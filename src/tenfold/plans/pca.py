@@ -1,9 +1,10 @@
-"""Principal components: the axes along which the rows vary most.
+"""Spectra of scatter matrices for principal components.
 
 With S = sum w (x - m)(x - m)' the scatter of the rows about their mean m (or about the origin), components are its
-eigenvectors, the largest values first. Few columns: from the moments of one pass, or, where digits count, from a
-triangular factor. Fewer rows than columns: from the n x n matrix of their products. Few components of large data: by
-block Lanczos, two products of the rows a step; of wide sparse rows with vectors that have one entry a row.
+eigenvectors in descending order of the eigenvalues. Few columns: from the moments of one pass, or, for accurate small
+eigenvalues, from a QR factorisation. Fewer rows than columns: from the n x n Gram matrix of the rows. Few components of
+large data: by block Lanczos with two products of the rows a step, on the side of the rows where these are wide and
+sparse.
 """
 
 from collections.abc import Callable
@@ -30,34 +31,23 @@ from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scatter import scatter_about
 from tenfold.stats.transposed import ByColumns
 
-NARROW, SHORT = 1024, 4096
-"""Up to so many columns their products are formed; up to so many rows theirs."""
-
-BESIDE, SHORT_BESIDE = 12, 32
-"""So many vectors that come next (the last where they are short) are shown to the judge: what is left outside them is
-easier to bound.
-"""
-
-MORE, BLOCK, SHORT_BLOCK = 10, 24, 16
-"""A block has so many vectors more than are wanted, and at most so many (the last where vectors or numbers are short):
-of the same number of products fewer at a time reach further. A value that more directions have than a block has
-vectors may be missed, and is then looked for with a wide one.
-"""
-
-
-EVEN = 100.0
-"""Where the largest value is no larger beside the smallest, A' makes orthonormal vectors of such, to rounding."""
-
-SHORT_TOL, REFINED_TOL = 1e-8, 1e-9
-"""Residuals, in units of the largest value, that products in single precision can tell from rounding, and that are left
-after one product in double.
-"""
+MAX_NARROW_COLUMNS, MAX_SHORT_ROWS = 1024, 4096  # up to which the scatter, and the Gram matrix of the rows, is formed
+# Approximate next eigenvectors handed to the judge (the second number on the side of the rows): they make the bound on
+# the remaining spectrum cheaper.
+EXTRA_VECTORS, EXTRA_VECTORS_SHORT = 12, 32
+# Oversampling of a block, and its largest width (the last one in single precision or on the side of the rows): at equal
+# cost narrow blocks reach a higher degree. An eigenvalue whose multiplicity exceeds the width may be missed; a wide
+# block then repeats the search.
+OVERSAMPLING, MAX_BLOCK, MAX_BLOCK_FLOAT32 = 10, 24, 16
+MAX_CONDITION = 100.0  # ratio of extreme eigenvalues up to which A'u / sqrt(l) are orthonormal to rounding
+# Relative residuals that are attainable in single precision, and after one product in double precision.
+FLOAT32_TOL, REFINED_TOL = 1e-8, 1e-9
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Mean, weight of the rows, values (r,) of the scatter and their vectors (r, p), the largest first, and its trace;
-    whether all values that are not zero are there; the scatter itself, where it was formed.
+    """Mean, weight of the rows, eigenvalues (r,) of the scatter in descending order, eigenvectors (r, p), and its
+    trace; whether all nonzero eigenvalues are included; the scatter, where it was formed.
     """
 
     mean: Floats
@@ -69,8 +59,10 @@ class Spectrum:
     scatter: Floats | None = None
     status: Status = Status.SOLVED
     iterations: int = 0
-    hasty: bool = False  # whether blocks had fewer vectors than were wanted, or products fewer digits
-    beside: Floats | None = None  # vectors that come next, about: (m, p), or (m, n) of the other side
+    is_approximate: bool = (
+        False  # whether blocks were narrower than the number of components, or products in single precision
+    )
+    extra: Floats | None = None  # approximate next eigenvectors (m, p), or (m, n) on the side of the rows
 
     def first(self, count: int) -> tuple[Floats, Floats]:
         return self.values[:count], self.vectors[:count]
@@ -85,16 +77,16 @@ def of_rows(
     tol: float = 1e-9,
     max_iter: int = 300,
     random: Any = None,
-    widest: int = BLOCK,
+    widest: int = MAX_BLOCK,
 ) -> Spectrum:
     """The spectrum of the rows: `count` leading components, or all (None)."""
     n, p = rows.shape
-    few = count is not None and 5 * (count + MORE) < min(n, p)
-    if p <= NARROW or (p <= n and not few):
+    few = count is not None and 5 * (count + OVERSAMPLING) < min(n, p)
+    if p <= MAX_NARROW_COLUMNS or (p <= n and not few):
         if accurate and not rows.distributed:
-            return _by_triangle(rows, about_mean)
+            return _by_qr(rows, about_mean)
         return of_moments(fold_moments(rows), count, about_mean)
-    if n <= SHORT and not few and not rows.distributed:
+    if n <= MAX_SHORT_ROWS and not few and not rows.distributed:
         return _by_products_of_rows(rows, about_mean)
     if few and count is not None:
         return _by_krylov(rows, count, about_mean, tol, max_iter, random, widest)
@@ -102,7 +94,7 @@ def of_rows(
 
 
 def of_moments(moments: Moments, count: int | None, about_mean: bool = True) -> Spectrum:
-    """From the products of the columns."""
+    """The spectrum from second moments."""
     p, e = moments.features, moments.exponent[: moments.features]
     S = np.ldexp(moments.about(not about_mean)[0], e[:, None] + e)
     wanted = None if count is None or 4 * count > p else [p - count, p - 1]
@@ -113,7 +105,7 @@ def of_moments(moments: Moments, count: int | None, about_mean: bool = True) -> 
     return Spectrum(mean, moments.weight, values, vectors.T[::-1], float(np.trace(S)), wanted is None, S)
 
 
-def _columns(rows: Rows, about_mean: bool) -> tuple[Floats, float, float]:
+def _column_moments(rows: Rows, about_mean: bool) -> tuple[Floats, float, float]:
     """Mean, weight and the trace of the scatter."""
     columns = rows.fold(Columns.lift)
     p = columns.features
@@ -123,9 +115,9 @@ def _columns(rows: Rows, about_mean: bool) -> tuple[Floats, float, float]:
     return columns.mean[:p] if about_mean else np.zeros(p), columns.weight, float(np.sum(lengths**2))
 
 
-def _by_triangle(rows: Rows, about_mean: bool) -> Spectrum:
-    """From a triangular factor of the rows, which keeps all digits of the small values."""
-    mean, weight, total = _columns(rows, about_mean)
+def _by_qr(rows: Rows, about_mean: bool) -> Spectrum:
+    """The spectrum from a QR factorisation, accurate for small eigenvalues."""
+    mean, weight, total = _column_moments(rows, about_mean)
     p, t = rows.shape[1], rows.targets
     scale = np.append(np.ones(p), np.zeros(t))
     R = rows.fold(RFactor.lifter(np.append(mean, np.zeros(t)), scale)).R[:, :p]
@@ -135,8 +127,8 @@ def _by_triangle(rows: Rows, about_mean: bool) -> Spectrum:
 
 
 def _by_products_of_rows(rows: Rows, about_mean: bool) -> Spectrum:
-    """From the n x n matrix K = A A' of the centred rows: v = A'u / sqrt(l)."""
-    mean, weight, total = _columns(rows, about_mean)
+    """The spectrum from the Gram matrix K = A A' of the centred rows: v = A'u / sqrt(l)."""
+    mean, weight, total = _column_moments(rows, about_mean)
     data = centred(rows, mean, np.zeros(rows.targets))
     with one_blas_thread:
         values, u = la.eigh(data.gram(), check_finite=False)
@@ -145,11 +137,11 @@ def _by_products_of_rows(rows: Rows, about_mean: bool) -> Spectrum:
     kept = values > values[0] * len(values) * np.finfo(np.float64).eps
     vectors = np.zeros((len(values), rows.shape[1]))
     vectors[kept] = data.back(np.ascontiguousarray(u[:, kept])) / np.sqrt(values[kept])[:, None]
-    return Spectrum(mean, weight, values, _completed(vectors, kept), total, True)
+    return Spectrum(mean, weight, values, _complete_basis(vectors, kept), total, True)
 
 
-def _completed(vectors: Floats, kept: Any) -> Floats:
-    """Orthonormal rows; those that are not kept, along which nothing varies, are any that complete them."""
+def _complete_basis(vectors: Floats, kept: Any) -> Floats:
+    """Orthonormal rows; those that are not `kept`, of zero variance, become an arbitrary completion."""
     with one_blas_thread:
         known, R = la.qr(vectors[kept].T, mode="economic", check_finite=False)
         vectors[kept] = (known * np.sign(np.diag(R))).T
@@ -163,38 +155,40 @@ def _completed(vectors: Floats, kept: Any) -> Floats:
 
 
 def _by_krylov(
-    rows: Rows, count: int, about_mean: bool, tol: float, max_iter: int, random: Any, widest: int = BLOCK
+    rows: Rows, count: int, about_mean: bool, tol: float, max_iter: int, random: Any, widest: int = MAX_BLOCK
 ) -> Spectrum:
-    mean, weight, total = _columns(rows, about_mean)
+    mean, weight, total = _column_moments(rows, about_mean)
     random = np.random.RandomState(0) if random is None else random
     wide = ByColumns.of(rows, mean if about_mean else None)
     size = rows.shape[1] if wide is None else rows.shape[0]
     products = partial(_products, rows, mean) if wide is None else wide.products
     short = None
-    if wide is None and widest <= BLOCK and tol >= REFINED_TOL:
-        short = _short_products(rows, mean, total)
-    in_short = widest == BLOCK and (wide is not None or short is not None)
-    block = min(count + MORE, size, SHORT_BLOCK if in_short else widest)
+    if wide is None and widest <= MAX_BLOCK and tol >= REFINED_TOL:
+        short = _float32_products(rows, mean, total)
+    in_short = widest == MAX_BLOCK and (wide is not None or short is not None)
+    block = min(count + OVERSAMPLING, size, MAX_BLOCK_FLOAT32 if in_short else widest)
     require_memory(f"{4 * block} vectors of {size} entries", 64 * block * size, "Ask for fewer components.")
-    asked = tol if short is None else max(tol, SHORT_TOL)
-    more = BESIDE if wide is None else SHORT_BESIDE
+    target_tol = tol if short is None else max(tol, FLOAT32_TOL)
+    more = EXTRA_VECTORS if wide is None else EXTRA_VECTORS_SHORT
     steps = block_lanczos.steps(
-        short or products, size, count, block, random, asked, more=more, transposed=wide is not None
+        short or products, size, count, block, random, target_tol, more=more, transposed=wide is not None
     )
-    found = run(steps, max_iter)
-    space: block_lanczos.Space = found.params
-    vectors, values, beside = space.vectors(0, count), space.values[:count], space.vectors(count, count + more)
+    result = run(steps, max_iter)
+    space: block_lanczos.Space = result.params
+    vectors, values, extra = space.vectors(0, count), space.values[:count], space.vectors(count, count + more)
     if wide is not None:
-        vectors = _other_side(wide, vectors, values)
+        vectors = _right_vectors(wide, vectors, values)
     elif short is not None:
         vectors, values = block_lanczos.refined(vectors, products(vectors), total)
-    hasty = short is not None or block < min(count + MORE, size)
+    is_approximate = short is not None or block < min(count + OVERSAMPLING, size)
     values = np.maximum(values, 0.0)
-    return Spectrum(mean, weight, values, vectors, total, False, None, found.status, found.iterations, hasty, beside)
+    return Spectrum(
+        mean, weight, values, vectors, total, False, None, result.status, result.iterations, is_approximate, extra
+    )
 
 
-def _other_side(wide: ByColumns, u: Floats, values: Floats) -> Floats:
-    """v = A'u / sqrt(l), orthonormal."""
+def _right_vectors(wide: ByColumns, u: Floats, values: Floats) -> Floats:
+    """Orthonormal v = A'u / sqrt(l)."""
     kept = values > values[0] * len(u[0]) * np.finfo(np.float64).eps
     u = u / np.sqrt(np.where(kept, values, 1.0))[:, None]
     vectors, products = np.empty((len(u), wide.columns)), np.zeros((len(u), len(u)))
@@ -204,8 +198,8 @@ def _other_side(wide: ByColumns, u: Floats, values: Floats) -> Floats:
             vectors[:, columns] = some
             products += blas.dgemm(1.0, some.T, some.T, trans_a=1)
         if not kept.all():
-            return _completed(vectors, kept)
-        if values[0] <= EVEN * values[-1]:
+            return _complete_basis(vectors, kept)
+        if values[0] <= MAX_CONDITION * values[-1]:
             return vectors
         R = la.cholesky(products, check_finite=False)
         turn = la.solve_triangular(R, np.eye(len(u)), check_finite=False)
@@ -214,13 +208,13 @@ def _other_side(wide: ByColumns, u: Floats, values: Floats) -> Floats:
     return vectors
 
 
-def _short_products(rows: Rows, mean: Floats, total: float) -> Callable[[Floats], Floats] | None:
-    """Products with the scatter in single precision, from a copy of rows in memory; None where they are elsewhere."""
+def _float32_products(rows: Rows, mean: Floats, total: float) -> Callable[[Floats], Floats] | None:
+    """Products with the scatter in single precision, from a copy of rows in memory; None for other sources."""
     if not isinstance(rows, MemoryRows) or not is_numpy(rows.X) or not 0.0 < total < np.inf:
         return None
     n, p = rows.shape
     require_memory(f"a copy of {n} x {p} rows in single precision", 4 * n * p, "Ask for all components.")
-    exponent = int(np.frexp(np.sqrt(total / (n * p)))[1])  # entries are of the size of one
+    exponent = int(np.frexp(np.sqrt(total / (n * p)))[1])  # scales entries to unit size
     root = None if rows.weight is None else np.sqrt(rows.weight)
     count = threads(n * p)
     A = _core.centre_float32(contiguous(rows.X), mean, root, 2.0**-exponent, count)
@@ -237,28 +231,26 @@ def _products(rows: Rows, mean: Floats, vectors: Floats) -> Floats:
     return np.ascontiguousarray(rows.fold(scatter_about(mean, vectors)).products)
 
 
-def signed(vectors: Floats) -> Floats:
-    """Each with its largest entry positive, as in scikit-learn: turned where they are, one at a time, as they may be
-    long.
-    """
+def fix_signs(vectors: Floats) -> Floats:
+    """Flip signs, in place, so that the largest entry of each vector is positive, as in scikit-learn."""
     for v in vectors:
         if v[np.argmax(np.abs(v))] < 0.0:
             np.negative(v, out=v)
     return vectors
 
 
-def share(values: Floats, total: float, wanted: float) -> int:
-    """The least number of components that explain more than a share of the variance; one where there is none."""
+def count_explaining(values: Floats, total: float, wanted: float) -> int:
+    """The smallest number of components that explain more than the `wanted` fraction of the variance, at least one."""
     if not total > 0.0:
         return 1
     return int(np.searchsorted(np.cumsum(values / total), wanted, side="right")) + 1
 
 
-def minka(variances: Floats, weight: float) -> int:
-    """The number of components that is most probable, given the variances along all (Minka 2000)."""
+def count_by_evidence(variances: Floats, weight: float) -> int:
+    """The number of components of largest evidence, given all variances (Minka 2000)."""
     rounding = len(variances) * np.finfo(np.float64).eps * variances[0]
-    found = np.where(variances > rounding, variances, 0.0)
-    logs = [_log_evidence(found, k, weight) for k in range(1, len(found))]
+    positive = np.where(variances > rounding, variances, 0.0)
+    logs = [_log_evidence(positive, k, weight) for k in range(1, len(positive))]
     return int(np.argmax([-np.inf, *logs]))
 
 

@@ -1,4 +1,4 @@
-"""Perceptrons: passes until no row is a mistake, nothing improves or the weights come back; then the count."""
+"""Plans of perceptrons: passes until there is no mistake, no improvement, or a cycle; then mistakes are counted."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,11 +20,8 @@ from tenfold.solvers.perceptron import Course, Learner, Memory, Pass, Updates
 from tenfold.stats.derivatives import Params, Total, forward
 from tenfold.stats.perceptron_votes import Voters, balance
 
-MOST_SEEN = 2.0**52
-"""Where so many rows were seen, one more is not noticed."""
-
-BALLOTS = 1 << 26
-"""So many votes, of all models on all rows, are counted by a fit."""
+MAX_SEEN = 2.0**52  # samples seen beyond which a count in float64 is not exact
+MAX_JUDGED_VOTES = 1 << 26  # votes, models times samples, up to which a fit judges them
 
 PROVED = "The weights came back after a pass, and the rows that were mistakes in between add up to zero: no weights "
 PROVED += "separate these classes."
@@ -32,9 +29,9 @@ PROVED += "separate these classes."
 
 @dataclass(frozen=True)
 class PerceptronFit:
-    """What a fit leaves behind: parameters as stored, and those of the last row, to go on from; what the judge says;
-    passes; mistakes, where they were counted, and updates in their order, where they were kept; and what the mean or
-    the votes need to go on.
+    """The result of a fit: parameters as stored, and those after the last sample, for warm starts; the certificate; the
+    trace of passes; mistakes, where counted, and updates in their order, where recorded; and the state of the mean or
+    the votes.
     """
 
     params: Params
@@ -50,7 +47,7 @@ class PerceptronFit:
 
 @dataclass(frozen=True)
 class Limits:
-    """Passes and seconds at most, and who watches."""
+    """Limits on passes and seconds, and the callback."""
 
     passes: int
     seconds: float | None = None
@@ -60,10 +57,10 @@ class Limits:
 def fit_last(
     problem: Separation, rows: Rows, start: Params, course: Course, limits: Limits, dtype: Any, *, judge: bool = True
 ) -> PerceptronFit:
-    """The weights after the last row; those of a part are not judged."""
+    """Fit the weights after the last sample; those of a part are not judged."""
     learner, status, iterations = _run(problem, rows, start, course, limits, None)
     params = stored(learner.params, dtype)
-    certificate = _judged(learner, status, params, dtype) if judge else _not_judged()
+    certificate = _certify(learner, status, params, dtype) if judge else _not_judged()
     return _fit(learner, params, certificate, iterations)
 
 
@@ -86,7 +83,7 @@ def fit_penalised(
     held: sgd.Held | None = None,
     skip: Array | None = None,
 ) -> PerceptronFit:
-    """Each class against the rest by the delta rule, whose steps shrink the weights."""
+    """Fit one-vs-rest with a penalty, by stochastic gradient descent."""
     rule = sgd.Rule(
         "perceptron",
         penalised=True,
@@ -118,17 +115,17 @@ def fit_penalised(
 def fit_mean(
     problem: Separation, rows: Rows, start: Params, course: Course, limits: Limits, dtype: Any, memory: Memory
 ) -> PerceptronFit:
-    """The mean of the weights after each row. Once a pass was without mistakes further passes change nothing but the
-    mean, which moves to the last weights: as many are counted as the mean needs to make no mistake either.
+    """Fit the mean of the weights after each sample. After a pass without mistakes further passes only move the mean
+    towards the last weights: as many are added as the mean needs to make no mistake.
     """
     learner, status, iterations = _run(problem, rows, start, course, limits, memory)
     last = learner.params
-    while status is Status.CONVERGED and _wrong(
+    while status is Status.CONVERGED and _has_mistake(
         problem, rows, partial(forward, params=learner.remembered().mean(last))
     ):
-        status = _stayed(learner)
+        status = _finish_by_staying(learner)
     params = stored(learner.remembered().mean(last), dtype)
-    return _fit(learner, params, _judged(learner, status, params, dtype), iterations)
+    return _fit(learner, params, _certify(learner, status, params, dtype), iterations)
 
 
 def fit_votes(
@@ -141,26 +138,25 @@ def fit_votes(
     seen: float,
     before: Voters | None,
 ) -> PerceptronFit:
-    """The votes of all weights that there were, each with as many as the rows that it survived; `seen` rows and the
-    models `before` come from an earlier fit. Where all the votes on all rows would cost more than the fit by far, they
-    are not judged.
+    """Fit the weighted votes of all weights, each weighted by the samples that it survived; `seen` samples and the
+    models `before` come from an earlier fit. Votes are not judged where that would cost much more than the fit.
     """
     zero = Memory(np.zeros_like(start.coef), np.zeros_like(start.intercept), seen)
     learner, status, iterations = _run(problem, rows, start, replace(course, keep=True), limits, zero)
     voters = _voters(problem, learner, before, seen)
-    while status is Status.CONVERGED and _wrong(problem, rows, partial(_ballot, voters)):
-        status = _stayed(learner)
+    while status is Status.CONVERGED and _has_mistake(problem, rows, partial(_ballot, voters)):
+        status = _finish_by_staying(learner)
         voters = _voters(problem, learner, before, seen)
     certificate = _not_judged()
-    if rows.shape[0] * len(voters.votes) <= BALLOTS:
+    if rows.shape[0] * len(voters.votes) <= MAX_JUDGED_VOTES:
         certificate = count_votes(problem, rows, voters, status=status.value)
     return replace(_fit(learner, stored(learner.params, dtype), certificate, iterations), voters=voters)
 
 
-def _stayed(learner: Learner) -> Status:
-    """As many rows again as there were, none of them a mistake: they need not be looked at to be counted."""
+def _finish_by_staying(learner: Learner) -> Status:
+    """Account for further passes without mistakes, which need no read of the samples."""
     learner.stay()
-    return Status.CONVERGED if learner.remembered().seen < MOST_SEEN else Status.STALLED
+    return Status.CONVERGED if learner.remembered().seen < MAX_SEEN else Status.STALLED
 
 
 def _not_judged() -> Certificate:
@@ -183,13 +179,13 @@ def _run(
 
 def _fit(learner: Learner, params: Params, certificate: Certificate, iterations: int) -> PerceptronFit:
     memory = None if learner.memory is None else learner.remembered()
-    updates = _joined(learner.updates) if learner.updates else None
+    updates = _join(learner.updates) if learner.updates else None
     mistakes = sum(line.mistakes for line in learner.passes)
     trace = tuple(learner.passes)
     return PerceptronFit(params, learner.params, certificate, trace, iterations, mistakes, updates, memory)
 
 
-def _judged(learner: Learner, status: Status, params: Params, dtype: Any) -> Certificate:
+def _certify(learner: Learner, status: Status, params: Params, dtype: Any) -> Certificate:
     certificate = count(learner.problem, learner.rows, params, status=status.value, dtype=dtype)
     if status is Status.CYCLING and learner.cycle is not None and isinstance(learner.rows, MemoryRows):
         proved = cycle_proves(learner.problem, learner.rows, learner.cycle)
@@ -197,28 +193,30 @@ def _judged(learner: Learner, status: Status, params: Params, dtype: Any) -> Cer
     return certificate
 
 
-def _stacked(parts: list[Array]) -> Array:
+def _stack(parts: list[Array]) -> Array:
     return sparse.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 
-def _joined(parts: list[Updates]) -> Updates:
-    """Updates of several blocks as one."""
+def _join(parts: list[Updates]) -> Updates:
+    """Concatenate the updates of several blocks."""
     columns = list(zip(*parts, strict=True))
-    return Updates(*(_stacked(list(column)) for column in columns)) if len(parts) > 1 else parts[0]
+    return Updates(*(_stack(list(column)) for column in columns)) if len(parts) > 1 else parts[0]
 
 
 def _voters(problem: Separation, learner: Learner, before: Voters | None, seen: float) -> Voters:
-    """The models after each update; those from `before` stay, and the last of them survived until the first update."""
-    found, end = _joined(learner.updates), learner.remembered().seen
-    _, first, row = np.unique(found.rows, return_index=True, return_inverse=True)
-    lives = np.diff(np.append(found.time, end))
-    now = Voters(found.X[first], row, found.step, found.label, found.other, lives, problem.classes, problem.intercept)
+    """The models after each update, appended to `before`, whose last model survived until the first update."""
+    updates, end = _join(learner.updates), learner.remembered().seen
+    _, first, row = np.unique(updates.rows, return_index=True, return_inverse=True)
+    lives = np.diff(np.append(updates.time, end))
+    now = Voters(
+        updates.X[first], row, updates.step, updates.label, updates.other, lives, problem.classes, problem.intercept
+    )
     if before is None or not len(before.step):
         return now
     votes = before.votes.copy()
-    votes[-1] += (found.time[0] if len(found.time) else end) - seen
+    votes[-1] += (updates.time[0] if len(updates.time) else end) - seen
     return Voters(
-        _stacked([before.X, now.X]),
+        _stack([before.X, now.X]),
         np.concatenate([before.row, before.X.shape[0] + now.row]),
         np.concatenate([before.step, now.step]),
         np.concatenate([before.up, now.up]),
@@ -229,8 +227,8 @@ def _voters(problem: Separation, learner: Learner, before: Voters | None, seen: 
     )
 
 
-def _wrong(problem: Separation, rows: Rows, scores: Scores) -> bool:
-    """Whether any row that counts is a mistake."""
+def _has_mistake(problem: Separation, rows: Rows, scores: Scores) -> bool:
+    """Whether any sample of positive weight is a mistake."""
 
     def lift(block: Block) -> Total:
         wrong = problem.mistaken(scores(block.X), block.y[:, 0].astype(np.intp))
@@ -239,8 +237,8 @@ def _wrong(problem: Separation, rows: Rows, scores: Scores) -> bool:
     return bool(rows.fold(lift).sum)
 
 
-def held_back(problem: Separation, rows: Rows) -> Callable[[Params], Floats]:
-    """The accuracy of each problem (one, or one a target) on the rows of group 1, by weight."""
+def make_validation_score(problem: Separation, rows: Rows) -> Callable[[Params], Floats]:
+    """A function for the weighted accuracy of each problem (one, or one per target) on the rows of group 1."""
 
     def lift(params: Params) -> Callable[[Block], Total]:
         def of(block: Block) -> Total:

@@ -1,5 +1,5 @@
-"""Classes that can be separated, and counts that are zero along some direction: without a penalty the likelihood has no
-maximum, and grows along it.
+"""Directions of recession: for separable classes, or counts that are zero along a direction, the unpenalised likelihood
+has no maximum.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tenfold.arrays import Floats, namespace
 from tenfold.data import Block, Rows, resolve, sampling_step
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
-from tenfold.plans.coordinates import NEWTON_COLUMNS, middle, moved
+from tenfold.plans.coordinates import NEWTON_COLUMNS, approximate_centre, shift_intercept
 from tenfold.problems import Glm
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, Total, derivatives, forward
@@ -20,16 +20,16 @@ from tenfold.stats.softmax import noticed_hessian, of_right_margins
 
 
 def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
-    """A direction in which no row of positive weight gets worse, and rows that still matter at `params` do not change.
+    """A direction along which no loss of a sample of positive weight increases, and samples that still matter at
+    `params` do not change: the loss decreases without end.
 
-    The loss falls for ever along it. Looked for in the null space of the rows with noticeable curvature; None where
-    none is found.
+    Searched in the null space of the samples with noticeable curvature; None where the search fails.
     """
     p = rows.shape[1]
     if p > NEWTON_COLUMNS:
         return None
-    shift = middle(rows, True) if problem.intercept else np.zeros(p)
-    local = moved(params, shift)
+    shift = approximate_centre(rows, True) if problem.intercept else np.zeros(p)
+    local = shift_intercept(params, shift)
     everything = rows.fold(_gram(problem, local, -1.0, shift)).sum
     scale = np.sqrt(np.where(np.diag(everything) > 0.0, np.diag(everything), 1.0))
     theta = np.append(local.coef[0], local.intercept)[: len(scale)]
@@ -43,7 +43,7 @@ def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
         d = np.append(null @ (null.T @ (theta * scale)) / scale, 0.0)[: p + 1]
         right = rows.fold(of_recession(problem.loss, Params(d[None, :p], d[p:]), shift))
         if right.low[0] <= right.high[0] and right.low[0] >= -1e-12 * right.high[0]:
-            return unit(moved(Params(d[None, :p], d[p:]), -shift))
+            return normalise(shift_intercept(Params(d[None, :p], d[p:]), -shift))
     return None
 
 
@@ -66,13 +66,13 @@ def _gram(problem: Glm, params: Params, threshold: float, shift: Floats) -> Call
 
 
 def recession_of_classes(problem: Glm, rows: Rows, params: Params) -> Params | None:
-    """The same for several classes: the right class of no row loses to another along it."""
+    """As `recession`, for several classes: no margin between the true class and another decreases along it."""
     K, p = params.coef.shape
     k = p + problem.intercept
     if K * k > NEWTON_COLUMNS:
         return None
-    shift = middle(rows, True) if problem.intercept else np.zeros(p)
-    local = moved(params, shift)
+    shift = approximate_centre(rows, True) if problem.intercept else np.zeros(p)
+    local = shift_intercept(params, shift)
     columns = rows.fold(Columns.lift)
     lengths = np.append(np.sqrt(columns.squares_about(shift)), 1.0)[:k]
     scale = np.tile(np.where(lengths > 0.0, lengths, 1.0), K)
@@ -82,7 +82,7 @@ def recession_of_classes(problem: Glm, rows: Rows, params: Params) -> Params | N
         core = rows.fold(noticed_hessian(local, shift, threshold)).sum.reshape(K, p + 1, K, p + 1) / columns.weight
         core = core[:, :k, :, :k].reshape(K * k, K * k) / scale / scale[:, None]
         lifted = core.reshape(K, k, K, k)
-        lifted[:, each, :, each] += 1.0 / K  # what all classes have in common changes no prediction
+        lifted[:, each, :, each] += 1.0 / K  # a shift common to all classes changes no prediction
         with one_blas_thread:
             values, vectors, info = lapack.dsyevd(lifted.reshape(len(scale), len(scale)))
         null = vectors[:, values <= 1e-12 * len(scale)]
@@ -90,27 +90,27 @@ def recession_of_classes(problem: Glm, rows: Rows, params: Params) -> Params | N
             continue
         d = np.zeros((K, p + 1))
         d[:, :k] = (null @ (null.T @ theta) / scale).reshape(K, k)
-        found = Params(np.ascontiguousarray(d[:, :p]), np.ascontiguousarray(d[:, p]))
-        right = rows.fold(of_right_margins(found, shift))
+        direction = Params(np.ascontiguousarray(d[:, :p]), np.ascontiguousarray(d[:, p]))
+        right = rows.fold(of_right_margins(direction, shift))
         if right.high[0] > 0.0 and right.low[0] >= -1e-12 * right.high[0]:
-            return unit(moved(found, -shift))
+            return normalise(shift_intercept(direction, -shift))
     return None
 
 
-def unit(params: Params) -> Params:
-    """The same direction, with weights of length one."""
+def normalise(params: Params) -> Params:
+    """The direction scaled to weights of norm one."""
     length = float(np.linalg.norm(params.coef)) or 1.0
     return Params(params.coef / length, params.intercept / length)
 
 
-def refuse_tiny(rows: Rows) -> None:
-    """Without a penalty a column of tiny values has a huge weight, and squares of its values are not numbers."""
-    sample = rows.thin(sampling_step(rows.shape[0], 2048))
+def check_tiny_columns(rows: Rows) -> None:
+    """Raise for a column of tiny values: without a penalty its weight is huge, and squares of its values underflow."""
+    sample = rows.subsample(sampling_step(rows.shape[0], 2048))
     if rows.sparse:
         largest = np.asarray(abs(sample.whole().X).max(axis=0).todense()).ravel()
     else:
-        found = sample.fold(of_columns)
-        largest = np.maximum(-found.low, found.high)
+        extremes = sample.fold(of_columns)
+        largest = np.maximum(-extremes.low, extremes.high)
     if np.any((largest > 0.0) & (largest < 1e-140)):
         raise ValueError(
             "Input X has a column of values below 1e-140: without a penalty its weight is too large to be found. "

@@ -1,9 +1,8 @@
-"""The delta rule on given rows: `fit` takes epochs until the objective, or the score of rows kept apart, stands still.
+"""Stochastic gradient descent: `fit` takes epochs until the objective, or the validation score, stops improving.
 
-What a caller says: a `Rule` (loss, penalty, schedule), a `Target` for each learner (one, or one a class against the
-rest), and the `State` to go on from (`start_at`). What it gets: a `SgdFit`, whose `params` are the averages where the
-rule averages, and whose `state` can be gone on from. Judging would cost as much as some epochs, so that the certificate
-says how to ask for it.
+Arguments: a `Rule` (loss, penalty, schedule), a `Target` for each learner (one, or one per class against the rest), and
+the initial `State` (`start_at`). Result: a `SgdFit`, whose `params` are averages where the rule averages, and whose
+`state` allows to continue. Judging would cost several epochs, so it is left to `certify`, as the certificate notes.
 """
 
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ __all__ = ["Held", "Patience", "Rule", "SgdFit", "State", "Target", "fit", "star
 
 @dataclass(frozen=True)
 class SgdFit(Fitted):
-    """A fit, how it ended, and where it can be gone on from."""
+    """The result of a fit: parameters, status, and state for warm starts."""
 
     status: Status = field(kw_only=True)
     state: State = field(kw_only=True)
@@ -32,7 +31,7 @@ class SgdFit(Fitted):
 
 @dataclass(frozen=True)
 class Held:
-    """Rows kept apart for early stopping: X, y (class numbers or values), weights or None."""
+    """Validation samples of early stopping: X, y (class indices or values), weights or None."""
 
     X: Array
     y: Floats
@@ -77,7 +76,7 @@ def fit(
         patience = Patience(patience.tol, patience.epochs, lambda k, params: _score(held, targets[k], k, params))
     path = Epochs(rows, rule, targets, start, patience, skip)
     solution = run(path, max_iter, time_limit, callback)
-    # the start has no objective; the trace tells of epochs
+    # the start has no objective; the trace has epochs only
     return SgdFit(
         solution.params,
         _not_judged(),

@@ -1,4 +1,4 @@
-"""The structured perceptron: passes until no tag is wrong or a limit is met; then the count."""
+"""The plan of the structured perceptron: passes until no tag is wrong or a limit; then wrong tags are counted."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,12 @@ from tenfold.solvers.loop import Status, run
 from tenfold.solvers.structured_perceptron import TagLearner, TagPass
 from tenfold.stats.viterbi import TagWeights, best_tags
 
-MOST_SEEN = 2.0**52
-"""Where so many sequences were seen, one more is not noticed."""
+MAX_SEEN = 2.0**52  # sequences seen beyond which a count in float64 is not exact
 
 
 @dataclass(frozen=True)
 class TagFit:
-    """Weights, what the judge says of them, and the passes."""
+    """Weights, their certificate, and the trace of passes."""
 
     weights: TagWeights
     certificate: Certificate
@@ -27,13 +26,13 @@ class TagFit:
 def fit(
     sequences: Sequences, tags: int, *, average: bool, shuffle: bool, seed: int, passes: int, seconds: float | None
 ) -> TagFit:
-    """At most so many passes, none begun after so many seconds."""
+    """Fit by at most `passes` passes; none begins after `seconds`."""
     learner = TagLearner(sequences, tags, shuffle, seed)
     solution = run(learner.steps(), passes, seconds)
     weights = learner.weights(average)
-    # after a pass without mistakes further passes only move the mean to the last weights: they need not be looked at
-    while average and solution.status is Status.CONVERGED and _wrong(sequences, weights):
-        if learner.stay() > MOST_SEEN:
+    # after a pass without mistakes further passes only move the mean towards the last weights, without reading
+    while average and solution.status is Status.CONVERGED and _has_wrong_tag(sequences, weights):
+        if learner.stay() > MAX_SEEN:
             break
         weights = learner.weights(average)
     if not all(np.isfinite(part).all() for part in weights):
@@ -41,8 +40,8 @@ def fit(
     return TagFit(weights, count_tags(sequences, weights, status=solution.status.value), tuple(learner.passes))
 
 
-def _wrong(sequences: Sequences, weights: TagWeights) -> bool:
-    """Whether any tag of a sequence that counts is wrong."""
+def _has_wrong_tag(sequences: Sequences, weights: TagWeights) -> bool:
+    """Whether any tag of a sequence of positive weight is wrong."""
     wrong = best_tags(sequences, weights) != sequences.tags
     counted = np.zeros(len(sequences.lengths), dtype=bool)
     counted[sequences.counted] = True

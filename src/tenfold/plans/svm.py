@@ -1,4 +1,4 @@
-"""Linear support vector machines: which method a loss, a penalty and the shape of the data get.
+"""Plans of linear support vector machines: the solver for a loss, a penalty and a shape of the data.
 
 | | few columns | many columns |
 |---|---|---|
@@ -7,9 +7,9 @@
 | squared hinge, L1 | proximal Newton steps | the same on working sets of columns |
 | joint hinge of several classes | interior points | ascent of the dual |
 
-L-BFGS on many columns that does not end goes to the dual: the classes are nearly separate then.
+L-BFGS on many columns that does not converge is replaced by the dual: the classes are then nearly separable.
 
-An intercept that is penalised is tied to zero; beside an L1 penalty it is the weight of a constant column.
+A penalised intercept has an L2 penalty of its own; with an L1 penalty it is the weight of a constant column.
 """
 
 import time
@@ -31,7 +31,7 @@ from tenfold.losses.classification import JointHinge
 from tenfold.losses.loss import Loss
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans import glm, l1_glm, piecewise_linear
-from tenfold.plans.coordinates import NEWTON_COLUMNS, middle, moved
+from tenfold.plans.coordinates import NEWTON_COLUMNS, approximate_centre, shift_intercept
 from tenfold.plans.result import Fitted, certified, not_judged, stored
 from tenfold.problems import Glm
 from tenfold.solvers.crammer_singer_cd import JointAscent
@@ -40,27 +40,21 @@ from tenfold.solvers.dual_cd import DualAscent
 from tenfold.solvers.loop import Solution, Status, Step, Watch, run
 from tenfold.stats.derivatives import Params
 
-ENOUGH = 0.8
-"""The gap at which an ascent of the dual ends, as a share of what the judge allows: it is the judge's own number."""
+ENOUGH = 0.8  # gap at which dual coordinate ascent stops, relative to the allowed one
 
-USUAL = 1e-4
-"""The tolerance for which this is so; a smaller one asks for a gap that is smaller in proportion."""
+USUAL = 1e-4  # tolerance for which that holds; smaller ones scale the gap in proportion
 
+# The Gram matrix of more rows than columns is singular. Where after PROBE steps the number of support vectors exceeds
+# CROWDED times the columns, dual ascent takes hundreds of epochs to a gap that L-BFGS reaches in tens of passes; for
+# nearly separable classes it is the reverse.
 CROWDED, PROBE = 1.5, 10
-"""Inner products of more rows than columns are singular. Where after so many steps so many times as many rows as
-columns have a part in the weights, an ascent would take hundreds of epochs to a gap that L-BFGS has after some tens of
-passes; where classes can nearly be separated it is the other way round.
-"""
 
-PATIENCE = 400
-"""L-BFGS that has not ended after so many steps meets such classes."""
+PATIENCE = 400  # steps of L-BFGS after which classes are taken for nearly separable
 
-HINT, HINT_STEPS = 0.1, 2000
-"""The same where a dual point is all that is wanted, for weights that come without one; and at most so many steps."""
+HINT, HINT_STEPS = 0.1, 2000  # relative gap and steps of an ascent that only searches a dual point for given weights
 
 
-JOINT_SIZE, JOINT_PRODUCTS = 512, 3e10
-"""Up to so many coefficients of all classes, and products for their Hessian, interior points solve a joint loss."""
+JOINT_SIZE, JOINT_PRODUCTS = 512, 3e10  # coefficients, and products of their Hessian, up to which interior points run
 
 
 @dataclass(frozen=True)
@@ -111,48 +105,50 @@ class Machine:
             return params
         return Params(np.ascontiguousarray(params.coef[:, :-1]), params.coef[:, -1] * self.unit)
 
-    def judged(self, rows: Rows, params: Params, *, dual: Floats | None = None, **options: Any) -> Certificate:
-        """The judge's word; where no dual point comes along, and parameters do not tell it (the loss has kinks, or
-        columns are too many for a square matrix), one is looked for.
+    def certify(self, rows: Rows, params: Params, *, dual: Floats | None = None, **options: Any) -> Certificate:
+        """The certificate. Where no dual point is given and none follows from the parameters (nonsmooth loss, or too
+        many columns for a square matrix), one is searched.
         """
         problem, rows, params = self.problem, self.wider(rows), self.inside(params)
         wide = _at_hand(rows) and rows.shape[1] > NEWTON_COLUMNS
         if dual is not None or self.sparse or not (self.loss.nonsmooth or wide):
-            found = gap(problem, rows, params, dual=dual, **options)
-            if found.ok or not self.loss.nonsmooth or wide:
-                return found
+            certificate = gap(problem, rows, params, dual=dual, **options)
+            if certificate.ok or not self.loss.nonsmooth or wide:
+                return certificate
             return gap_at_kinks(problem, rows, params, hint=dual, **options)
         if not wide:
             return piecewise_linear.judge_at_kinks(problem, rows, params, **options)
-        found = gap(problem, rows, params, search=0, **options)
-        if found.ok:
-            return found
-        # whoever finds a dual point, the judge does not trust it
+        certificate = gap(problem, rows, params, search=0, **options)
+        if certificate.ok:
+            return certificate
+        # the judge does not trust any dual point
         ascent = _ascent(self, rows, 0, HINT * RULES["gap"].tol)
         tight = run(ascent.steps(), HINT_STEPS).status is Status.CONVERGED
         other = gap(problem, rows, params, dual=ascent.slopes, **options)
-        best = other if other.value < found.value else found
+        best = other if other.value < certificate.value else certificate
         return best if best.ok or tight else replace(best, note=f"{best.note} {LOOSE}".strip())
 
-    def judged_jointly(self, rows: Rows, params: Params, **options: Any) -> Certificate:
-        """The judge's word on the joint hinge loss of all classes, for weights that come without a dual point."""
+    def certify_classes(self, rows: Rows, params: Params, **options: Any) -> Certificate:
+        """The certificate for the Crammer-Singer loss, for weights without a dual point."""
         problem = self.joint
         if not _at_hand(rows):
             return joint_gap(problem, rows, params, **options)
         if rows.shape[1] <= NEWTON_COLUMNS:
-            found = joint_gap(problem, rows, params, **options)
-            if found.ok:
-                return found
+            certificate = joint_gap(problem, rows, params, **options)
+            if certificate.ok:
+                return certificate
         shift = _joint_shift(problem, rows)
-        way = _joint_way(problem, rows, len(params.intercept), shift, 0, HINT * RULES["gap"].tol)
+        way = _select_joint_solver(problem, rows, len(params.intercept), shift, 0, HINT * RULES["gap"].tol)
         tight = run(way.steps(), HINT_STEPS).status is Status.CONVERGED
-        found = joint_gap(problem, rows, params, shares=way.shares, **options)
-        return found if found.ok or tight else replace(found, note=f"{found.note} {LOOSE}".strip())
+        certificate = joint_gap(problem, rows, params, shares=way.shares, **options)
+        return (
+            certificate if certificate.ok or tight else replace(certificate, note=f"{certificate.note} {LOOSE}".strip())
+        )
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When a fit ends at the latest, and who is told of its steps."""
+    """Limits of a fit, and its callback."""
 
     max_iter: int
     time_limit: float | None = None
@@ -169,13 +165,13 @@ def fit(
     seed: int = 0,
     dtype: Any = np.float64,
 ) -> Fitted:
-    """Minimise. `dual` says whether the dual is ascended; None: where the shape of the data suggests it."""
+    """Minimise. `dual` requests dual coordinate ascent; None chooses by the shape of the data."""
     given: dict[str, Any] = vars(limits) | {"dtype": dtype}
     if machine.sparse:
         return _by_proximal(machine, rows, tol, limits, dtype)
     if dual and _at_hand(rows):
         return _by_dual(machine, rows, tol, limits, seed, dtype)
-    if dual is None and _ascends(rows, machine):
+    if dual is None and _prefers_dual(rows, machine):
         begin = time.perf_counter()
         try:
             return _by_dual(machine, rows, tol, limits, seed, dtype, probed=not machine.loss.nonsmooth)
@@ -197,10 +193,10 @@ def fit(
 def _by_primal(
     machine: Machine, rows: Rows, tol: float, limits: Limits, seed: int, given: dict[str, Any], hesitant: bool
 ) -> Fitted:
-    """Newton's method or L-BFGS; where the latter takes long, as for classes that are nearly separate, the dual."""
+    """Newton's method or L-BFGS; where the latter is slow, as for nearly separable classes, the dual."""
     begin, hesitant = time.perf_counter(), hesitant and limits.max_iter > PATIENCE
     given = given | {"max_iter": PATIENCE if hesitant else limits.max_iter}
-    found = glm.fit(
+    result = glm.fit(
         rows,
         machine.loss,
         L2(machine.strength),
@@ -210,14 +206,14 @@ def _by_primal(
         intercept_penalty=machine.intercept_penalty,
         **given,
     )
-    if not hesitant or found.certificate.ok or found.certificate.status != Status.MAX_ITER.value:
-        return found
+    if not hesitant or result.certificate.ok or result.certificate.status != Status.MAX_ITER.value:
+        return result
     rest = replace(limits, time_limit=_left(given["time_limit"], begin))
     ascended = _by_dual(machine, rows, tol, rest, seed, given["dtype"])
-    return min(ascended, found, key=lambda fitted: fitted.certificate.value)
+    return min(ascended, result, key=lambda fitted: fitted.certificate.value)
 
 
-def _ascends(rows: Rows, machine: Machine) -> bool:
+def _prefers_dual(rows: Rows, machine: Machine) -> bool:
     """Whether an ascent of the dual is tried: rows in memory with more columns than a square matrix is formed of, and
     with a squared loss not so many that they will crowd.
     """
@@ -232,7 +228,7 @@ def _may_ascend(rows: Rows, machine: Machine) -> bool:
 
 
 class Crowded(Exception):
-    """Too many rows have a part in the weights for an ascent of the dual."""
+    """Too many support vectors for dual coordinate ascent."""
 
 
 def _unless_crowded(ascent: DualAscent, columns: int) -> Iterator[Step]:
@@ -253,36 +249,36 @@ def _at_hand(rows: Rows) -> bool:
 def _by_dual(
     machine: Machine, rows: Rows, tol: float, limits: Limits, seed: int, dtype: Any, probed: bool = False
 ) -> Fitted:
-    ascent = _ascent(machine, rows, seed, _allowed(tol))
+    ascent = _ascent(machine, rows, seed, _target_gap(tol))
     centre = _centre(machine, rows, dtype)
     path = _unless_crowded(ascent, rows.shape[1]) if probed else ascent.steps()
 
-    def judged(solution: Solution) -> Fitted:
+    def certify(solution: Solution) -> Fitted:
         params, status = stored(solution.params, dtype, centre), solution.status.value
         try:
-            certificate = machine.judged(rows, params, dual=ascent.slopes, status=status, dtype=dtype)
+            certificate = machine.certify(rows, params, dual=ascent.slopes, status=status, dtype=dtype)
         except KeyboardInterrupt:
             certificate = not_judged("gap")
         return Fitted(params, certificate, "dual ascent", solution.iterations, solution.trace)
 
-    return certified(path, judged, ascent.tighten, limits.max_iter, limits.time_limit, limits.callback)[1]
+    return certified(path, certify, ascent.tighten, limits.max_iter, limits.time_limit, limits.callback)[1]
 
 
 def _centre(machine: Machine, rows: Rows, dtype: Any) -> Floats | None:
-    """Where rounding the weights to `dtype` is to change no prediction."""
-    return middle(rows, True) if machine.intercept and dtype != np.float64 else None
+    """The point at which rounding the weights to `dtype` changes no prediction."""
+    return approximate_centre(rows, True) if machine.intercept and dtype != np.float64 else None
 
 
 def _ascent(machine: Machine, rows: Rows, seed: int, allowed: float) -> DualAscent:
     """The ascent of the dual, until its gap is `allowed`, in units of the judge."""
     problem = machine.problem
-    # without weights every margin of classes costs one
+    # at zero weights every loss is one
     scale = 1.0 if machine.loss.signs else prepare(problem, rows).scale
     return DualAscent(problem, rows, seed, allowed * scale)
 
 
-def _allowed(tol: float) -> float:
-    """The gap at which an ascent ends: enough to be certified, and less where the tolerance is less than usual."""
+def _target_gap(tol: float) -> float:
+    """The gap at which an ascent stops: below the certified one, and smaller for small tolerances."""
     return ENOUGH * RULES["gap"].tol * min(1.0, tol / USUAL)
 
 
@@ -296,18 +292,18 @@ def fit_joint(
     seed: int = 0,
     dtype: Any = np.float64,
 ) -> Fitted:
-    """Minimise the joint hinge loss of all classes, whose numbers are the targets of the rows."""
+    """Minimise the Crammer-Singer loss; targets of the rows are class indices."""
     problem = machine.joint
     shift = _joint_shift(problem, rows)
-    way = _joint_way(problem, rows, classes, shift, seed, _allowed(tol))
+    way = _select_joint_solver(problem, rows, classes, shift, seed, _target_gap(tol))
     inside = isinstance(way, JointInterior)
     centre = _centre(machine, rows, dtype)
 
     def outside(params: Params) -> Params:
-        return moved(params, -shift) if inside else params
+        return shift_intercept(params, -shift) if inside else params
 
-    def judged(solution: Solution) -> Fitted:
-        params, status = _stored_jointly(outside(solution.params), dtype, centre), solution.status.value
+    def certify(solution: Solution) -> Fitted:
+        params, status = _round_classes(outside(solution.params), dtype, centre), solution.status.value
         try:
             certificate = joint_gap(problem, rows, params, shares=way.shares, status=status, dtype=dtype)
         except KeyboardInterrupt:
@@ -317,11 +313,11 @@ def fit_joint(
 
     callback = limits.callback
     heard: Watch | None = None if callback is None else lambda record, params: callback(record, outside(params))
-    return certified(way.steps(), judged, way.tighten, limits.max_iter, limits.time_limit, heard)[1]
+    return certified(way.steps(), certify, way.tighten, limits.max_iter, limits.time_limit, heard)[1]
 
 
-def _stored_jointly(params: Params, dtype: Any, centre: Floats | None) -> Params:
-    """As they will be stored: of two classes the difference, and the shortest weights with it are opposite."""
+def _round_classes(params: Params, dtype: Any, centre: Floats | None) -> Params:
+    """The parameters in the precision of storage: for two classes the difference, split into opposite weights."""
     if len(params.intercept) != 2:
         return stored(params, dtype, centre)
     half = stored(Params(0.5 * np.diff(params.coef, axis=0), 0.5 * np.diff(params.intercept)), dtype, centre)
@@ -330,10 +326,10 @@ def _stored_jointly(params: Params, dtype: Any, centre: Floats | None) -> Params
 
 def _joint_shift(problem: Glm, rows: Rows) -> Floats:
     """From where rows are measured: an intercept that is tied belongs to the rows as they are."""
-    return middle(rows, True) if problem.balances else np.zeros(rows.shape[1])
+    return approximate_centre(rows, True) if problem.balances else np.zeros(rows.shape[1])
 
 
-def _joint_way(
+def _select_joint_solver(
     problem: Glm, rows: Rows, classes: int, shift: Floats, seed: int, allowed: float
 ) -> JointAscent | JointInterior:
     """Interior points where the Hessian of all classes is formed at little cost, which an ascent takes many epochs to
@@ -348,14 +344,14 @@ def _joint_way(
 
 def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted:
     wider, problem = machine.wider(rows), machine.problem
-    shift = middle(wider, True) if problem.intercept else np.zeros(wider.shape[1])
+    shift = approximate_centre(wider, True) if problem.intercept else np.zeros(wider.shape[1])
     rule = l1_glm.GapRule(problem, tol, prepare(problem, wider).scale, 0.5 * problem.loss.lipschitz)
     start, centre = Params(np.zeros((1, wider.shape[1])), np.zeros(1)), _centre(machine, rows, dtype)
 
     def outside(params: Params) -> Params:
-        return machine.outside(moved(params, -shift))
+        return machine.outside(shift_intercept(params, -shift))
 
-    def judged(solution: Solution) -> Fitted:
+    def certify(solution: Solution) -> Fitted:
         params, status = stored(outside(solution.params), dtype, centre), solution.status.value
         try:
             certificate = gap(problem, wider, machine.inside(params), status=status, dtype=dtype)
@@ -368,7 +364,7 @@ def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype
         limits = replace(limits, callback=lambda record, params: callback(record, outside(params)))
     return certified(
         l1_glm.steps(problem, wider, start, shift, rule, fresh=True),
-        judged,
+        certify,
         rule.tighten,
         limits.max_iter,
         limits.time_limit,
@@ -377,8 +373,8 @@ def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype
 
 
 def worst(certificates: list[Certificate]) -> Certificate:
-    """That of several problems of one fit: the worst, with the numbers of all."""
+    """The worst certificate of several problems of one fit, with the values of all."""
     if len(certificates) == 1:
         return certificates[0]
-    found = max(certificates, key=lambda one: one.value / one.allowed)
-    return replace(found, parts=tuple(one.value for one in certificates), _coef=None)
+    certificate = max(certificates, key=lambda one: one.value / one.allowed)
+    return replace(certificate, parts=tuple(one.value for one in certificates), _coef=None)

@@ -11,7 +11,7 @@ from functools import partial
 from math import inf
 from typing import Any, Protocol, TypeVar
 
-from tenfold.data import Block, Lifted, NotFinite, Rows
+from tenfold.data import Block, MaybeDeferred, NotFinite, Rows
 from tenfold.data.blocks import Statistic
 from tenfold.solvers.loop import Step
 
@@ -32,7 +32,7 @@ class BoundFell(ArithmeticError):
 class Model(Protocol[P, S]):
     """What EM needs to know: parameters are any value, statistics are merged in the order of the rows."""
 
-    def expect(self, params: P, block: Block) -> Lifted[S]:
+    def expect(self, params: P, block: Block) -> MaybeDeferred[S]:
         """The statistic of a block of rows at the parameters."""
         ...
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace
-from tenfold.data import Block, Deferred, Lifted, Rows, resolve, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, Rows, resolve, weights_of
 from tenfold.machine import threads
 from tenfold.stats.derivatives import Params, Total, adjoint, as_total, forward
 from tenfold.stats.moments import is_noise
@@ -33,12 +33,12 @@ class ClassSums:
         return ClassSums(self.weight + other.weight, self.sums + other.sums, float(np.minimum(self.low, other.low)))
 
 
-def class_sums(classes: int, threshold: float | None = None) -> Callable[[Block], Lifted[ClassSums]]:
+def class_sums(classes: int, threshold: float | None = None) -> Callable[[Block], MaybeDeferred[ClassSums]]:
     """The lift of `ClassSums`."""
     return partial(_class_sums, classes, threshold)
 
 
-def _class_sums(classes: int, threshold: float | None, block: Block) -> Lifted[ClassSums]:
+def _class_sums(classes: int, threshold: float | None, block: Block) -> MaybeDeferred[ClassSums]:
     X = block.X
     if not (is_sparse(X) or is_numpy(X)):
         return class_sums_in_arrays(classes, threshold, block)
@@ -77,7 +77,7 @@ def groups_of(block: Block) -> Any:
 
 def as_one_class(rows: Rows) -> Rows:
     """All samples in one class."""
-    return rows.grouped(np.zeros(rows.shape[0], dtype=np.int32))
+    return rows.regroup(np.zeros(rows.shape[0], dtype=np.int32))
 
 
 def memberships(block: Block, classes: int) -> Array:
@@ -115,12 +115,12 @@ class ClassColumns:
         return reduce(ClassColumns.merge, (ClassColumns(*(part[None] for part in each)) for each in parts))
 
 
-def class_columns(classes: int) -> Callable[[Block], Lifted[ClassColumns]]:
+def class_columns(classes: int) -> Callable[[Block], MaybeDeferred[ClassColumns]]:
     """The lift of `ClassColumns`."""
     return partial(_class_columns, classes)
 
 
-def _class_columns(classes: int, block: Block) -> Lifted[ClassColumns]:
+def _class_columns(classes: int, block: Block) -> MaybeDeferred[ClassColumns]:
     if is_sparse(block.X):
         return _sparse_columns(classes, block)
     if not is_numpy(block.X):
@@ -142,7 +142,7 @@ def _sparse_columns(classes: int, block: Block) -> ClassColumns:
     return ClassColumns(values.weight, mean, np.where(is_noise(squares_left, raw, block.y.shape[0]), 0.0, squares_left))
 
 
-def _resolve(result: Lifted[ClassSums]) -> ClassSums:
+def _resolve(result: MaybeDeferred[ClassSums]) -> ClassSums:
     return resolve(result)
 
 
@@ -194,14 +194,16 @@ class ClassSumsAbout:
         )
 
 
-def class_sums_about(centres: Floats, vectors: Floats | None = None) -> Callable[[Block], Lifted[ClassSumsAbout]]:
+def class_sums_about(
+    centres: Floats, vectors: Floats | None = None
+) -> Callable[[Block], MaybeDeferred[ClassSumsAbout]]:
     """The lift of `ClassSumsAbout` the rows of `centres` (k, p); with `vectors` (k, q, p), or (1, q, p) for all
     classes, the scatter products of dense rows are included.
     """
     return partial(_class_sums_about, centres, vectors)
 
 
-def _class_sums_about(centres: Floats, vectors: Floats | None, block: Block) -> Lifted[ClassSumsAbout]:
+def _class_sums_about(centres: Floats, vectors: Floats | None, block: Block) -> MaybeDeferred[ClassSumsAbout]:
     X = block.X
     if is_sparse(X):
         lift = class_sums(len(centres))
@@ -258,14 +260,14 @@ class ClassScatterProducts:
         return ClassScatterProducts(self.weight + other.weight, self.sums + other.sums, self.products + other.products)
 
 
-def class_scatter_products(centres: Floats, vectors: Floats) -> Callable[[Block], Lifted[ClassScatterProducts]]:
+def class_scatter_products(centres: Floats, vectors: Floats) -> Callable[[Block], MaybeDeferred[ClassScatterProducts]]:
     """The lift of `ClassScatterProducts` about the rows of `centres` (k, p), with `vectors` (k, q, p) of each class:
     two products with the rows, without forming covariances.
     """
     return partial(_class_scatter_products, centres, vectors)
 
 
-def _class_scatter_products(centres: Floats, vectors: Floats, block: Block) -> Lifted[ClassScatterProducts]:
+def _class_scatter_products(centres: Floats, vectors: Floats, block: Block) -> MaybeDeferred[ClassScatterProducts]:
     if is_numpy(block.X):
         weight, sums, _, products = _compute_products(centres, vectors, block)
         return ClassScatterProducts(weight, sums, products)
@@ -277,7 +279,9 @@ def _compute_products(centres: Floats, vectors: Floats, block: Block) -> tuple[F
     return _core.class_scatter_products(block.X, block.weight, groups_of(block), centres, vectors, count)
 
 
-def class_scatter_products_in_arrays(centres: Floats, vectors: Floats, block: Block) -> Lifted[ClassScatterProducts]:
+def class_scatter_products_in_arrays(
+    centres: Floats, vectors: Floats, block: Block
+) -> MaybeDeferred[ClassScatterProducts]:
     """The lift in the Array API, and of sparse rows; the reference for the compiled loop."""
     (k, q, p), membership = vectors.shape, memberships(block, len(centres))
     X, xp, shift = block.X, namespace(membership), centres.mean(axis=0)  # a shift near the rows keeps their digits
@@ -301,14 +305,14 @@ def _recentre(
     return ClassScatterProducts(weight, result[k * q :] - weight[:, None] * centres, products)
 
 
-def sum_scatter_products(centres: Floats, factors: Floats, vectors: Floats) -> Callable[[Block], Lifted[Total]]:
+def sum_scatter_products(centres: Floats, factors: Floats, vectors: Floats) -> Callable[[Block], MaybeDeferred[Total]]:
     """The lift of sum_c factor_c sum_i w (x_i - centre_c)((x_i - centre_c)'v) over the rows i of the classes c, (q, p),
     for vectors v (q, p).
     """
     return partial(_sum_scatter_products, centres, factors, vectors)
 
 
-def _sum_scatter_products(centres: Floats, factors: Floats, vectors: Floats, block: Block) -> Lifted[Total]:
+def _sum_scatter_products(centres: Floats, factors: Floats, vectors: Floats, block: Block) -> MaybeDeferred[Total]:
     if is_numpy(block.X):
         result = _class_scatter_products(centres, vectors[None], block)
         assert isinstance(result, ClassScatterProducts)
@@ -327,12 +331,12 @@ def _sum_scatter_products(centres: Floats, factors: Floats, vectors: Floats, blo
     return Deferred.of([result - xp.matmul(xp.matmul(membership.T, z).T, like(deviations, z))], as_total)
 
 
-def fourth_powers(centre: Floats, scale: Floats) -> Callable[[Block], Lifted[Total]]:
+def fourth_powers(centre: Floats, scale: Floats) -> Callable[[Block], MaybeDeferred[Total]]:
     """The lift of sums (k,) over the rows of each class of (sum_j (scale_kj (x_ij - centre_kj))^2)^2."""
     return partial(_fourth_powers, centre, scale)
 
 
-def _fourth_powers(centre: Floats, scale: Floats, block: Block) -> Lifted[Total]:
+def _fourth_powers(centre: Floats, scale: Floats, block: Block) -> MaybeDeferred[Total]:
     membership, squares = memberships(block, len(centre)), diagonal_distances(block.X, centre, scale)
     xp = namespace(squares)
     powers = xp.sum(membership * squares**2, axis=0)

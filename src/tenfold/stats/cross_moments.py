@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from tenfold.arrays import Floats, contiguous, is_numpy, is_sparse, namespace
-from tenfold.data import Block, Deferred, Lifted, NotFinite, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, NotFinite, weights_of
 from tenfold.stats.combined import Several
 from tenfold.stats.derivatives import Params, Total, adjoint, as_total, away, forward
 from tenfold.stats.moments import Moments
@@ -50,12 +50,12 @@ def degrees_of_freedom(weight: float) -> float:
     return weight - 1.0 if weight > 1.0 else weight
 
 
-def joint_products(centre: Floats, vectors: Floats) -> Callable[[Block], Lifted[Total]]:
+def joint_products(centre: Floats, vectors: Floats) -> Callable[[Block], MaybeDeferred[Total]]:
     """The lift of sum_i w (z_i - centre)((z_i - centre)'v) with z = [x y], (q, p + t), for vectors v (q, p + t)."""
     return partial(_joint_products, centre, vectors)
 
 
-def _joint_products(centre: Floats, vectors: Floats, block: Block) -> Lifted[Total]:
+def _joint_products(centre: Floats, vectors: Floats, block: Block) -> MaybeDeferred[Total]:
     p = block.X.shape[1]
     sides = [(block.X, np.s_[:p]), (block.y, np.s_[p:])]
     along = [forward(part, _columns(vectors, cut), centre[cut]) for part, cut in sides]

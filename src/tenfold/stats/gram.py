@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from tenfold.arrays import Array, Floats, Integers, is_sparse, like, namespace
-from tenfold.data import Block, Lifted, NotFinite, Rows, weights_of
+from tenfold.data import Block, MaybeDeferred, NotFinite, Rows, weights_of
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Total, adjoint
 from tenfold.stats.moments import Moments
@@ -146,14 +146,14 @@ def cross_products(wanted: Integers, columns: Columns, scales: Integers, interce
     return partial(_cross, wanted, centre, scales, _lengths(columns, intercept) > 0.0)
 
 
-def moments_of(wanted: Integers) -> Callable[[Block], Lifted[Moments]]:
+def moments_of(wanted: Integers) -> Callable[[Block], MaybeDeferred[Moments]]:
     """The lift of the `Moments` of selected columns."""
     return partial(_of_some, wanted)
 
 
-def _of_some(wanted: Integers, block: Block) -> Lifted[Moments]:
+def _of_some(wanted: Integers, block: Block) -> MaybeDeferred[Moments]:
     X = block.X[:, wanted] if is_sparse(block.X) else namespace(block.X).take(block.X, like(wanted, block.X), axis=1)
-    return Moments.lift(replace(block, X=X, head=None))
+    return Moments.lift(replace(block, X=X, column_summary=None))
 
 
 def _lengths(columns: Columns, intercept: bool) -> Floats:

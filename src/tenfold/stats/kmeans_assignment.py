@@ -9,7 +9,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, like, namespace, on_host, take_rows
-from tenfold.data import Block, Deferred, Lifted, MemoryRows, Rows, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, MemoryRows, Rows, weights_of
 from tenfold.machine import threads
 from tenfold.stats.derivatives import Params, forward
 
@@ -31,12 +31,12 @@ class Assigned:
         return Assigned(self.weight + other.weight, self.sums + other.sums, self.energy + other.energy)
 
 
-def assigned(centres: Floats, place: Floats) -> Callable[[Block], Lifted[Assigned]]:
+def assigned(centres: Floats, place: Floats) -> Callable[[Block], MaybeDeferred[Assigned]]:
     """The lift of `Assigned` for centres (k, p), with sums about `place` (p,)."""
     return partial(_assigned, centres, place)
 
 
-def _assigned(centres: Floats, place: Floats, block: Block) -> Lifted[Assigned]:
+def _assigned(centres: Floats, place: Floats, block: Block) -> MaybeDeferred[Assigned]:
     X = block.X
     rest = (block.weight, centres, place, threads(entries(X) * len(centres)))
     if is_sparse(X):

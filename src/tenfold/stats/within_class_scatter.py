@@ -9,7 +9,7 @@ from scipy.linalg import blas
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, like, namespace
-from tenfold.data import Block, Deferred, Lifted, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, weights_of
 from tenfold.machine import one_blas_thread, threads
 from tenfold.stats.class_totals import groups_of, memberships
 from tenfold.stats.moments import GroupedMoments
@@ -100,12 +100,12 @@ class WithinQuadraticForms:
         )
 
 
-def within_quadratic_forms(centres: Floats, vectors: Floats) -> Callable[[Block], Lifted[WithinQuadraticForms]]:
+def within_quadratic_forms(centres: Floats, vectors: Floats) -> Callable[[Block], MaybeDeferred[WithinQuadraticForms]]:
     """The lift of `WithinQuadraticForms` about the rows of `centres` (k, p), for vectors (q, p)."""
     return partial(_within_quadratic_forms, np.ascontiguousarray(centres), np.ascontiguousarray(vectors))
 
 
-def _within_quadratic_forms(centres: Floats, vectors: Floats, block: Block) -> Lifted[WithinQuadraticForms]:
+def _within_quadratic_forms(centres: Floats, vectors: Floats, block: Block) -> MaybeDeferred[WithinQuadraticForms]:
     X = block.X
     if not is_numpy(X):
         return within_quadratic_forms_in_arrays(centres, vectors, block)

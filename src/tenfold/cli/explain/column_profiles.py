@@ -9,7 +9,7 @@ import numpy as np
 from tenfold.arrays import Floats, Integers
 from tenfold.cli.load_table import LoadedTable
 from tenfold.evaluation import clopper_pearson
-from tenfold.features.dtypes import as_text, canonical
+from tenfold.features.dtypes import as_text, cast_column
 
 MAX_BINS, MAX_LEVELS, MAX_CLASSES = 12, 8, 10
 MAX_COLUMNS, MAX_SAMPLES = 200, 20_000
@@ -124,7 +124,7 @@ def _as_lists(sizes: Floats, mean: Floats, low: Floats, high: Floats) -> dict[st
 def _profile(series: Any, column: Any, target: Target | None, missing: float) -> dict[str, Any]:
     profile: dict[str, Any] = {"name": column.name, "kind": column.kind, "missing": missing, "strength": None}
     if column.kind in ("number", "count", "date"):
-        values = canonical(series, column)
+        values = cast_column(series, column)
         missing_rows = values.is_null().to_numpy()
         days = values.cast(int) / MICROSECONDS_A_DAY if column.kind == "date" else values
         numbers = days.to_numpy().astype(np.float64)
@@ -137,7 +137,7 @@ def _profile(series: Any, column: Any, target: Target | None, missing: float) ->
         strength_bins = _by_quantiles(numbers, missing_rows)
         line = 0.0 if target is None else target.strength_of_line(numbers, ~missing_rows)
     elif column.kind in ("category", "boolean", "ordinal"):
-        text = as_text(canonical(series, column))
+        text = as_text(cast_column(series, column))
         missing_rows = text.is_null().to_numpy()
         if missing_rows.all():
             return profile

@@ -1,4 +1,4 @@
-"""Rows from Arrow: Parquet and Arrow files, tables and data frames. The only package that knows pyarrow."""
+"""Rows from Arrow: Parquet and Arrow files, tables and data frames. The only package that imports pyarrow."""
 
 from collections.abc import Sequence
 from typing import Any

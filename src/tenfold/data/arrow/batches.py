@@ -1,4 +1,4 @@
-"""Batches of rows as Arrow hands them out, and what goes wrong there."""
+"""Record batches of Arrow and their origins, and its errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,12 +9,11 @@ import pyarrow as pa
 
 from tenfold.data.table import Place
 
-PIECE_BYTES = 1 << 23
-"""About what a record batch holds in float64: small beside a block, much beside a call."""
+PIECE_BYTES = 1 << 23  # of a record batch in float64: a fraction of a block, large enough to amortise a call
 
 
 class Batch(NamedTuple):
-    """Columns of consecutive rows, and where they come from."""
+    """Columns of consecutive rows, and the origin of each row."""
 
     columns: pa.RecordBatch
     place: Place
@@ -28,7 +27,7 @@ def row_of(name: str, start: int, row: int) -> str:
     return f"{name}row {start + row + 1}"
 
 
-def sliced(batch: pa.RecordBatch, name: str, start: int, columns: int) -> Iterator[Batch]:
+def slice_batch(batch: pa.RecordBatch, name: str, start: int, columns: int) -> Iterator[Batch]:
     length = batch_rows(columns)
     for first in range(0, batch.num_rows, length):
         yield Batch(batch.slice(first, length), partial(row_of, name, start + first))
@@ -36,7 +35,7 @@ def sliced(batch: pa.RecordBatch, name: str, start: int, columns: int) -> Iterat
 
 @contextmanager
 def errors_of(place: str) -> Iterator[None]:
-    """What goes wrong inside Arrow or on the disk is a ValueError that names the place."""
+    """Turn errors of Arrow and of the disk into a ValueError that names the place."""
     try:
         yield
     except (FileNotFoundError, MemoryError):

@@ -1,4 +1,4 @@
-"""Columns of Arrow as arrays: which types are numbers, and what is refused."""
+"""Columns of Arrow as arrays: numeric types, and the errors of others."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from pyarrow import types
 
 from tenfold.arrays import Array
 from tenfold.data.arrow.batches import Batch
-from tenfold.data.named import missing_value, not_finite
+from tenfold.data.column_errors import missing_value, not_finite
 from tenfold.data.table import EXACT, Columns, common_dtype, too_large
 
 
@@ -20,13 +20,13 @@ def is_text(kind: pa.DataType) -> bool:
 
 def is_number(kind: pa.DataType) -> bool:
     kind = kind.value_type if types.is_dictionary(kind) else kind
-    # a column of nothing but missing values has the type null; they are refused where they are met
+    # a column of missing values only has the type null; reading it raises
     checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
     return any(check(kind) for check in checks)
 
 
 def dtype_of(schemas: Sequence[pa.Schema], columns: Sequence[str]) -> np.dtype[Any]:
-    """That of a matrix of these columns, with one schema below the other."""
+    """The dtype of a matrix of these columns over all schemas."""
     kinds = [schema.field(name).type for schema in schemas for name in columns]
     kinds = [kind.value_type if types.is_dictionary(kind) else kind for kind in kinds]
     return common_dtype([np.float32 if types.is_float32(kind) else np.float64 for kind in kinds])
@@ -62,7 +62,7 @@ def columns_of(batch: Batch, names: Sequence[str]) -> Columns:
     return Columns([_numbers(batch, name) for name in names])
 
 
-def kept_of(batch: Batch, name: str) -> Array:
+def read_column(batch: Batch, name: str) -> Array:
     """A column that stays in memory, as numbers or as text."""
     if not is_text(batch.columns.schema.field(name).type):
         values = _numbers(batch, name, f"Column {name!r}")
@@ -71,5 +71,5 @@ def kept_of(batch: Batch, name: str) -> Array:
             raise not_finite(name, batch.place(row))
         return values
     coded = _dense(batch, name, f"Column {name!r}").dictionary_encode()
-    # the words once, then one copy of a word a row
+    # decode each distinct word once
     return np.array(coded.dictionary.to_pylist(), dtype=np.str_)[coded.indices.to_numpy()]

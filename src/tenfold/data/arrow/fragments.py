@@ -1,5 +1,5 @@
-"""A source is a list of parts, one below the other: files, or frames in memory. A part hands out record batches of the
-columns asked for, with the row group or the row that each came from. The columns of the first part are those of all.
+"""A source is a list of parts, stacked by rows: files, or frames in memory. A part yields record batches of the
+requested columns, with their origin, a row group or row. All parts have the columns of the first one.
 """
 
 from collections.abc import Generator, Sequence
@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyarrow import types
 
 from tenfold.data.arrow.batches import Batch
-from tenfold.data.arrow.columns import columns_of, dtype_of, is_number, is_text, kept_of
-from tenfold.data.named import (
-    Values,
+from tenfold.data.arrow.columns import columns_of, dtype_of, is_number, is_text, read_column
+from tenfold.data.column_errors import (
+    ColumnBuffer,
     bytes_target,
     check_names,
     other_column,
@@ -28,10 +28,10 @@ class Part(Protocol):
 
     schema: pa.Schema
     name: str = ""
-    """What comes before a place in an error: the file, or nothing."""
+    """The prefix of error messages: the file, or nothing."""
 
     def batches(self, columns: Sequence[str]) -> Generator[Batch]:
-        """The rows from the first on, in batches of about PIECE_BYTES; the columns in any order."""
+        """All rows in order, in batches of about PIECE_BYTES; the columns in any order."""
         ...
 
     def count(self) -> int:
@@ -40,7 +40,7 @@ class Part(Protocol):
 
 
 class ArrowReader:
-    """Parts with named columns, one below the other."""
+    """Parts with named columns, stacked by rows."""
 
     named = True
 
@@ -57,15 +57,15 @@ class ArrowReader:
                 check_column(part, name)
             for name in kept:
                 check_target(part, name, is_text(first.schema.field(name).type))
-        found = {name: Values() for name in kept}
+        buffers = {name: ColumnBuffer() for name in kept}
         count = 0 if kept else sum(part.count() for part in self._parts)
         for batch in self._batches(kept) if kept else ():
             count += batch.columns.num_rows
             for name in kept:
-                found[name].add(kept_of(batch, name))
+                buffers[name].add(read_column(batch, name))
         dtype = dtype_of([part.schema for part in self._parts], columns)
         return Survey(
-            count, count * len(columns), dtype, False, {name: values.whole() for name, values in found.items()}
+            count, count * len(columns), dtype, False, {name: values.whole() for name, values in buffers.items()}
         )
 
     def read(self, columns: Sequence[str]) -> Generator[Piece]:
@@ -81,7 +81,7 @@ class ArrowReader:
 
 
 def check_column(part: Part, name: str) -> None:
-    """Refuse a column of X that is no numbers."""
+    """Raise where a column of X is not numeric."""
     kind = part.schema.field(name).type
     if is_text(kind):
         raise text_column(part.name, name)
@@ -92,12 +92,12 @@ def check_column(part: Part, name: str) -> None:
 
 
 def check_target(part: Part, name: str, text: bool) -> None:
-    """Refuse a target that is neither numbers nor text, or not what it is in the first part."""
+    """Raise where a target is neither numeric nor text, or has another type than in the first part."""
     kind = part.schema.field(name).type
     if types.is_binary(kind):
         raise bytes_target(part.name, name)
     if not (is_number(kind) or is_text(kind)):
         raise other_target(part.name, name, str(kind))
     if is_text(kind) != text and not types.is_null(kind):
-        found, before = ("text", "numbers") if is_text(kind) else ("numbers", "text")
-        raise ValueError(f"{part.name}column {name!r} holds {found}, but {before} in the first part.")
+        holds, before = ("text", "numbers") if is_text(kind) else ("numbers", "text")
+        raise ValueError(f"{part.name}column {name!r} holds {holds}, but {before} in the first part.")

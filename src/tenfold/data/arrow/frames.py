@@ -7,18 +7,18 @@ from typing import Any
 import narwhals
 import pyarrow as pa
 
-from tenfold.data.arrow.batches import Batch, batch_rows, errors_of, next_of, row_of, sliced
+from tenfold.data.arrow.batches import Batch, batch_rows, errors_of, next_of, row_of, slice_batch
 from tenfold.data.arrow.fragments import Part
 from tenfold.data.table import NOT_RESTARTABLE
 
 
 class FramePart(Part):
-    """A data frame in memory, taken some rows at a time."""
+    """A data frame in memory, read in slices of rows."""
 
     def __init__(self, frame: narwhals.DataFrame[Any]) -> None:
         self._frame = frame
         with errors_of("this frame"):
-            # what comes after the columns is the index of a pandas frame
+            # columns beyond those of the frame are the index of pandas
             start = frame[: batch_rows(len(frame.columns))].to_arrow()
             self.schema = start.select(range(len(frame.columns))).schema
 
@@ -38,7 +38,7 @@ class FramePart(Part):
 
 
 class StreamPart(Part):
-    """An object that makes a new stream of record batches at every call of its ``__arrow_c_stream__``."""
+    """An object whose ``__arrow_c_stream__`` returns a new stream of record batches at every call."""
 
     def __init__(self, stream: Any) -> None:
         if isinstance(stream, pa.RecordBatchReader):
@@ -57,7 +57,7 @@ class StreamPart(Part):
             if opened.schema != self.schema:
                 raise ValueError(NOT_RESTARTABLE)
             while (batch := next_of(opened, f"from row {start + 1} on")) is not None:
-                yield from sliced(batch, "", start, len(columns))
+                yield from slice_batch(batch, "", start, len(columns))
                 start += batch.num_rows
 
 

@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 import pyarrow as pa
 import pyarrow.ipc
 
-from tenfold.data.arrow.batches import Batch, errors_of, sliced
+from tenfold.data.arrow.batches import Batch, errors_of, slice_batch
 from tenfold.data.arrow.fragments import Part
 from tenfold.data.files import File
 
@@ -29,5 +29,5 @@ class IpcPart(Part):
                 place = f"{self.name}record batch {number}"
                 with errors_of(place):
                     batch = opened.get_batch(number)
-                yield from sliced(batch, f"{place}, ", 0, len(columns))
+                yield from slice_batch(batch, f"{place}, ", 0, len(columns))
         self._file.check()

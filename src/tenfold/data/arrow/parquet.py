@@ -10,10 +10,9 @@ from tenfold.data.arrow.fragments import Part
 from tenfold.data.files import File
 from tenfold.machine import threads
 
+# Bytes read of a column at a time, in addition to the page that is decoded. Without a buffer, or with Arrow's own
+# prefetching (`pre_buffer`), a whole row group would be in memory; the thread that fills the next block prefetches.
 BUFFER_BYTES = 1 << 16
-"""What is read of a column at a time, besides the page that is decoded. Without a buffer, or with Arrow's own reading
-ahead (`pre_buffer`), a whole row group would be held; the thread that fills the next block reads ahead anyhow.
-"""
 
 
 class ParquetPart(Part):
@@ -36,13 +35,13 @@ class ParquetPart(Part):
     def batches(self, columns: Sequence[str]) -> Generator[Batch]:
         """See `Part`."""
         self._file.check()
-        rows, several = batch_rows(len(columns)), threads() > 1
+        rows, use_threads = batch_rows(len(columns)), threads() > 1
         with self._open() as opened:
             for group in range(opened.num_row_groups):
                 place = f"{self.name}row group {group}"
-                found = opened.iter_batches(rows, [group], list(columns), use_threads=several)
+                record_batches = opened.iter_batches(rows, [group], list(columns), use_threads=use_threads)
                 start = 0
-                while (batch := next_of(found, place)) is not None:
+                while (batch := next_of(record_batches, place)) is not None:
                     yield Batch(batch, partial(row_of, f"{place}, ", start))
                     start += batch.num_rows
         self._file.check()

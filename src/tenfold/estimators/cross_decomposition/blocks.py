@@ -1,4 +1,4 @@
-"""What models of two blocks of columns, X and y, have in common: how they are fitted, and what they say of rows."""
+"""Base of models of two blocks of columns, X and y: fitting, and scores of samples."""
 
 import warnings
 from collections.abc import Callable
@@ -20,10 +20,10 @@ from tenfold.arrays import FLOATS, Array, Floats, contiguous, is_array_api, is_d
 from tenfold.data import Rows
 from tenfold.estimators import array_api
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, real
-from tenfold.estimators.predictors import Predictor, Scored
+from tenfold.estimators.predictors import Predictor, ScoreMixin
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
     rowwise,
@@ -44,8 +44,8 @@ ITERATED: Constraints = {
 }
 
 
-class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, BaseEstimator):
-    """A transformer of X, and of y beside it, by directions in each."""
+class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, BaseEstimator):
+    """A transformer of X, and optionally of y, by directions in each."""
 
     _constraints: ClassVar[Constraints]
     certificate_: Certificate
@@ -60,7 +60,7 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the directions.
+        """Fit the directions.
 
         Parameters
         ----------
@@ -85,47 +85,47 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
             )
         weight = validate_weights(sample_weight, X)
         rows = as_rows(X, y, weight)
-        most = self._most(*rows.shape, rows.targets)
+        most = self._max_pairs(*rows.shape, rows.targets)
         if self.n_components > most:
             raise ValueError(
                 f"`n_components` upper bound is {most}. Got {self.n_components} instead. Reduce `n_components`."
             )
-        found = require_finite(self, X, lambda: self._fit(rows, numpy_dtype(X.dtype)))
-        self._store(found, X)
-        self._predict_1d, self.certificate_ = y.ndim == 1, found.certificate
+        fitted = require_finite(self, X, lambda: self._fit(rows, numpy_dtype(X.dtype)))
+        self._store(fitted, X)
+        self._predict_1d, self.certificate_ = y.ndim == 1, fitted.certificate
         warn_unless_certified(self)
         return self
 
-    def _most(self, n: int, p: int, t: int) -> int:
-        """So many pairs there can be."""
+    def _max_pairs(self, n: int, p: int, t: int) -> int:
+        """The largest possible number of pairs."""
         return min(n, p, t)
 
     def _fit(self, rows: Rows, dtype: Any) -> Fitted:
-        """What the plan finds."""
+        """The result of the plan."""
         raise NotImplementedError
 
-    def _store(self, found: Fitted, X: Array) -> None:
+    def _store(self, fitted: Fitted, X: Array) -> None:
         """Set the attributes."""
-        stored, p = found.stored, X.shape[1]
+        stored, p = fitted.stored, X.shape[1]
         assert stored.means is not None
         assert stored.units is not None
-        self.x_weights_, self.y_weights_ = (follow(side, X) for side in stored.weights)
+        self.x_weights_, self.y_weights_ = (convert_like(side, X) for side in stored.weights)
         self._x_mean, self._y_mean = stored.means[:p], stored.means[p:]
         self._x_std, self._y_std = stored.units[:p], stored.units[p:]
 
     def _axes(self) -> tuple[Array, Array]:
-        """The directions of X and y, as columns, in units of the columns."""
+        """The directions of X and y, as columns, in scaled units."""
         return self.x_weights_, self.y_weights_
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
-        return partial(along, wide(self._axes()[0]).T / self._x_std, self._x_mean)
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
+        return partial(project, wide(self._axes()[0]).T / self._x_std, self._x_mean)
 
     def _pair(self, X: Any, y: Any) -> Any:
-        """Scores of X, and of y where it is there."""
-        scores = self._raw(X)
+        """Scores of X, and of y where it is given."""
+        scores = self._predict_raw(X)
         if y is None:
             return scores
-        f = partial(along, wide(self._axes()[1]).T / self._y_std, self._y_mean)
+        f = partial(project, wide(self._axes()[1]).T / self._y_std, self._y_mean)
         return scores, rowwise(partial(_of_targets, f), _targets(y, len(self._y_mean)))
 
     @property
@@ -143,8 +143,8 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
 REPORT_ONLY = {"n_iter_": "how many iterations scikit-learn's solver took; ours takes none"}
 
 
-class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
-    """Directions with loadings and rotations, from which y is predicted."""
+class PLSBase(ScoreMixin, RegressorMixin, MultiOutputMixin, CrossDecomposition):
+    """Directions with loadings and rotations, which predict y."""
 
     x_loadings_: Array
     y_loadings_: Array
@@ -154,18 +154,18 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
     intercept_: Array
     n_iter_: list[int]
 
-    def _store(self, found: Fitted, X: Array) -> None:
-        super()._store(found, X)
-        stored = found.stored
+    def _store(self, fitted: Fitted, X: Array) -> None:
+        super()._store(fitted, X)
+        stored = fitted.stored
         assert stored.loadings is not None
         assert stored.coef is not None
         assert stored.intercept is not None
-        self.x_loadings_, self.y_loadings_ = (follow(side, X) for side in stored.loadings)
-        self.x_rotations_, self.y_rotations_ = (follow(side, X) for side in stored.rotations)
-        self.coef_, self.intercept_ = follow(stored.coef, X), follow(stored.intercept, X)
-        self.n_iter_ = [1] * found.reached
-        if found.reached < self.n_components:
-            warnings.warn(f"y residual is constant at iteration {found.reached}", stacklevel=5)
+        self.x_loadings_, self.y_loadings_ = (convert_like(side, X) for side in stored.loadings)
+        self.x_rotations_, self.y_rotations_ = (convert_like(side, X) for side in stored.rotations)
+        self.coef_, self.intercept_ = convert_like(stored.coef, X), convert_like(stored.intercept, X)
+        self.n_iter_ = [1] * fitted.reached
+        if fitted.reached < self.n_components:
+            warnings.warn(f"y residual is constant at iteration {fitted.reached}", stacklevel=5)
 
     def _axes(self) -> tuple[Array, Array]:
         return self.x_rotations_, self.y_rotations_
@@ -173,7 +173,7 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
     def transform(self, X: Any, y: Any = None, copy: bool = True) -> Any:
         """The scores of X, (n, n_components), and those of y where it is given: a pair then.
 
-        `copy` is accepted for compatibility: nothing is ever changed.
+        `copy` is accepted for compatibility; inputs are never changed.
         """
         return self._pair(X, y)
 
@@ -184,17 +184,17 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
         return self.fit(X, y, sample_weight).transform(X, y)
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
-        """Rows of the data's space from scores of X, and targets from scores of y where they are given."""
+        """Reconstruct samples from scores of X, and targets from scores of y where given."""
         check_is_fitted(self)
-        there = _back(X, "X", wide(self.x_loadings_), self._x_std, self._x_mean)
-        return there if y is None else (there, _back(y, "y", wide(self.y_loadings_), self._y_std, self._y_mean))
+        there = _reconstruct(X, "X", wide(self.x_loadings_), self._x_std, self._x_mean)
+        return there if y is None else (there, _reconstruct(y, "y", wide(self.y_loadings_), self._y_std, self._y_mean))
 
     def predict(self, X: Any, copy: bool = True) -> Array:
         """Predictions ``(X - mean) coef_' + intercept_``; `copy` is accepted for compatibility."""
-        return self._raw(X, self._predicting)
+        return self._predict_raw(X, self._predicting)
 
-    def _predicting(self, few: bool) -> Callable[[Array], Array]:
-        return partial(_predicted, wide(self.coef_), wide(self.intercept_), self._x_mean, self._predict_1d)
+    def _predicting(self, small: bool) -> Callable[[Array], Array]:
+        return partial(_regress, wide(self.coef_), wide(self.intercept_), self._x_mean, self._predict_1d)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -202,20 +202,20 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
         return tags
 
 
-def along(axes: Floats, place: Floats, X: Array) -> Array:
-    """Rows about a place, along axes (q, columns), in the dtype of the rows."""
+def project(axes: Floats, place: Floats, X: Array) -> Array:
+    """Projections of rows minus an origin on axes (q, columns), in the dtype of the rows."""
     z = forward(X, Params(np.ascontiguousarray(axes), np.zeros(len(axes))), place)
     return namespace(z).astype(z, X.dtype, copy=False)
 
 
-def _predicted(coef: Floats, intercept: Floats, place: Floats, flat: bool, X: Array) -> Array:
+def _regress(coef: Floats, intercept: Floats, place: Floats, flat: bool, X: Array) -> Array:
     z = forward(X, Params(coef, intercept), place)
     z = namespace(z).astype(z, X.dtype, copy=False)
     return z[:, 0] if flat else z
 
 
 def ridges(ridge: Any, count: int = 2) -> list[float]:
-    """That of each block of columns."""
+    """The ridge of each block of columns."""
     values = np.ravel(np.asarray(ridge, dtype=np.float64))
     if values.size not in (1, count) or not np.all((values >= 0.0) & np.isfinite(values)):
         raise ValueError(f"ridge must be one number, or one for each of {count}, and not negative. Got {ridge!r}.")
@@ -223,9 +223,9 @@ def ridges(ridge: Any, count: int = 2) -> list[float]:
 
 
 def _targets(y: Any, count: int) -> Array:
-    """Targets in a form whose rows can be multiplied."""
+    """Targets as a matrix."""
     if is_array_api(y) and not is_dask(y):
-        y = array_api.matrix(BaseEstimator(), y if y.ndim == 2 else y[:, None])
+        y = array_api.validate_matrix(BaseEstimator(), y if y.ndim == 2 else y[:, None])
     elif not is_dask(y):
         y = check_array(y, input_name="y", dtype=list(FLOATS), ensure_2d=False)
     width = 1 if y.ndim == 1 else y.shape[1]
@@ -238,8 +238,8 @@ def _of_targets(f: Callable[[Array], Array], y: Array) -> Array:
     return f(contiguous(y if y.ndim == 2 else y[:, None]))
 
 
-def _back(scores: Any, name: str, loadings: Floats, units: Floats, place: Floats) -> Array:
-    """Rows from their scores."""
+def _reconstruct(scores: Any, name: str, loadings: Floats, units: Floats, place: Floats) -> Array:
+    """Rows reconstructed from their scores."""
     if is_array_api(scores):
         xp = namespace(scores)
         z = forward(scores, Params(loadings * units[:, None], place))

@@ -4,16 +4,16 @@ from typing import Any, ClassVar
 
 from tenfold.arrays import Array
 from tenfold.data import Rows
-from tenfold.estimators.cross_decomposition.blocks import ITERATED, REPORT_ONLY, Regressing, ridges
+from tenfold.estimators.cross_decomposition.blocks import ITERATED, REPORT_ONLY, PLSBase, ridges
 from tenfold.estimators.parameters import Constraints, array_like, real
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
-from tenfold.estimators.validation import follow
+from tenfold.estimators.validation import convert_like
 from tenfold.plans.cca_pls import Fitted, fit_canonical
 
 
-class CCA(Regressing):
-    """Canonical correlation analysis: the directions of X and y whose scores are correlated most.
+class CCA(PLSBase):
+    """Canonical correlation analysis: directions of X and y with maximally correlated scores.
 
     Maximises ``a'C_xy b`` where ``a'(C_xx + ridge I)a = b'(C_yy + ridge I)b = 1``, with C the covariances of the
     columns, which are correlations where these are scaled; the next pair is uncorrelated with those before it. By
@@ -86,7 +86,7 @@ class CCA(Regressing):
         peer="sklearn.cross_decomposition",
         reads=("one pass",),
         certificate=("spectral",),
-        judge="two_blocks.correlations",
+        judge="cca_pls.correlations",
         report_only=REPORT_ONLY,
         stored={"coef_": floats("q p")},
     )
@@ -112,7 +112,7 @@ class CCA(Regressing):
     def _fit(self, rows: Rows, dtype: Any) -> Fitted:
         return fit_canonical(rows, self.n_components, self.scale, ridges(self.ridge), dtype)
 
-    def _store(self, found: Fitted, X: Array) -> None:
-        super()._store(found, X)
-        assert found.stored.correlations is not None
-        self.correlations_ = follow(found.stored.correlations, X)
+    def _store(self, fitted: Fitted, X: Array) -> None:
+        super()._store(fitted, X)
+        assert fitted.stored.correlations is not None
+        self.correlations_ = convert_like(fitted.stored.correlations, X)

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from tenfold.arrays import Array
 from tenfold.data import Rows
-from tenfold.estimators.cross_decomposition.blocks import ITERATED, REPORT_ONLY, Regressing, TwoBlocks
+from tenfold.estimators.cross_decomposition.blocks import ITERATED, REPORT_ONLY, CrossDecomposition, PLSBase
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer
 from tenfold.estimators.registration import Registration
@@ -12,8 +12,8 @@ from tenfold.estimators.schema import floats
 from tenfold.plans.cca_pls import Fitted, fit_covariances, fit_regression, fit_singular
 
 
-class PLSRegression(Regressing):
-    """Regression on the directions of X that have most to do with y: partial least squares, PLS1 and PLS2.
+class PLSRegression(PLSBase):
+    """Partial least squares regression, PLS1 and PLS2.
 
     The k-th direction maximises ``|y'X w|`` over unit vectors w, in what the scores ``X w`` so far leave of X and y.
     From the second moments of one pass, not by iterating over the rows.
@@ -86,7 +86,7 @@ class PLSRegression(Regressing):
         peer="sklearn.cross_decomposition",
         reads=("one pass",),
         certificate=("spectral",),
-        judge="two_blocks.regression",
+        judge="cca_pls.regression",
         report_only=REPORT_ONLY,
         stored={"coef_": floats("q p")},
         board=Entry(
@@ -119,19 +119,19 @@ class PLSRegression(Regressing):
         self.tol = tol
         self.copy = copy
 
-    def _most(self, n: int, p: int, t: int) -> int:
+    def _max_pairs(self, n: int, p: int, t: int) -> int:
         return min(n, p)
 
     def _fit(self, rows: Rows, dtype: Any) -> Fitted:
         return fit_regression(rows, self.n_components, self.scale, dtype)
 
-    def _store(self, found: Fitted, X: Array) -> None:
-        super()._store(found, X)
-        assert found.scores is not None
-        self.x_scores_, self.y_scores_ = found.scores
+    def _store(self, fitted: Fitted, X: Array) -> None:
+        super()._store(fitted, X)
+        assert fitted.scores is not None
+        self.x_scores_, self.y_scores_ = fitted.scores
 
 
-class PLSCanonical(Regressing):
+class PLSCanonical(PLSBase):
     """Pairs of directions of X and y with the largest covariances: partial least squares, symmetric in both.
 
     The k-th pair maximises ``v'y'X w`` over unit vectors w and v, in what their own scores so far leave of X and of y.
@@ -201,7 +201,7 @@ class PLSCanonical(Regressing):
         peer="sklearn.cross_decomposition",
         reads=("one pass",),
         certificate=("spectral",),
-        judge="two_blocks.covariances",
+        judge="cca_pls.covariances",
         report_only=REPORT_ONLY,
         stored={"coef_": floats("q p")},
     )
@@ -227,13 +227,13 @@ class PLSCanonical(Regressing):
     def _fit(self, rows: Rows, dtype: Any) -> Fitted:
         return fit_covariances(rows, self.n_components, self.scale, dtype)
 
-    def _store(self, found: Fitted, X: Array) -> None:
-        super()._store(found, X)
+    def _store(self, fitted: Fitted, X: Array) -> None:
+        super()._store(fitted, X)
         if self.algorithm == "svd":
             self.n_iter_ = []
 
 
-class PLSSVD(TwoBlocks):
+class PLSSVD(CrossDecomposition):
     """Pairs of directions of X and y with the largest covariances: the singular vectors of ``X'y``.
 
     Parameters
@@ -278,7 +278,7 @@ class PLSSVD(TwoBlocks):
         peer="sklearn.cross_decomposition",
         reads=("one pass",),
         certificate=("spectral",),
-        judge="two_blocks.singular_vectors",
+        judge="cca_pls.singular_vectors",
     )
     _constraints: ClassVar[Constraints] = {
         "n_components": (integer(1),),

@@ -1,4 +1,4 @@
-"""Canonical correlations of any number of views."""
+"""Multiview canonical correlation analysis."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,16 +8,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tenfold.arrays import Array, numpy_dtype, wide
-from tenfold.estimators.cross_decomposition.blocks import along, ridges
+from tenfold.estimators.cross_decomposition.blocks import project, ridges
 from tenfold.estimators.parameters import Constraints, array_like, boolean, check_parameters, integer, real
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
 from tenfold.estimators.validation import (
-    follow,
+    as_rows_without_target,
+    convert_like,
     require_finite,
     restore_on_error,
-    rows_alone,
     validate_rows,
     validate_weights,
     warn_unless_certified,
@@ -27,7 +27,7 @@ from tenfold.plans.cca_pls import fit_views
 
 
 class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, BaseEstimator):
-    """Canonical correlations of any number of views: directions of each whose scores are correlated with all others.
+    """Multiview canonical correlation analysis: directions of each view with maximally correlated scores.
 
     The columns of X are views side by side. With C_ij the covariances of views i and j, directions w maximise
     ``sum_{i != j} w_i'C_ij w_j`` where ``sum_i w_i'(C_ii + ridge_i I)w_i`` is the number of views m: the generalised
@@ -89,7 +89,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
         texts=("B10", "W14"),
         reads=("one pass",),
         certificate=("spectral",),
-        judge="two_blocks.views",
+        judge="cca_pls.views",
         stored={"weights_": floats("p c"), "scale_": floats("p")},
     )
     _constraints: ClassVar[Constraints] = {
@@ -140,30 +140,30 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
             raise ValueError(
                 f"n_components={self.n_components} is more than the columns of the smallest view, {min(self.widths_)}."
             )
-        rows = rows_alone(X, validate_weights(sample_weight, X))
+        rows = as_rows_without_target(X, validate_weights(sample_weight, X))
         ridge = ridges(self.ridge, len(self.widths_))
         dtype = numpy_dtype(X.dtype)
-        found = require_finite(
+        fitted = require_finite(
             self, X, lambda: fit_views(rows, self.widths_, self.n_components, self.scale, ridge, dtype)
         )
-        self.weights_, self.values_ = follow(found.weights, X), follow(found.values, X)
-        self.correlations_ = follow(found.correlations, X)
-        self.mean_, self.scale_ = follow(found.means, X), follow(found.units, X)
-        self.certificate_ = found.certificate
+        self.weights_, self.values_ = convert_like(fitted.weights, X), convert_like(fitted.values, X)
+        self.correlations_ = convert_like(fitted.correlations, X)
+        self.mean_, self.scale_ = convert_like(fitted.means, X), convert_like(fitted.units, X)
+        self.certificate_ = fitted.certificate
         warn_unless_certified(self)
         return self
 
     def transform(self, X: Any) -> Array:
         """Scores of the samples X: those of the first view, then those of the second, ..., (n, m n_components)."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         k, parts = self.n_components, np.split(wide(self.weights_), np.cumsum(self.widths_)[:-1])
         axes, start = np.zeros((len(parts) * k, self.n_features_in_)), 0
         for i, part in enumerate(parts):
             axes[i * k : (i + 1) * k, start : start + len(part)] = part.T
             start += len(part)
-        return partial(along, axes / wide(self.scale_), wide(self.mean_))
+        return partial(project, axes / wide(self.scale_), wide(self.mean_))
 
     @property
     def _n_features_out(self) -> int:
@@ -178,12 +178,12 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
 
 def widths_of_views(views: Any, p: int) -> list[int]:
     """The columns of each view."""
-    found = np.asarray(views)
-    if found.ndim == 0:
-        count = int(found)
+    fitted = np.asarray(views)
+    if fitted.ndim == 0:
+        count = int(fitted)
         if p < count:
             raise ValueError(f"X has {p} feature(s), which is too few for {count} views of at least one column each.")
         return [p // count + (i < p % count) for i in range(count)]
-    if found.ndim != 1 or found.dtype.kind not in "iu" or len(found) < 2 or np.any(found < 1) or found.sum() != p:
+    if fitted.ndim != 1 or fitted.dtype.kind not in "iu" or len(fitted) < 2 or np.any(fitted < 1) or fitted.sum() != p:
         raise ValueError(f"views must have the columns of at least two views, {p} together. Got {views!r}.")
-    return [int(width) for width in found]
+    return [int(width) for width in fitted]

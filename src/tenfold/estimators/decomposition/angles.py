@@ -1,4 +1,4 @@
-"""Angles between spaces."""
+"""ProbabilisticPCA angles between subspaces."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tenfold.arrays import Floats
 
 
 def principal_angles(A: Any, B: Any) -> Floats:
-    """The angles between the spaces that the rows of two matrices span, the smallest first, in radians.
+    """ProbabilisticPCA angles between the row spaces of two matrices, in ascending order, in radians.
 
     The first is the least angle between a vector of one space and one of the other; the next are those of the vectors
     orthogonal to them. Small angles come from sines, large ones from cosines, so that all digits are right (Björck and

@@ -1,26 +1,26 @@
-"""Principal components of rows that come in parts."""
+"""Incremental principal component analysis."""
 
 from typing import Any, ClassVar, Self
 
 from tenfold.arrays import numpy_dtype
-from tenfold.estimators.decomposition.principal import Principal, store_components
+from tenfold.estimators.decomposition.principal import ProbabilisticPCA, store_components
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    follow,
+    as_rows_without_target,
+    convert_like,
     require_finite,
     restore_on_error,
-    rows_alone,
     validate_rows,
     validate_weights,
 )
-from tenfold.plans.components import fit_parts
 from tenfold.plans.least_squares import fold_moments
+from tenfold.plans.pca_fit import fit_parts
 from tenfold.stats.moments import Moments
 
 
-class IncrementalPCA(Principal):
-    """Principal component analysis of samples that come in parts: the components of all samples, not an approximation.
+class IncrementalPCA(ProbabilisticPCA):
+    """Exact principal component analysis of samples that arrive in batches.
 
     With S the scatter ``sum_i w_i (x_i - m)(x_i - m)'`` of all samples so far about their weighted mean, components are
     its eigenvectors with the largest values l; ``explained_variance_ = l / (sum w - 1)``. Parts are merged as moments,
@@ -92,7 +92,7 @@ class IncrementalPCA(Principal):
         peer="sklearn.decomposition",
         reads=("one pass",),
         certificate=("spectral",),
-        judge="components.about_mean",
+        judge="pca.about_mean",
         transform_uses="samples",
     )
     _constraints: ClassVar[Constraints] = {
@@ -114,7 +114,7 @@ class IncrementalPCA(Principal):
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the components of these samples alone.
+        """Fit to these samples alone.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class IncrementalPCA(Principal):
 
     @restore_on_error
     def partial_fit(self, X: Any, y: Any = None, check_input: bool = True, sample_weight: Any = None) -> Self:
-        """Find the components of these samples and all that came before.
+        """Fit to these samples and all previous ones.
 
         Parameters
         ----------
@@ -166,19 +166,23 @@ class IncrementalPCA(Principal):
                 "features as input."
             )
         weight = validate_weights(sample_weight, X)
-        rows = rows_alone(X, weight)
+        rows = as_rows_without_target(X, weight)
         new: Moments = require_finite(self, X, lambda: fold_moments(rows))
         self._number(*rows.shape)
         self.moments_ = new if first else self.moments_.merge(new)
-        (found, self.certificate_), variances = fit_parts(
+        (components, self.certificate_), variances = fit_parts(
             self.moments_,
             rows if first else None,
             self.n_components_,
             None if self.n_components is None else int(self.n_components),
             numpy_dtype(X.dtype),
         )
-        store_components(self, found, X)
-        self.mean_, self.var_, self.noise_variance_ = follow(found.mean, X), follow(variances, X), found.noise
+        store_components(self, components, X)
+        self.mean_, self.var_, self.noise_variance_ = (
+            convert_like(components.mean, X),
+            convert_like(variances, X),
+            components.noise,
+        )
         self.n_samples_seen_ = self.moments_.count
         self.batch_size_ = 5 * rows.shape[1] if self.batch_size is None else self.batch_size
         return self

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, like, namespace, numpy_dtype, wide
-from tenfold.estimators.class_statistics import as_precise
-from tenfold.estimators.decomposition.projected import Projected
+from tenfold.estimators.class_statistics import cast_like
+from tenfold.estimators.decomposition.projected import ProjectionMixin
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import (
     Constraints,
@@ -25,22 +25,22 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    follow,
+    as_rows_without_target,
+    convert_like,
     require_finite,
     restore_on_error,
-    rows_alone,
     validate_rows,
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.components import Components, fit_principal
+from tenfold.plans.pca_fit import Components, fit_principal
 from tenfold.stats.derivatives import Params, forward
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
 
 
-class Principal(Projected):
-    """What PCA and IncrementalPCA share: the model of a Gaussian along the components and of equal noise elsewhere."""
+class ProbabilisticPCA(ProjectionMixin):
+    """Base of PCA and IncrementalPCA: the probabilistic model with equal noise outside the components."""
 
     components_: Array
     mean_: Array
@@ -63,10 +63,10 @@ class Principal(Projected):
         axes = wide(self.components_)
         if self.whiten:
             axes = axes * np.sqrt(wide(self.explained_variance_))[:, None]
-        return self._back(X, axes, wide(self.mean_))
+        return self._reconstruct(X, axes, wide(self.mean_))
 
     def _model(self) -> tuple[Floats, Floats, float]:
-        """Axes, variances along them, none below the rounding of the largest, and the variance along all others."""
+        """Axes, variances along them, at least the rounding of the largest, and the noise variance."""
         check_is_fitted(self)
         variances, noise = wide(self.explained_variance_), float(self.noise_variance_)
         least = np.finfo(np.float64).eps * np.max(variances, initial=np.finfo(np.float64).tiny)
@@ -76,27 +76,27 @@ class Principal(Projected):
         """The covariance of the model: ``V'(L - s I)V + s I``, s the noise, (n_features, n_features)."""
         V, variances, noise = self._model()
         S = (V.T * (variances - noise)) @ V + noise * np.eye(V.shape[1])
-        return follow(S, self.components_)
+        return convert_like(S, self.components_)
 
     def get_precision(self) -> Array:
         """The inverse of `get_covariance`."""
         V, variances, noise = self._model()
         if noise == 0.0:
-            return follow(np.linalg.inv((V.T * variances) @ V), self.components_)
+            return convert_like(np.linalg.inv((V.T * variances) @ V), self.components_)
         P = (V.T * (1.0 / variances - 1.0 / noise)) @ V + np.eye(V.shape[1]) / noise
-        return follow(P, self.components_)
+        return convert_like(P, self.components_)
 
 
-def store_components(model: Any, found: Components, X: Array) -> None:
+def store_components(model: Any, fitted: Components, X: Array) -> None:
     """Set the attributes of components."""
-    model.components_ = follow(found.axes, X, copy=False)
-    model.singular_values_ = follow(found.singular_values, X)
-    model.explained_variance_ = follow(found.variances, X)
-    model.explained_variance_ratio_ = follow(found.shares, X)
+    model.components_ = convert_like(fitted.axes, X, copy=False)
+    model.singular_values_ = convert_like(fitted.singular_values, X)
+    model.explained_variance_ = convert_like(fitted.variances, X)
+    model.explained_variance_ratio_ = convert_like(fitted.shares, X)
 
 
-def count_asked(n_components: Any, keep: Any, solver: str, shape: tuple[int, int]) -> int | float | str:
-    """How many components the parameters of PCA ask for: a number, a share of the variance, or "mle"."""
+def count_requested(n_components: Any, keep: Any, solver: str, shape: tuple[int, int]) -> int | float | str:
+    """The requested number of components: an integer, a fraction of the variance, or "mle"."""
     if keep is not None:
         return len(keep)
     if n_components is None:
@@ -106,8 +106,8 @@ def count_asked(n_components: Any, keep: Any, solver: str, shape: tuple[int, int
     return float(n_components) if 0 < n_components < 1 else int(n_components)
 
 
-class PCA(Principal):
-    """Principal component analysis: the directions along which the rows vary most.
+class PCA(ProbabilisticPCA):
+    """Principal component analysis: the directions of largest variance.
 
     With S the scatter ``sum_i w_i (x_i - m)(x_i - m)'`` about the weighted mean, components are its eigenvectors with
     the largest values l; ``explained_variance_ = l / (sum w - 1)``.
@@ -188,7 +188,7 @@ class PCA(Principal):
         peer="sklearn.decomposition",
         reads=("one pass", "a pass a step"),
         certificate=("spectral",),
-        judge="components.about_mean",
+        judge="pca.about_mean",
         board=Entry("principal-components", "structure"),
         transform_uses="samples",
     )
@@ -232,7 +232,7 @@ class PCA(Principal):
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the components.
+        """Fit the components.
 
         Parameters
         ----------
@@ -251,15 +251,15 @@ class PCA(Principal):
         check_parameters(self, self._constraints)
         X = validate_rows(self, X)
         weight = validate_weights(sample_weight, X)
-        rows = rows_alone(X, weight)
-        count = self._count(*rows.shape)
-        found, self.certificate_ = require_finite(
+        rows = as_rows_without_target(X, weight)
+        count = self._count_to_compute(*rows.shape)
+        fitted, self.certificate_ = require_finite(
             self,
             X,
             lambda: fit_principal(
                 rows,
                 count,
-                count_asked(self.n_components, self.keep, self.svd_solver, rows.shape),
+                count_requested(self.n_components, self.keep, self.svd_solver, rows.shape),
                 self.keep,
                 accurate=self.svd_solver == "full",
                 tol=float(self.tol),
@@ -268,14 +268,14 @@ class PCA(Principal):
                 dtype=numpy_dtype(X.dtype),
             ),
         )
-        store_components(self, found, X)
-        self.mean_, self.noise_variance_ = follow(found.mean, X), found.noise
-        self.n_components_, self.n_samples_ = len(found.axes), rows.shape[0]
+        store_components(self, fitted, X)
+        self.mean_, self.noise_variance_ = convert_like(fitted.mean, X), fitted.noise
+        self.n_components_, self.n_samples_ = len(fitted.axes), rows.shape[0]
         warn_unless_certified(self)
         return self
 
-    def _count(self, n: int, p: int) -> int | None:
-        """How many components to look for; None for all."""
+    def _count_to_compute(self, n: int, p: int) -> int | None:
+        """The number of components to compute; None for all."""
         if isinstance(self.n_components, str) and self.svd_solver in ("arpack", "randomized"):
             raise ValueError(
                 f"n_components={self.n_components!r} cannot be a string with svd_solver='{self.svd_solver}'"
@@ -305,8 +305,8 @@ class PCA(Principal):
         return self.fit(X, y, sample_weight).transform(X)
 
     def score_samples(self, X: Any) -> Array:
-        """The log density of each row in the model of a Gaussian with equal noise, (n,), in the precision of X."""
-        return as_precise(self._raw(X, self._density_of_rows), X)
+        """The log density of each sample in the probabilistic model, (n,), in the precision of X."""
+        return cast_like(self._predict_raw(X, self._density_of_rows), X)
 
     def _density_of_rows(self, few: bool) -> Callable[[Array], Array]:
         V, variances, noise = self._model()
@@ -314,12 +314,12 @@ class PCA(Principal):
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of the samples X (n, p) in the probabilistic model; `y` is not used."""
-        found = self.score_samples(X)
-        return float(namespace(found).mean(found))
+        fitted = self.score_samples(X)
+        return float(namespace(fitted).mean(fitted))
 
 
 def _log_density(V: Floats, mean: Floats, variances: Floats, noise: float, X: Array) -> Array:
-    """``-1/2 (p log 2 pi + log|C| + (x - m)'C^-1 (x - m))``: along the axes, and what is left of the length."""
+    """``-1/2 (p log 2 pi + log|C| + (x - m)'C^-1 (x - m))``: by projections and the remaining norm."""
     p, k = V.shape[1], len(V)
     z = forward(X, Params(V, np.zeros(k)), mean)
     xp = namespace(z)

@@ -1,4 +1,4 @@
-"""Rows along stored components, and back."""
+"""Projection on components, and reconstruction."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,34 +14,34 @@ from tenfold.estimators.predictors import Predictor
 from tenfold.stats.derivatives import Params, forward
 
 
-class Projected(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, BaseEstimator):
+class ProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, BaseEstimator):
     """A transformer with `components_` (k, p)."""
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     components_: Array
 
     def _frame(self) -> tuple[Floats, Floats]:
-        """The axes (k, p) that rows are multiplied by, and the place from which they are measured."""
+        """The axes (k, p) and the origin of the projection."""
         raise NotImplementedError
 
     def transform(self, X: Any) -> Array:
         """Coordinates of the samples X (n, n_features) along the components, (n, n_components)."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         axes, place = self._frame()
         return partial(_along, np.ascontiguousarray(axes), place)
 
-    def _back(self, X: Any, axes: Floats, place: Floats) -> Array:
-        """Rows of coordinates in the space of the data."""
+    def _reconstruct(self, X: Any, axes: Floats, place: Floats) -> Array:
+        """Samples reconstructed from coordinates."""
         check_is_fitted(self)
         if is_array_api(X):
             xp = namespace(X)
-            found = xp.matmul(xp.astype(X, xp.float64, copy=False), like(axes, X)) + like(place, X)
-            return xp.astype(found, X.dtype)
+            projected = xp.matmul(xp.astype(X, xp.float64, copy=False), like(axes, X)) + like(place, X)
+            return xp.astype(projected, X.dtype)
         X = check_array(X, input_name="X", dtype=list(FLOATS))
-        found = forward(np.ascontiguousarray(X), Params(np.ascontiguousarray(axes.T), place))
-        return found.astype(np.result_type(X.dtype, on_host(self.components_).dtype), copy=False)
+        projected = forward(np.ascontiguousarray(X), Params(np.ascontiguousarray(axes.T), place))
+        return projected.astype(np.result_type(X.dtype, on_host(self.components_).dtype), copy=False)
 
     @property
     def _n_features_out(self) -> int:

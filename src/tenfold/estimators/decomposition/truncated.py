@@ -1,4 +1,4 @@
-"""Singular vectors of the rows as they are: latent semantic analysis."""
+"""Truncated singular value decomposition: latent semantic analysis."""
 
 from typing import Any, ClassVar, Self
 
@@ -8,22 +8,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, numpy_dtype, wide
 from tenfold.estimators.decomposition.principal import store_components
-from tenfold.estimators.decomposition.projected import Projected
+from tenfold.estimators.decomposition.projected import ProjectionMixin
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, random_state, real
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
+    as_rows_without_target,
     require_finite,
     restore_on_error,
-    rows_alone,
     validate_rows,
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.components import fit_truncated
+from tenfold.plans.pca_fit import fit_truncated
 
 
-class TruncatedSVD(Projected):
-    """The leading singular vectors of the rows, which are not centred: sparse rows stay sparse.
+class TruncatedSVD(ProjectionMixin):
+    """Leading singular vectors of the uncentred samples, which may be sparse.
 
     Components are the eigenvectors of ``sum_i w_i x_i x_i'`` with the largest values, the squares of the singular
     values. On counts of words this is latent semantic analysis.
@@ -86,7 +86,7 @@ class TruncatedSVD(Projected):
         peer="sklearn.decomposition",
         reads=("one pass", "a pass a step"),
         certificate=("spectral",),
-        judge="components.as_they_are",
+        judge="pca.as_they_are",
         transform_uses="samples",
     )
     _constraints: ClassVar[Constraints] = {
@@ -120,7 +120,7 @@ class TruncatedSVD(Projected):
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the components.
+        """Fit the components.
 
         Parameters
         ----------
@@ -139,17 +139,17 @@ class TruncatedSVD(Projected):
         check_parameters(self, self._constraints)
         X = validate_rows(self, X)
         weight = validate_weights(sample_weight, X)
-        rows = rows_alone(X, weight)
+        rows = as_rows_without_target(X, weight)
         p = rows.shape[1]
         if self.n_components > p:
             raise ValueError(f"n_components({self.n_components}) must be <= n_features({p}).")
         random, dtype = check_random_state(self.random_state), numpy_dtype(X.dtype)
-        found, self.certificate_ = require_finite(
+        fitted, self.certificate_ = require_finite(
             self,
             X,
             lambda: fit_truncated(rows, self.n_components, tol=float(self.tol), random=random, dtype=dtype),
         )
-        store_components(self, found, X)
+        store_components(self, fitted, X)
         warn_unless_certified(self)
         return self
 
@@ -165,4 +165,4 @@ class TruncatedSVD(Projected):
         """Samples (n, n_features) from their coordinates X (n, n_components)."""
         check_is_fitted(self)
         axes = wide(self.components_)
-        return self._back(X, axes, np.zeros(axes.shape[1]))
+        return self._reconstruct(X, axes, np.zeros(axes.shape[1]))

@@ -1,4 +1,4 @@
-"""The best classifier there is, where the densities of the classes are known."""
+"""The Bayes classifier of known class densities."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
-from tenfold.estimators.class_statistics import ByClass, given_priors
-from tenfold.estimators.classes import odds
+from tenfold.estimators.class_labels import log_odds
+from tenfold.estimators.class_statistics import ClassStatisticsClassifier, check_priors
 from tenfold.estimators.parameters import Constraints, array_like, nothing
 from tenfold.estimators.registration import Registration
 from tenfold.plans import naive_bayes
 from tenfold.stats.class_totals import ClassSums
 
 
-class BayesClassifier(ByClass):
-    """Bayes' rule for densities that are known: no classifier errs less.
+class BayesClassifier(ClassStatisticsClassifier):
+    """Bayes' rule with known class densities: the classifier with the smallest error rate.
 
     Predicts the class c with the largest ``log p_c(x) + log q_c``. Only the priors are learned.
 
@@ -65,8 +65,8 @@ class BayesClassifier(ByClass):
         where=("arrays", "files", "Dask"),
         instead="Densities are functions of NumPy arrays.",
         certificate=("exact",),
-        judge="bayes.known_densities",
-        outputs="by_class.known_densities",
+        judge="naive_bayes.bayes_classifier",
+        outputs="class_scores.bayes_classifier",
     )
     _constraints: ClassVar[Constraints] = {"densities": (array_like(),), "priors": (nothing(), array_like())}
 
@@ -85,16 +85,16 @@ class BayesClassifier(ByClass):
         return naive_bayes.fold_sums(rows, classes)
 
     def _estimate(self, sums: ClassSums, rows: Rows | None, X: Array) -> None:
-        given = given_priors(self.priors, len(sums.weight))
+        given = check_priors(self.priors, len(sums.weight))
         self.priors_, self.certificate_ = naive_bayes.fit_priors(sums, rows, given)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         with np.errstate(divide="ignore"):
             return _Scores(tuple(self.densities), np.log(self.priors_))
 
     def decision_function(self, X: Any) -> Array:
         """Scores of all classes for the samples X, (n, n_classes); of two the difference, second minus first, (n,)."""
-        return self._in_precision(X, odds)
+        return self._predict_in_precision(X, log_odds)
 
 
 @dataclass(frozen=True)

@@ -9,21 +9,21 @@ from sklearn.utils.metaestimators import available_if
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
-from tenfold.estimators.class_statistics import ByClass, as_precise_logarithms
-from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, odds, probabilities
+from tenfold.estimators.class_labels import argmax_scores, log_odds, log_probabilities, probabilities, take_classes
+from tenfold.estimators.class_statistics import ClassStatisticsClassifier, cast_log_probabilities
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.estimators.registration import Registration
 from tenfold.plans import nearest_centroid as plan
-from tenfold.plans.by_class import TooFewRows
+from tenfold.plans.class_statistics import TooFewSamples
 
 
 def _not_manhattan(model: "NearestCentroid") -> bool:
     return model.metric != "manhattan"
 
 
-class NearestCentroid(ByClass):
-    """The class whose centroid is nearest.
+class NearestCentroid(ClassStatisticsClassifier):
+    """Classify by the nearest class centroid.
 
     Centroids are weighted means, or medians with the metric "manhattan". With `shrink_threshold` t each centroid is
     moved towards the mean of all rows, column by column: ``d = (centroid - mean) / (m_c (s + median s))``, with s the
@@ -83,7 +83,7 @@ class NearestCentroid(ByClass):
         reads=("one pass",),
         certificate=("exact",),
         judge="discriminant.centroids",
-        outputs="by_class.centroids",
+        outputs="class_scores.centroids",
         board=Entry(
             "nearest-centroid",
             "classification",
@@ -107,7 +107,7 @@ class NearestCentroid(ByClass):
         self.shrink_threshold = shrink_threshold
         self.priors = priors
 
-    def _refuse_parts(self) -> None:
+    def _check_partial_fit(self) -> None:
         if self.metric == "manhattan":
             raise ValueError("Medians need all rows at once: call fit, or take another metric.")
 
@@ -122,25 +122,25 @@ class NearestCentroid(ByClass):
         centres = plan.centres_of(sums)
         weight = centres.weight
         if np.any(weight == 0.0):
-            raise TooFewRows("All rows of some class have weight zero, or there are none.")
+            raise TooFewSamples("All rows of some class have weight zero, or there are none.")
         if self.metric == "mahalanobis" and weight.sum() <= len(weight):
-            raise TooFewRows("There are no more rows than classes, and no covariance within them.")
-        found, self.certificate_ = plan.fit_centroids(
+            raise TooFewSamples("There are no more rows than classes, and no covariance within them.")
+        result, self.certificate_ = plan.fit_centroids(
             centres,
             sums,
             rows,
             self._shares(weight),
             metric=self.metric,
             threshold=self.shrink_threshold,
-            given=priors_of_classes(self.priors, len(weight)),
+            given=resolve_priors(self.priors, len(weight)),
         )
-        if np.any(found.spread == 0.0):
+        if np.any(result.spread == 0.0):
             warnings.warn(
                 "self.within_class_std_dev_ has at least 1 zero standard deviation."
                 "Inputs within the same classes for at least 1 feature are identical.",
                 stacklevel=5,
             )
-        self.centroids_, self.deviations_, self.within_class_std_dev_, self.class_prior_, whitener = found
+        self.centroids_, self.deviations_, self.within_class_std_dev_, self.class_prior_, whitener = result
         self.__dict__.pop("whitener_", None)
         if whitener is not None:
             self.whitener_ = whitener
@@ -160,11 +160,11 @@ class NearestCentroid(ByClass):
             priors = priors / priors.sum()
         return priors
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return plan.scores(self.metric, self.centroids_, self._unit(), self.class_prior_)
 
-    def _plain_of_rows(self, few: bool) -> Callable[[Array], Array]:
-        """With columns in the units of the data."""
+    def _plain_of_rows(self, small: bool) -> Callable[[Array], Array]:
+        """Scores in the units of the data."""
         return plan.scores(self.metric, self.centroids_, np.ones(self.centroids_.shape[1]), self.class_prior_)
 
     def _unit(self) -> Floats:
@@ -177,7 +177,7 @@ class NearestCentroid(ByClass):
         (n,).
         """
         if self.metric != "mahalanobis" and self.__sklearn_is_fitted__() and self._equal():
-            return chosen_classes(self.classes_, self._raw(X, self._plain_of_rows, largest))
+            return take_classes(self.classes_, self._predict_raw(X, self._plain_of_rows, argmax_scores))
         return super().predict(X)
 
     def _equal(self) -> bool:
@@ -188,17 +188,17 @@ class NearestCentroid(ByClass):
         """Scores ``-d^2 + 2 log q_c`` of the samples X and all classes, (n, n_classes); of two the difference, second
         minus first, (n,).
         """
-        return self._in_precision(X, odds)
+        return self._predict_in_precision(X, log_odds)
 
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes for the samples X, (n, n_classes): the softmax of the scores."""
-        return self._in_precision(X, probabilities)
+        return self._predict_in_precision(X, probabilities)
 
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities of the classes for the samples X, (n, n_classes)."""
-        return as_precise_logarithms(self._raw(X, then=log_probabilities), X)
+        return cast_log_probabilities(self._predict_raw(X, then=log_probabilities), X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -206,8 +206,8 @@ class NearestCentroid(ByClass):
         return tags
 
 
-def priors_of_classes(priors: Any, classes: int) -> Floats | None:
-    """Priors that do not come from the data: those given, or all equal."""
+def resolve_priors(priors: Any, classes: int) -> Floats | None:
+    """Fixed priors, given or uniform; None where they are estimated."""
     if isinstance(priors, str):
         return None if priors == "empirical" else np.full(classes, 1.0 / classes)
     return np.asarray(priors, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What Gaussian classes share: moments of each class, priors, shrinkage, and the odds of classes."""
+"""Base of the Gaussian discriminants: class moments, priors, shrinkage, and decision functions."""
 
 import warnings
 from typing import Any
@@ -8,14 +8,14 @@ from sklearn.base import clone
 
 from tenfold.arrays import Array, Floats, on_host, wide
 from tenfold.data import MemoryRows, NotFinite, Rows
-from tenfold.estimators.class_statistics import ByClass
-from tenfold.estimators.classes import odds
-from tenfold.plans.by_class import TooFewRows
+from tenfold.estimators.class_labels import log_odds
+from tenfold.estimators.class_statistics import ClassStatisticsClassifier
+from tenfold.plans.class_statistics import TooFewSamples
 from tenfold.stats.moments import GroupedMoments
 
 
-class GaussianClasses(ByClass):
-    """Classes that are judged by their means and covariances."""
+class GaussianClasses(ClassStatisticsClassifier):
+    """Classifiers of class means and covariances."""
 
     priors: Any
     shrinkage: Any
@@ -27,27 +27,27 @@ class GaussianClasses(ByClass):
             raise NotFinite
         return moments
 
-    def _refuse_both(self) -> None:
+    def _check_covariance_parameters(self) -> None:
         if self.covariance_estimator is not None and self.shrinkage is not None and self.shrinkage != 0:
             raise ValueError(
                 "covariance_estimator and shrinkage parameters are not None. Only one of the two can be set."
             )
 
-    def _refuse_empty(self, count: int, weight: Floats) -> None:
+    def _check_class_weights(self, count: int, weight: Floats) -> None:
         missing = [name for name, own in zip(on_host(self.classes_), weight, strict=True) if own == 0.0]
         if count == 1:
-            raise TooFewRows("There is only 1 sample, and no covariance.")
+            raise TooFewSamples("There is only 1 sample, and no covariance.")
         if missing:
-            raise TooFewRows(f"All rows of the classes {missing} have weight zero, or there are none.")
+            raise TooFewSamples(f"All rows of the classes {missing} have weight zero, or there are none.")
 
-    def _refuse_parts(self) -> None:
+    def _check_partial_fit(self) -> None:
         if self.shrinkage == "auto" or self.covariance_estimator is not None:
             raise ValueError(
                 "shrinkage='auto' and covariance_estimator need all rows at once: call fit, or give a shrinkage."
             )
 
     def _set_priors(self, weight: Floats) -> Floats:
-        """The priors in float64."""
+        """The validated priors in float64, or the class frequencies."""
         if self.priors is None:
             return weight / weight.sum()
         priors = np.asarray(self.priors, dtype=np.float64)
@@ -62,32 +62,32 @@ class GaussianClasses(ByClass):
 
     def decision_function(self, X: Any) -> Array:
         """Scores of all classes for the samples X, (n, n_classes); of two the difference, second minus first, (n,)."""
-        return self._in_precision(X, odds)
+        return self._predict_in_precision(X, log_odds)
 
 
 def priors_in_float64(priors: Any) -> Floats | None:
-    """Priors of the user's."""
+    """The given priors in float64, or None."""
     return None if priors is None else np.asarray(priors, dtype=np.float64)
 
 
-def estimated_covariances(estimator: Any, rows: Rows | None, classes: int) -> Floats:
-    """Covariances (k, p, p) of the classes that the user's estimator finds."""
+def estimate_covariances(estimator: Any, rows: Rows | None, classes: int) -> Floats:
+    """Covariances (k, p, p) of the classes by the user's covariance estimator."""
     if not isinstance(rows, MemoryRows) or rows.on_device or rows.weight is not None:
         raise ValueError(
             "covariance_estimator needs the rows of a class in memory, without weights: give shrinkage instead."
         )
-    found = []
+    covariances = []
     for k in range(classes):
-        own = clone(estimator, safe=False)
-        own.fit(rows.X[rows.group == k])
-        if not hasattr(own, "covariance_"):
-            raise ValueError(f"{type(own).__name__} does not have a covariance_ attribute")
-        found.append(own.covariance_)
-    return np.array(found)
+        fitted = clone(estimator, safe=False)
+        fitted.fit(rows.X[rows.group == k])
+        if not hasattr(fitted, "covariance_"):
+            raise ValueError(f"{type(fitted).__name__} does not have a covariance_ attribute")
+        covariances.append(fitted.covariance_)
+    return np.array(covariances)
 
 
-def estimated_total(estimator: Any, rows: Rows) -> Floats:
-    """The covariance (p, p) of all rows that the user's estimator finds."""
-    found = clone(estimator, safe=False)
-    found.fit(rows.whole().X)
-    return wide(found.covariance_)
+def estimate_total_covariance(estimator: Any, rows: Rows) -> Floats:
+    """The covariance (p, p) of all samples by the user's covariance estimator."""
+    fitted = clone(estimator, safe=False)
+    fitted.fit(rows.whole().X)
+    return wide(fitted.covariance_)

@@ -9,19 +9,19 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tenfold.arrays import Array, Floats, numpy_dtype, wide
 from tenfold.data import Rows
-from tenfold.estimators.class_statistics import as_precise
+from tenfold.estimators.class_statistics import cast_like
 from tenfold.estimators.discriminant.gaussian_discriminant import (
     GaussianClasses,
-    estimated_covariances,
-    estimated_total,
+    estimate_covariances,
+    estimate_total_covariance,
     priors_in_float64,
 )
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, integer, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import follow
+from tenfold.estimators.validation import convert_like
 from tenfold.plans import discriminant as plan
-from tenfold.plans.by_class import TooFewRows
+from tenfold.plans.class_statistics import TooFewSamples
 from tenfold.plans.gaussian_classes import LinearSettings, fit_linear
 from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.moments import GroupedMoments
@@ -29,7 +29,7 @@ from tenfold.stats.within_class_scatter import WithinMoments
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses):
-    """Gaussian classes with one covariance: linear discriminants, and directions that tell classes apart.
+    """Gaussian classes with one covariance: linear discriminants, and discriminant directions.
 
     ``score_c(x) = x'S^-1 m_c - 1/2 m_c'S^-1 m_c + log q_c`` with the weighted mean m_c and prior q_c of class c, and S
     the covariance within classes. `transform` gives Fisher's directions, the v with the largest ``v'Bv / v'Sv``, B the
@@ -101,7 +101,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     array([0.9912, 0.0088])
     """
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
         method="Linear discriminant analysis",
         texts=("S6.4", "S11.2", "B16", "W13"),
@@ -111,7 +111,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         instead="Covariances of sparse rows are dense: take X.toarray().",
         certificate=("exact",),
         judge="discriminant.linear",
-        outputs="by_class.directions",
+        outputs="class_scores.directions",
         board=Entry(
             "lda",
             "classification",
@@ -157,9 +157,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise NotImplementedError("shrinkage not supported with 'svd' solver.")
         if self.solver == "svd" and self.covariance_estimator is not None:
             raise ValueError("covariance estimator is not supported with svd solver. Try another solver")
-        self._refuse_both()
+        self._check_covariance_parameters()
         if self.solver == "svd" and not self.store_covariance:
-            return plan.fold_within(rows, classes)  # that of each class is not asked for
+            return plan.fold_within(rows, classes)  # class covariances are not needed
         return super()._fold(rows, classes)
 
     def _merge(self, before: GroupedMoments | WithinMoments, new: GroupedMoments | WithinMoments) -> Any:
@@ -175,32 +175,32 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _estimate(self, sums: GroupedMoments | WithinMoments, rows: Rows | None, X: Array) -> None:
         pooled = sums if isinstance(sums, WithinMoments) else WithinMoments.of(sums)
         if pooled.count <= len(pooled.weight):
-            raise TooFewRows(
+            raise TooFewSamples(
                 f"The number of samples must be more than the number of classes: got {pooled.count} sample(s)."
             )
-        self._refuse_empty(pooled.count, pooled.weight)
+        self._check_class_weights(pooled.count, pooled.weight)
         priors = self._set_priors(pooled.weight)
         components = count_components(self.n_components, len(priors), self.n_features_in_)
         settings = LinearSettings(
             self.solver, self.shrinkage, components, float(self.tol), priors_in_float64(self.priors)
         )
-        given = given_covariances(self.covariance_estimator, rows, len(priors))
-        found = fit_linear(settings, sums, rows, priors, given, numpy_dtype(X.dtype))
+        given = estimate_given_covariances(self.covariance_estimator, rows, len(priors))
+        result = fit_linear(settings, sums, rows, priors, given, numpy_dtype(X.dtype))
         for name in ("scalings_", "xbar_", "explained_variance_ratio_", "covariance_"):
             self.__dict__.pop(name, None)
-        if found.covariance is not None:
-            self.covariance_ = follow(found.covariance, X)
-        if found.axes is not None:
-            self.scalings_, self.explained_variance_ratio_ = (follow(part, X) for part in found.axes)
-        if found.centre is not None:
-            self.xbar_ = follow(found.centre, X)
-        self.means_, self.priors_, self.coef_, self.intercept_ = (follow(part, X) for part in found.scores[:4])
-        self.certificate_ = found.certificate
+        if result.covariance is not None:
+            self.covariance_ = convert_like(result.covariance, X)
+        if result.axes is not None:
+            self.scalings_, self.explained_variance_ratio_ = (convert_like(part, X) for part in result.axes)
+        if result.centre is not None:
+            self.xbar_ = convert_like(result.centre, X)
+        self.means_, self.priors_, self.coef_, self.intercept_ = (convert_like(part, X) for part in result.scores[:4])
+        self.certificate_ = result.certificate
         self._max_components = self._n_features_out = components
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         coef, intercept = wide(self.coef_), wide(self.intercept_)
-        if len(wide(self.means_)) == 2:  # of two classes: the first has the score zero
+        if len(wide(self.means_)) == 2:  # two classes: the first has the score zero
             coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, intercept)
         return plan.LinearScores(coef, intercept)
 
@@ -209,12 +209,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self.fit(X, y, sample_weight).transform(X)
 
     def transform(self, X: Any) -> Array:
-        """Coordinates of the samples X along the directions, (n, n_components)."""
+        """Project the samples X on the directions, (n, n_components)."""
         if self.solver == "lsqr":
             raise NotImplementedError("transform not implemented for 'lsqr' solver (use 'svd' or 'eigen').")
-        return as_precise(self._raw(X, self._along_directions), X)
+        return cast_like(self._predict_raw(X, self._along_directions), X)
 
-    def _along_directions(self, few: bool) -> Callable[[Array], Array]:
+    def _along_directions(self, small: bool) -> Callable[[Array], Array]:
         V = wide(self.scalings_)[:, : self._max_components]
         shift = wide(self.xbar_) if self.solver == "svd" else np.zeros(len(V))
         return partial(_along, np.ascontiguousarray(V.T), shift)
@@ -225,17 +225,17 @@ def _along(V: Floats, shift: Floats, X: Array) -> Array:
 
 
 def count_components(given: int | None, classes: int, features: int) -> int:
-    """How many directions there are."""
+    """The number of directions."""
     most = min(classes - 1, features)
     if given is not None and given > most:
         raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
     return most if given is None else given
 
 
-def given_covariances(estimator: Any, rows: Rows | None, classes: int) -> tuple[Floats, Floats] | None:
-    """Covariances of the classes and of all rows that the user's estimator finds, where there is one."""
+def estimate_given_covariances(estimator: Any, rows: Rows | None, classes: int) -> tuple[Floats, Floats] | None:
+    """Covariances of the classes and of all samples by the user's covariance estimator, or None."""
     if estimator is None:
         return None
-    each = estimated_covariances(estimator, rows, classes)
+    each = estimate_covariances(estimator, rows, classes)
     assert rows is not None
-    return each, estimated_total(estimator, rows)
+    return each, estimate_total_covariance(estimator, rows)

@@ -16,7 +16,7 @@ from tenfold.stats.moments import GroupedMoments
 
 
 class GaussianPlugIn(GaussianClasses):
-    """Gaussian classes put into Bayes' rule.
+    """Bayes' rule with estimated Gaussian classes.
 
     ``score_c(x) = log N(x; m_c, S_c) + log q_c`` with the weighted mean m_c and the share q_c of class c, and a
     covariance: sigma^2 I in all classes ("spherical"), S in all ("shared"), or S_c in each ("class"). With a Wishart
@@ -70,7 +70,7 @@ class GaussianPlugIn(GaussianClasses):
     (array([[12., 12.]]), array([-48.]))
     """
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
         method="Gaussian plug-in classifiers",
         texts=("S6.4", "S7.3.1"),
@@ -79,7 +79,7 @@ class GaussianPlugIn(GaussianClasses):
         instead="Covariances of sparse rows are dense: take X.toarray().",
         certificate=("exact",),
         judge="discriminant.plug_in",
-        outputs="by_class.plug_in",
+        outputs="class_scores.plug_in",
     )
     _constraints: ClassVar[Constraints] = {
         "covariance": (choice("spherical", "shared", "class"),),
@@ -99,9 +99,9 @@ class GaussianPlugIn(GaussianClasses):
 
     def _estimate(self, sums: GroupedMoments, rows: Rows | None, X: Array) -> None:
         weight = np.array([group.weight for group in sums.groups])
-        self._refuse_empty(sum(group.count for group in sums.groups), weight)
+        self._check_class_weights(sum(group.count for group in sums.groups), weight)
         priors = self._set_priors(weight)
-        found, self.certificate_ = fit_plug_in(
+        result, self.certificate_ = fit_plug_in(
             sums,
             rows,
             priors,
@@ -110,13 +110,13 @@ class GaussianPlugIn(GaussianClasses):
             given=priors_in_float64(self.priors),
             names=on_host(self.classes_),
         )
-        self.priors_, self.means_, self.covariance_ = priors, found.mean, found.covariance
+        self.priors_, self.means_, self.covariance_ = priors, result.mean, result.covariance
         for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)
-        if found.linear is not None:
-            self.coef_, self.intercept_ = found.linear
+        if result.linear is not None:
+            self.coef_, self.intercept_ = result.linear
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         factors, logs = plan.factors_of(self.covariance_, on_host(self.classes_))
         with np.errstate(divide="ignore"):
             return plan.QuadraticScores(wide(self.means_), factors, np.log(self.priors_) - 0.5 * logs)

@@ -10,20 +10,20 @@ from tenfold.arrays import Array, on_host, wide
 from tenfold.data import Rows
 from tenfold.estimators.discriminant.gaussian_discriminant import (
     GaussianClasses,
-    estimated_covariances,
+    estimate_covariances,
     priors_in_float64,
 )
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, nothing, real
 from tenfold.estimators.registration import Registration
 from tenfold.plans import discriminant as plan
-from tenfold.plans.by_class import TooFewRows
+from tenfold.plans.class_statistics import TooFewSamples
 from tenfold.plans.gaussian_classes import Deficient, QuadraticSettings, fit_quadratic
 from tenfold.stats.moments import GroupedMoments
 
 
 class QuadraticDiscriminantAnalysis(GaussianClasses):
-    """Gaussian classes with a covariance each: quadratic discriminants.
+    """Gaussian classes with one covariance each: quadratic discriminants.
 
     ``score_c(x) = -1/2 (x - m_c)'S_c^-1 (x - m_c) - 1/2 log|S_c| + log q_c`` with the weighted mean m_c, covariance S_c
     and prior q_c of class c.
@@ -83,7 +83,7 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
     (0.98, True)
     """
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
         method="Quadratic discriminant analysis",
         texts=("S6.4", "B C.1"),
@@ -93,7 +93,7 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
         instead="Covariances of sparse rows are dense: take X.toarray().",
         certificate=("exact",),
         judge="discriminant.quadratic",
-        outputs="by_class.quadratic",
+        outputs="class_scores.quadratic",
         board=Entry(
             "qda",
             "classification",
@@ -141,21 +141,21 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
             raise NotImplementedError("shrinkage not supported with 'svd' solver.")
         if self.solver == "svd" and self.covariance_estimator is not None:
             raise ValueError("covariance_estimator is not supported with solver='svd'. Try solver='eigen' instead.")
-        self._refuse_both()
+        self._check_covariance_parameters()
         return super()._fold(rows, classes)
 
     def _estimate(self, sums: GroupedMoments, rows: Rows | None, X: Array) -> None:
         names = on_host(self.classes_)
         for name, group in zip(names, sums.groups, strict=True):
             if group.count < 2 and group.weight <= 1.0:
-                raise TooFewRows(f"y has only {group.count} sample in class {name}, covariance is ill defined.")
+                raise TooFewSamples(f"y has only {group.count} sample in class {name}, covariance is ill defined.")
         weight = np.array([group.weight for group in sums.groups])
         priors = weight / weight.sum() if self.priors is None else np.array(self.priors)
         if priors.shape != weight.shape:
             raise ValueError(f"priors must have one entry for each of {len(names)} classes.")
         given = None
         if self.covariance_estimator is not None:
-            given = estimated_covariances(self.covariance_estimator, rows, len(names))
+            given = estimate_covariances(self.covariance_estimator, rows, len(names))
         settings = QuadraticSettings(
             self.reg_param if self.solver == "svd" else None,
             self.shrinkage,
@@ -164,14 +164,14 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
             priors_in_float64(self.priors),
         )
         try:
-            found, self.certificate_ = fit_quadratic(settings, sums, rows, priors, given)
+            result, self.certificate_ = fit_quadratic(settings, sums, rows, priors, given)
         except Deficient as reason:
             raise self._deficient(names[reason.number], sums.groups[reason.number].count) from None
-        self.priors_, self.means_ = priors, found.mean
-        self.scalings_, self.rotations_ = found.variances, found.axes
+        self.priors_, self.means_ = priors, result.mean
+        self.scalings_, self.rotations_ = result.variances, result.axes
         self.__dict__.pop("covariance_", None)
-        if found.covariances is not None:
-            self.covariance_ = found.covariances
+        if result.covariances is not None:
+            self.covariance_ = result.covariances
 
     def _deficient(self, name: Any, count: int) -> LinAlgError:
         p = self.n_features_in_
@@ -188,7 +188,7 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
             "the collinearity."
         )
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         pairs = list(zip(self.scalings_, self.rotations_, strict=True))
         factors = np.array([plan.triangle(variances, axes) for variances, axes in pairs])
         with np.errstate(divide="ignore"):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
 from tenfold.estimators.leaderboard_entry import Entry
@@ -23,8 +23,8 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    follow,
-    kept_rows,
+    as_weighted_rows,
+    convert_like,
     require_finite,
     restore_on_error,
     store,
@@ -168,7 +168,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
         weight, offset = validate_weights(sample_weight, X), validate_offset(offset, X)
         loss = Quantile(float(self.quantile))
         target, weight = without_offset(loss, as_float(y), weight, offset)
-        rows = kept_rows(X, target, weight)
+        rows = as_weighted_rows(X, target, weight)
         fitted = require_finite(
             self,
             X,
@@ -180,7 +180,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
                 bool(self.fit_intercept),
                 max_iter=int(self.max_iter),
                 time_limit=self.time_limit,
-                callback=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                callback=make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
                 dtype=rows.dtype,
             ),
         )
@@ -188,8 +188,8 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
         return self
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        b = follow(params.intercept[0], X) if self.fit_intercept else 0.0
-        return {"coef_": follow(params.coef[0], X), "intercept_": b}
+        b = convert_like(params.intercept[0], X) if self.fit_intercept else 0.0
+        return {"coef_": convert_like(params.coef[0], X), "intercept_": b}
 
     def _store(self, fitted: Fitted, X: Array) -> None:
         store(self, fitted, X, coef_flat=True, intercept_flat=True, intercept=bool(self.fit_intercept))
@@ -200,7 +200,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
 
     def predict(self, X: Any, *, offset: Any = None) -> Array:
         """``X w + b``, and the offset."""
-        return moved(self._raw(X), offset)
+        return moved(self._predict_raw(X), offset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

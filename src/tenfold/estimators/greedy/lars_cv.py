@@ -16,7 +16,7 @@ from tenfold.estimators.registration import Registration
 from tenfold.estimators.tuning import Tuning
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
     validate,
@@ -82,7 +82,7 @@ class _AnglesCV(ByFolds, LeastAngles):
     def _keep_chosen(self, errors: Errors, walked: Walked, X: Array) -> None:
         self._keep(walked, X, flat=True, path=True)
         self.alpha_ = errors.best
-        self.cv_alphas_ = follow(errors.alphas, X)
+        self.cv_alphas_ = convert_like(errors.alphas, X)
         self.mse_path_ = errors.errors
         self.cv_method_ = errors.how
         warn_unless_certified(self)

@@ -20,7 +20,7 @@ from tenfold.estimators.kmeans.centroid_model import (
 from tenfold.estimators.parameters import Constraints, boolean, choice, function, integer
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
 )
@@ -108,8 +108,8 @@ class BisectingKMeans(Centred):
         where=("arrays", "sparse"),
         instead="KMeans reads them where they are.",
         certificate=("fixed point",),
-        judge="clusters.halves",
-        outputs="clusters.down_the_tree",
+        judge="kmeans.halves",
+        outputs="kmeans.down_the_tree",
         peer_report_only=PEER_REPORT_ONLY,
         rules={"_tree must be a tree": _is_tree},
         transform_uses="samples",
@@ -170,7 +170,7 @@ class BisectingKMeans(Centred):
                 **self._printing(),
             ),
         )
-        self._tree, self._leaves, self._nodes = found.tree, found.leaves, follow(found.nodes, X)
+        self._tree, self._leaves, self._nodes = found.tree, found.leaves, convert_like(found.nodes, X)
         self.cluster_centers_ = self._nodes[list(found.leaves)]
         self.labels_, self.inertia_, self.certificate_ = found.labels, found.energy, found.certificate
         return self
@@ -184,5 +184,5 @@ class BisectingKMeans(Centred):
             "say": lambda centres: print(f"New centroids from bisection: {centres}"),
         }
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return partial(plan.descend, self._tree, wide(self._nodes), self._leaves)

@@ -74,8 +74,8 @@ class OnlineKMeans(OnlineKMeansBase):
         where=("arrays", "sparse", "files"),
         instead="Rows follow one another, read by one machine; KMeans reads them where they are.",
         certificate=("fixed point",),
-        judge="clusters.centres",
-        outputs="clusters.nearest",
+        judge="kmeans.centres",
+        outputs="kmeans.nearest",
         report_only=REPORT_ONLY,
         transform_uses="samples",
     )

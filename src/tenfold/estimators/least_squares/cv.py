@@ -14,13 +14,13 @@ from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.least_squares.ridge import RidgeClassification, RidgeClassifier
 from tenfold.estimators.least_squares.ridge_selection import REPORT_ONLY, ChoosingRidge
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, instance, nothing
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.tuning import Tuning
 from tenfold.estimators.validation import restore_on_error, validate, validate_weights
 
 
-class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
+class RidgeCV(ScoreMixin, MultiOutputMixin, RegressorMixin, ChoosingRidge):
     """Ridge regression with the penalty chosen by exact leave-one-out or exact k-fold cross-validation.
 
     Minimises ``sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||^2`` with the alpha of the best score. One
@@ -149,7 +149,7 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Jackknife+ intervals for new observations at X (m, p), from the exact leave-one-out residuals.
@@ -181,12 +181,12 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
             raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
         if isinstance(self._jackknife, str):
             raise ValueError(self._jackknife)
-        fits = np.asarray(self._raw(X), dtype=np.float64)
+        fits = np.asarray(self._predict_raw(X), dtype=np.float64)
         fits = fits[:, None] if fits.ndim == 1 else fits
         X = X.load() if isinstance(X, Table) else X
         X = np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
-        found = [part.interval(X, fits[:, k], coverage) for k, part in enumerate(self._jackknife)]
-        return found[0] if len(found) == 1 else np.stack(found, axis=1)
+        intervals = [part.interval(X, fits[:, k], coverage) for k, part in enumerate(self._jackknife)]
+        return intervals[0] if len(intervals) == 1 else np.stack(intervals, axis=1)
 
 
 class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
@@ -314,7 +314,7 @@ class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
     def _model(self, fold: Fold, index: int, alpha: float, y: Array, train: Array, rows: Rows) -> Any:
         model = RidgeClassifier(alpha, fit_intercept=self.fit_intercept)
         if y.ndim == 1 and len(np.unique(y[train])) < self.classes_.shape[0]:
-            # a class is missing from the training rows: its column of targets does not exist there, so this split is
+            # a class is missing from the training samples, and so its target column: this split is
             # fitted by itself
             part = subset(rows, train)
             return model.fit(part.X, y[train], sample_weight=part.weight)

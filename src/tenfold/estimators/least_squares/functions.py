@@ -92,12 +92,12 @@ def ridge_regression(
         positive=positive,
         random_state=random_state,
     ).fit(X, y, sample_weight=sample_weight)
-    found = [model.coef_]
+    fitted = [model.coef_]
     if return_n_iter:
-        found.append(model.n_iter_)
+        fitted.append(model.n_iter_)
     if return_intercept:
-        found.append(model.intercept_)
-    return tuple(found) if len(found) > 1 else found[0]
+        fitted.append(model.intercept_)
+    return tuple(fitted) if len(fitted) > 1 else fitted[0]
 
 
 def ridge_path(

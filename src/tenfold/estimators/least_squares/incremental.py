@@ -1,4 +1,4 @@
-"""Least squares from moments alone: rows that come in parts, or were folded elsewhere."""
+"""Least squares from moments: partial fits, and moments computed by the user."""
 
 from typing import Any, Self
 
@@ -10,9 +10,9 @@ from tenfold.stats.moments import Moments
 
 
 class FromMoments:
-    """Fits that moments of the rows determine: `fit` takes `Moments` in place of X, and parts of the rows merge.
+    """Estimators that moments determine: `fit` accepts `Moments` in place of X, and parts merge.
 
-    A class says in `_fit_moments` how it fits; what it has is kept in `moments_`.
+    A class implements `_fit_moments`; the moments are stored in `moments_`.
     """
 
     moments_: Moments
@@ -37,7 +37,7 @@ class FromMoments:
         return self
 
     def _keep(self, moments: Moments | None) -> None:
-        """Keep the moments of a fit for `partial_fit`, unless they are large."""
+        """Store the moments of a fit for `partial_fit`, unless they are large."""
         self.__dict__.pop("moments_", None)
         if moments is not None and moments.features <= KEPT_COLUMNS:
             self.moments_ = moments

@@ -6,15 +6,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
 from tenfold.arrays import Array, is_sparse
-from tenfold.estimators.inference_mixin import Inferred
+from tenfold.estimators.inference_mixin import InferenceMixin
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.least_squares.incremental import PartialRegression
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
-from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.predictors import LinearPredictor, ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
+    convert_like,
     names_of,
     require_finite,
     restore_on_error,
@@ -30,7 +30,7 @@ from tenfold.stats.moments import Moments
 
 
 class LinearRegression(
-    Scored, Inferred, PartialRegression, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator
+    ScoreMixin, InferenceMixin, PartialRegression, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator
 ):
     """Ordinary least squares.
 
@@ -168,7 +168,7 @@ class LinearRegression(
         for name in ("rank_", "singular_"):
             self.__dict__.pop(name, None)
         if not is_sparse(X) and fitted.rank is not None and fitted.singular_values is not None:
-            self.rank_, self.singular_ = fitted.rank, follow(fitted.singular_values, X)
+            self.rank_, self.singular_ = fitted.rank, convert_like(fitted.singular_values, X)
         self._inference = (
             "The weights are constrained: classical standard errors do not hold. Use the bootstrap."
             if self.positive
@@ -178,7 +178,7 @@ class LinearRegression(
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

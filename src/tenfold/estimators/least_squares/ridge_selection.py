@@ -20,7 +20,7 @@ from tenfold.data import MemoryRows, Rows, targets_of, weights_of
 from tenfold.estimators.least_squares.ridge import Ridge
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, function, nothing, real, splitter
 from tenfold.estimators.predictors import LinearPredictor
-from tenfold.estimators.validation import as_rows, refuse_extra, require_finite, store, warn_unless_certified
+from tenfold.estimators.validation import as_rows, check_no_extra_params, require_finite, store, warn_unless_certified
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import fold_moments, from_moments
@@ -86,8 +86,8 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
 
     def _choose(self, X: Array, y: Array, Y: Array, weight: Array | None, params: dict[str, Any]) -> None:
         """Choose alpha, fit with it and store; y are the targets as given, Y as numbers (n,) or (n, t)."""
-        alphas = self._checked_alphas()
-        routed = self._routed(weight, params)
+        alphas = self._check_alphas()
+        routed = self._route_parameters(weight, params)
         if self.cv is not None and (self.store_cv_results or self.alpha_per_target):
             name = "store_cv_results" if self.store_cv_results else "alpha_per_target"
             raise ValueError(f"cv!=None and {name}=True are incompatible")
@@ -131,7 +131,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
             return True
         return agrees(spectrum, alpha, fitted.params.coef, moments, self.fit_intercept)
 
-    def _checked_alphas(self) -> Floats:
+    def _check_alphas(self) -> Floats:
         """The candidates (A,); positive for leave-one-out, at least zero otherwise."""
         bounds = "neither" if self.cv is None else "left"
         values = [self.alphas] if np.ndim(self.alphas) == 0 else list(self.alphas)
@@ -165,8 +165,8 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         best = np.argmax(scores, axis=0)
         chosen = np.broadcast_to(alphas[best], t).copy()
         self.alpha_ = chosen if self.alpha_per_target and t > 1 else float(chosen[0])
-        found = scores[best, np.arange(scores.shape[1])]
-        self.best_score_ = found if self.alpha_per_target and not self._flat else float(found[0])
+        best_scores = scores[best, np.arange(scores.shape[1])]
+        self.best_score_ = best_scores if self.alpha_per_target and not self._flat else float(best_scores[0])
         self.cv_errors_ = left.squares.sum(axis=0) / (n * t)
         self.cv_method_ = f"exact leave-one-out of {n} rows for {len(alphas)} alphas from one eigendecomposition"
         if self.store_cv_results:
@@ -190,11 +190,11 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         flat = t == 1 or self.alpha_per_target
 
         def score(a: int, k: slice) -> float:
-            found, truth = predictions[:, k, a], Y[:, k]
+            predicted, truth = predictions[:, k, a], Y[:, k]
             return float(
-                scorer(_Given(), found[:, 0], truth[:, 0], **parameters)
+                scorer(_Given(), predicted[:, 0], truth[:, 0], **parameters)
                 if flat
-                else scorer(_Given(), found, truth, **parameters)
+                else scorer(_Given(), predicted, truth, **parameters)
             )
 
         return np.array([[score(a, k) for k in columns] for a in range(count)])
@@ -210,7 +210,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
     def _keep_intervals(
         self, rows: Rows, spectrum: Tall | Wide, chosen: Floats, total: float, errors: Floats | None, best: Array
     ) -> None:
-        """Keep what jackknife+ intervals need, where that is small."""
+        """Store the data of jackknife+ intervals, where they are small."""
         self._jackknife: tuple[JackknifePlus, ...] | str
         if rows.on_device:
             self._jackknife = "Prediction intervals keep the training rows, in NumPy arrays: fit RidgeCV on those."
@@ -242,11 +242,11 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         """Set the mean scores over the splits; return the alpha of every target, and all rows' moments or None."""
         self._jackknife = "Prediction intervals come from leave-one-out residuals: set cv=None."
         if is_array_api(y):
-            # only splitters see it, and folds of consecutive or shuffled rows need no more than their number
+            # only splitters use y, and unstratified folds only its length
             blind = not is_classifier(self) and isinstance(self.cv, (numbers.Integral, KFold))
             y = None if blind else on_host(y)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-        given = splitter.split(_as_given(rows), y, **routed.splitter.split)
+        given = splitter.split(_input_of_splitter(rows), y, **routed.splitter.split)
         splits = [Split.of(train, test, rows.shape[0]) for train, test in given]
         models, how, total = folds(rows, splits, alphas, self.fit_intercept)
         scores = np.array(
@@ -263,23 +263,23 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
 
     def _fold_scores(self, rows: Rows, y: Array, fold: Fold, split: Split, alphas: Floats, routed: Bunch) -> Floats:
         """The scores (A,) of one split."""
-        # the weights of the fit are those of the score, so the moments of the test rows say it all
+        # fit and score have the same weights, so the moments of the test rows suffice
         if not is_classifier(self) and (self.scoring is None or isinstance(self.scoring, str)):
-            found = score_from_moments(self.scoring or "r2", fold)
-            if found is not None:
-                return found
+            scores = score_from_moments(self.scoring or "r2", fold)
+            if scores is not None:
+                return scores
         train, test = split.training_rows(rows.shape[0]), split.test
         if rows.distributed:
-            return self._scattered_scores(rows, fold, test, "sample_weight" in routed.scorer.score)
-        parameters = {name: _of_rows(value, test, rows.shape[0]) for name, value in routed.scorer.score.items()}
+            return self._score_on_cluster(rows, fold, test, "sample_weight" in routed.scorer.score)
+        parameters = {name: _select_rows(value, test, rows.shape[0]) for name, value in routed.scorer.score.items()}
         if rows.on_device:
-            return self._foreign_scores(subset(rows, test), fold, parameters)
+            return self._score_on_device(subset(rows, test), fold, parameters)
         X_test, y_test = contiguous_rows(rows.whole().X, test), y[test]
         models = (self._model(fold, a, alpha, y, train, rows) for a, alpha in enumerate(alphas))
         return np.array([_score(self._scorer(), model, X_test, y_test, parameters) for model in models])
 
-    def _scattered_scores(self, rows: Rows, fold: Fold, test: Array, weighted: bool) -> Floats:
-        """The score of every alpha on test rows of a cluster: sums come to the client, and nothing else."""
+    def _score_on_cluster(self, rows: Rows, fold: Fold, test: Array, weighted: bool) -> Floats:
+        """The score of every alpha on test rows of a cluster; transfers only sums."""
         usual = "accuracy" if is_classifier(self) else "r2"
         known = ("accuracy",) if is_classifier(self) else tuple(SCORES)
         if (name := self.scoring or usual) not in known:
@@ -290,14 +290,14 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         inside = np.zeros(rows.shape[0], dtype=np.int32)
         inside[test] = 1
         several = is_classifier(self) and self._several
-        return score_from_rows(name, rows.grouped(inside), fold, weighted=weighted, several=several)
+        return score_from_rows(name, rows.regroup(inside), fold, weighted=weighted, several=several)
 
-    def _foreign_scores(self, rows: Rows, fold: Fold, parameters: dict[str, Any]) -> Floats:
-        """The score of every alpha on test rows of another device: predictions, not rows, come to the host."""
+    def _score_on_device(self, rows: Rows, fold: Fold, parameters: dict[str, Any]) -> Floats:
+        """The score of every alpha on test rows of a device; transfers only predictions."""
         A, t, p = fold.coef.shape
         z = on_host(rows.map(predictions(Params(fold.coef.reshape(A * t, p), fold.intercept.ravel()))))
-        found = np.moveaxis(z.reshape(-1, A, t), 1, 2)
-        return self._score_predictions(found, on_host(rows.map(targets_of)), Bunch(scorer=Bunch(score=parameters)))[
+        predicted = np.moveaxis(z.reshape(-1, A, t), 1, 2)
+        return self._score_predictions(predicted, on_host(rows.map(targets_of)), Bunch(scorer=Bunch(score=parameters)))[
             :, 0
         ]
 
@@ -319,12 +319,12 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
             return get_scorer("accuracy" if is_classifier(self) else "r2").set_score_request(sample_weight=True)
         return check_scoring(estimator=self, scoring=self.scoring)
 
-    def _routed(self, weight: Array | None, params: dict[str, Any]) -> Bunch:
+    def _route_parameters(self, weight: Array | None, params: dict[str, Any]) -> Bunch:
         """Parameters for the scorer and the splitter."""
         given = params if weight is None else {**params, "sample_weight": weight}
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, "fit", **given)
-        refuse_extra(self, set(params) - {"groups"})
+        check_no_extra_params(self, set(params) - {"groups"})
         score = {} if weight is None else {"sample_weight": weight}
         return Bunch(
             scorer=Bunch(score=score),
@@ -357,14 +357,14 @@ def _score(scorer: Any, model: Any, X: Array, y: Array, parameters: dict[str, An
     return float(scorer(model, X, y, **rest))
 
 
-def _of_rows(value: Any, index: Array, n: int) -> Any:
-    """Of a value that has one entry a row, the entries of some rows."""
+def _select_rows(value: Any, index: Array, n: int) -> Any:
+    """The entries for some rows of a value with one entry per row; others unchanged."""
     value = on_host(value) if is_array_api(value) else value
     return np.asarray(value)[index] if np.ndim(value) > 0 and len(value) == n else value
 
 
-def _as_given(rows: Rows) -> Array:
-    """X for a splitter: splitters count its rows, and few look at more."""
+def _input_of_splitter(rows: Rows) -> Array:
+    """X for a splitter, which mostly only needs its number of rows."""
     return rows.whole().X if isinstance(rows, MemoryRows) and not rows.on_device else np.zeros((rows.shape[0], 1))
 
 

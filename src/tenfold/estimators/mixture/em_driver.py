@@ -1,4 +1,4 @@
-"""EM for any model that says what to expect and how to maximise."""
+"""A driver of EM for user-defined models."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tenfold.estimators.parameters import check_arguments, integer, real
-from tenfold.estimators.validation import require_finite, rows_alone, validate_rows, validate_weights
+from tenfold.estimators.validation import as_rows_without_target, require_finite, validate_rows, validate_weights
 from tenfold.solvers.em import Allowance, Model, steps
 from tenfold.solvers.loop import Record, run
 
 
 @dataclass(frozen=True)
 class Ascent:
-    """Where EM ended.
+    """The result of EM.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ def em(
     allowance: Allowance | None = None,
     callback: Callable[[int, float, Any], Any] | None = None,
 ) -> Ascent:
-    """Maximise the likelihood of a model with something hidden, by expectation and maximisation.
+    """Maximise the likelihood of a latent-variable model by expectation-maximisation.
 
     Each step is one pass over the rows, block by block: ``statistic = expect(params, block)`` for each block, merged in
     the order of the rows, then ``params = maximise(statistic)``. The bound, the mean log-likelihood and what a prior
@@ -123,7 +123,7 @@ def em(
     check_arguments("em", {"tol": (real(0.0),), "max_iter": (integer(1),)}, tol=tol, max_iter=max_iter)
     holder = BaseEstimator()
     X = validate_rows(holder, X)
-    rows = rows_alone(X, validate_weights(sample_weight, X))
+    rows = as_rows_without_target(X, validate_weights(sample_weight, X))
     seen = 0
 
     def report(record: Record, params: Any) -> bool:
@@ -132,6 +132,6 @@ def em(
         return callback is not None and bool(callback(seen, record.objective, params))
 
     path = steps(model, rows, start, tol, allowance)
-    found = require_finite(holder, X, lambda: run(path, max_iter, time_limit, report))
-    bounds = tuple(record.objective for record in found.trace[1:])
-    return Ascent(found.params, bounds, found.status.value == "converged", len(bounds), found.status.value)
+    solution = require_finite(holder, X, lambda: run(path, max_iter, time_limit, report))
+    bounds = tuple(record.objective for record in solution.trace[1:])
+    return Ascent(solution.params, bounds, solution.status.value == "converged", len(bounds), solution.status.value)

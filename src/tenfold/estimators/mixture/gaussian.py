@@ -12,11 +12,11 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import FLOATS, Array, is_array_api, is_dask, like, namespace, numpy_dtype, wide
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
-from tenfold.estimators.classes import largest
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
+from tenfold.estimators.class_labels import argmax_scores
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.mixture.progress import Reporter
-from tenfold.estimators.mixture.validation import given, positive, shape_of
+from tenfold.estimators.mixture.validation import check_positive_definite, check_start, shape_of
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -32,17 +32,17 @@ from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
 from tenfold.estimators.validation import (
-    ADVICE,
-    follow,
+    STATUS_ADVICE,
+    as_rows_without_target,
+    convert_like,
     require_finite,
     restore_on_error,
-    rows_alone,
     rowwise,
     validate_rows,
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.mixture import drawn
+from tenfold.plans.mixture import draw
 from tenfold.plans.mixture_fit import FittedMixture, Search, fit
 from tenfold.plans.mixture_start import Seen, look
 from tenfold.problems import Gaussians
@@ -61,9 +61,9 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
     """Mixture of Gaussians, fitted by EM.
 
     ``p(x) = sum_k pi_k N(x; m_k, C_k)``. Fitting maximises the mean log density of the rows, ``(1/W) sum_i w_i log
-    p(x_i)``, and with priors that of the posterior; each step of EM is one pass over the rows. Values that are missing
-    (not a number) are left out: the density of such a row is that of the columns that are there, and in each step the
-    rest is replaced by what these make probable. This is right where values are missing at random.
+    p(x_i)``, and with priors that of the posterior; each step of EM is one pass over the rows. Missing values
+    (NaN) are marginalised: the density of such a sample is that of its observed features, and each step uses the
+    conditional moments of the others. This assumes values missing at random.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
             dense=True,
         ),
     )
-    _missing: ClassVar[bool] = True
+    _allow_nan: ClassVar[bool] = True
     _constraints: ClassVar[Constraints] = {
         "n_components": (integer(1),),
         "covariance_type": (choice(*KINDS),),
@@ -288,10 +288,10 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         before = self._mixture() if self.warm_start and hasattr(self, "converged_") else None
         X = validate_rows(self, X)
         weight = validate_weights(sample_weight, X)
-        self._refuse_few(X.shape[0])
-        rows = rows_alone(X, weight)
+        self._check_sample_count(X.shape[0])
+        rows = as_rows_without_target(X, weight)
         k, p = self.n_components, rows.shape[1]
-        start = given(self.covariance_type, k, p, self.weights_init, self.means_init, self.precisions_init)
+        start = check_start(self.covariance_type, k, p, self.weights_init, self.means_init, self.precisions_init)
         search = Search(
             k,
             self.init_params,
@@ -301,21 +301,21 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
             int(self.max_iter),
             check_random_state(self.random_state),
         )
-        callback = watcher(self, X, y, self.max_iter, partial(self._attributes, X=X))
-        told = Reporter(self.verbose, self.verbose_interval, callback) if self.verbose else None
-        callback = callback if told is None else told.callback
+        callback = make_callback(self, X, y, self.max_iter, partial(self._attributes, X=X))
+        reporter = Reporter(self.verbose, self.verbose_interval, callback) if self.verbose else None
+        callback = callback if reporter is None else reporter.callback
 
-        def found() -> FittedMixture:
+        def search_best() -> FittedMixture:
             seen = look(rows)
             earlier = None if before is None else (before, float(self.lower_bound_))
             problem = self._problem(seen, p)
             dtype = numpy_dtype(X.dtype)
-            return fit(problem, rows, seen, search, dtype, callback=callback, listener=told, earlier=earlier)
+            return fit(problem, rows, seen, search, dtype, callback=callback, listener=reporter, earlier=earlier)
 
-        self._store(require_finite(self, X, found), X)
+        self._store(require_finite(self, X, search_best), X)
         return self
 
-    def _refuse_few(self, n: int) -> None:
+    def _check_sample_count(self, n: int) -> None:
         if n < 2:
             raise ValueError(
                 f"Found array with {n} sample(s) (shape=({n}, {self.n_features_in_})) while a minimum of 2 is required "
@@ -327,7 +327,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
             )
 
     def _problem(self, seen: Seen | None, p: int) -> Gaussians:
-        """What is maximised; the place of the means is that of the rows unless it is given."""
+        """The objective; the prior mean is the sample mean unless given."""
         degrees, scale, b = self.degrees_of_freedom_prior, self.covariance_prior, self.mean_precision_prior
         if (degrees is None) != (scale is None):
             raise ValueError("Give degrees_of_freedom_prior and covariance_prior, or neither.")
@@ -340,7 +340,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
             if scale.shape != wanted:
                 raise ValueError(f"covariance_prior should have the shape {wanted}, but got {scale.shape}")
             if kind in ("full", "tied"):
-                positive(scale[None], "covariance_prior")
+                check_positive_definite(scale[None], "covariance_prior")
             elif not np.all(scale > 0.0):
                 raise ValueError("covariance_prior should be positive")
         mean = 0.0 if seen is None else seen.mean
@@ -355,11 +355,11 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
 
     def _attributes(self, mixture: Any, X: Array) -> dict[str, Any]:
         return {
-            "weights_": follow(mixture.weights, X),
-            "means_": follow(mixture.means, X),
-            "covariances_": follow(mixture.covariances, X),
-            "precisions_": follow(mixture.precisions, X),
-            "precisions_cholesky_": follow(mixture.triangles, X),
+            "weights_": convert_like(mixture.weights, X),
+            "means_": convert_like(mixture.means, X),
+            "covariances_": convert_like(mixture.covariances, X),
+            "precisions_": convert_like(mixture.precisions, X),
+            "precisions_cholesky_": convert_like(mixture.triangles, X),
         }
 
     def _store(self, fitted: FittedMixture, X: Array) -> None:
@@ -372,7 +372,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         self.restarted_ = list(fitted.restarted)
         self.certificate_ = fitted.certificate
         if self.max_iter > 0 and not self.converged_:
-            advice = ADVICE.get(fitted.certificate.status, "")
+            advice = STATUS_ADVICE.get(fitted.certificate.status, "")
             message = (
                 "Best performing initialization did not converge. Try different init parameters, or increase max_iter, "
                 f"tol, or check for degenerate data. {fitted.certificate.explain()} {advice}"
@@ -385,10 +385,10 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         """The parameters in float64."""
         return Mixture(self.covariance_type, wide(self.weights_), wide(self.means_), wide(self.covariances_))
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return partial(_shares, self._mixture())
 
-    def _densities_of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _densities_of_rows(self, small: bool) -> Callable[[Array], Array]:
         return partial(_densities, self._mixture())
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
@@ -399,20 +399,20 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the components for the samples X, (n, n_components)."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def predict(self, X: Any) -> Array:
         """The index of the most probable component of each sample of X, (n,)."""
-        return rowwise(largest, self._raw(X))
+        return rowwise(argmax_scores, self._predict_raw(X))
 
     def score_samples(self, X: Any) -> Array:
         """The log density of each sample of X, (n,); of the features that are there where values are missing."""
-        return self._raw(X, self._densities_of_rows)
+        return self._predict_raw(X, self._densities_of_rows)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of the samples X; `y` is not used."""
-        found = self.score_samples(X)
-        return float(found.mean().compute() if is_dask(found) else namespace(found).mean(found))
+        densities = self.score_samples(X)
+        return float(densities.mean().compute() if is_dask(densities) else namespace(densities).mean(densities))
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Random rows (n_samples, n_features) from the mixture, one component after the other, and the number of each
@@ -421,8 +421,8 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         check_is_fitted(self)
         if n_samples < 1:
             raise ValueError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
-        found = drawn(self._mixture(), int(n_samples), check_random_state(self.random_state))
-        rows, numbers = (like(part, self.means_) if is_array_api(self.means_) else part for part in found)
+        samples = draw(self._mixture(), int(n_samples), check_random_state(self.random_state))
+        rows, numbers = (like(part, self.means_) if is_array_api(self.means_) else part for part in samples)
         return rows, numbers
 
     def _n_parameters(self) -> int:

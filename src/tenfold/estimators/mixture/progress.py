@@ -1,4 +1,4 @@
-"""What a fit of a mixture prints of its course."""
+"""Progress output of mixture fits."""
 
 import time
 from typing import Any
@@ -9,12 +9,12 @@ from tenfold.solvers.loop import Record, Watch
 
 
 class Reporter:
-    """Says where each start begins and ends, and every so many steps; from verbose = 2 on with times, the change of the
-    bound and the bound at the end, as scikit-learn says them.
+    """Prints the begin and end of each start and every `interval` steps; from verbose = 2 on with times, the change of
+    the bound and the final bound, in scikit-learn's format.
     """
 
-    def __init__(self, verbose: int, interval: int, also: Watch | None) -> None:
-        self._all, self._interval, self._also = verbose >= 2, interval, also
+    def __init__(self, verbose: int, interval: int, callback: Watch | None) -> None:
+        self._all, self._interval, self._callback = verbose >= 2, interval, callback
 
     def begin(self, start: int) -> None:
         print(f"Initialization {start}")
@@ -22,7 +22,7 @@ class Reporter:
         self._begun = self._last = time.perf_counter()
 
     def callback(self, record: Record, params: Any) -> bool:
-        """A step was taken; whether somebody wants to stop."""
+        """Report a step; returns whether the callback requests a stop."""
         self._steps += 1
         if self._steps % self._interval == 0:
             now = time.perf_counter()
@@ -31,9 +31,11 @@ class Reporter:
             print(f"  Iteration {self._steps}{more}")
             self._last = now
         self._bound = record.objective
-        return self._also is not None and self._also(record, params)
+        return self._callback is not None and self._callback(record, params)
 
     def end(self, bound: float, converged: bool) -> None:
-        how = "converged" if converged else "did not converge"
+        outcome = "converged" if converged else "did not converge"
         spent = time.perf_counter() - self._begun
-        print(f"Initialization {how}." + (f" time lapse {spent:.5f}s\t lower bound {bound:.5f}." if self._all else ""))
+        print(
+            f"Initialization {outcome}." + (f" time lapse {spent:.5f}s\t lower bound {bound:.5f}." if self._all else "")
+        )

@@ -1,4 +1,4 @@
-"""What users give of a mixture, checked with scikit-learn's words."""
+"""Validation of given mixture parameters, with scikit-learn's messages."""
 
 from typing import Any
 
@@ -16,37 +16,37 @@ def shape_of(kind: str, k: int, p: int) -> tuple[int, ...]:
     return {"full": (k, p, p), "tied": (p, p), "diag": (k, p), "spherical": (k,), "unit": (k,)}[kind]
 
 
-def _of_shape(values: Any, shape: tuple[int, ...], name: str) -> Floats:
-    found = check_array(values, dtype=list(FLOATS), ensure_2d=False, allow_nd=True, input_name=name)
-    if found.shape != shape:
-        raise ValueError(f"The parameter '{name}' should have the shape of {shape}, but got {found.shape}")
-    return wide(found)
+def _check_shape(values: Any, shape: tuple[int, ...], name: str) -> Floats:
+    array = check_array(values, dtype=list(FLOATS), ensure_2d=False, allow_nd=True, input_name=name)
+    if array.shape != shape:
+        raise ValueError(f"The parameter '{name}' should have the shape of {shape}, but got {array.shape}")
+    return wide(array)
 
 
-def given(kind: str, k: int, p: int, weights: Any, means: Any, precisions: Any) -> Given:
-    """The parts of a start that the user gives."""
+def check_start(kind: str, k: int, p: int, weights: Any, means: Any, precisions: Any) -> Given:
+    """The validated given parts of a start."""
     covariances = None
     if precisions is not None:
-        found = _of_shape(precisions, shape_of(kind, k, p), f"{kind} precision")
-        covariances = _inverses(kind, found)
+        precisions_checked = _check_shape(precisions, shape_of(kind, k, p), f"{kind} precision")
+        covariances = _inverses(kind, precisions_checked)
     return Given(
-        None if weights is None else _weights(weights, k),
-        None if means is None else _of_shape(means, (k, p), "means"),
+        None if weights is None else _check_weights(weights, k),
+        None if means is None else _check_shape(means, (k, p), "means"),
         covariances,
     )
 
 
-def _weights(weights: Any, k: int) -> Floats:
-    found = _of_shape(weights, (k,), "weights")
-    if np.any(found < 0.0) or np.any(found > 1.0):
+def _check_weights(weights: Any, k: int) -> Floats:
+    checked = _check_shape(weights, (k,), "weights")
+    if np.any(checked < 0.0) or np.any(checked > 1.0):
         raise ValueError(
             "The parameter 'weights' should be in the range [0, 1], but got max value "
-            f"{found.max():.5f}, min value {found.min():.5f}"
+            f"{checked.max():.5f}, min value {checked.min():.5f}"
         )
     single = getattr(weights, "dtype", None) == np.float32
-    if abs(found.sum() - 1.0) > (1e-6 if single else 1e-8):
-        raise ValueError(f"The parameter 'weights' should be normalized, but got sum(weights) = {found.sum():.5f}")
-    return found / found.sum() if single else found
+    if abs(checked.sum() - 1.0) > (1e-6 if single else 1e-8):
+        raise ValueError(f"The parameter 'weights' should be normalized, but got sum(weights) = {checked.sum():.5f}")
+    return checked / checked.sum() if single else checked
 
 
 def _inverses(kind: str, precisions: Floats) -> Floats:
@@ -59,13 +59,13 @@ def _inverses(kind: str, precisions: Floats) -> Floats:
             raise ValueError(f"'{kind} precision' should be positive")
         return 1.0 / precisions
     if kind == "tied":
-        return positive(precisions[None], f"'{kind} precision'", inverse=True)[0]
-    return positive(precisions, f"'{kind} precision'", inverse=True)
+        return check_positive_definite(precisions[None], f"'{kind} precision'", inverse=True)[0]
+    return check_positive_definite(precisions, f"'{kind} precision'", inverse=True)
 
 
-def positive(matrices: Floats, name: str, inverse: bool = False) -> Floats:
-    """Symmetric, positive definite matrices (k, p, p), or their inverses; refuses others."""
-    found = []
+def check_positive_definite(matrices: Floats, name: str, inverse: bool = False) -> Floats:
+    """Symmetric positive definite matrices (k, p, p), or their inverses; raises for others."""
+    matrices_checked = []
     for P in matrices:
         if not np.isfinite(P).all():
             raise ValueError(f"{name} should hold finite numbers")
@@ -73,5 +73,5 @@ def positive(matrices: Floats, name: str, inverse: bool = False) -> Floats:
             values, axes = la.eigh(P, check_finite=False)
         if not np.allclose(P, P.T) or not np.all(values > 0.0):
             raise ValueError(f"{name} should be symmetric, positive-definite")
-        found.append(np.einsum("ij,j,kj->ik", axes, 1.0 / values, axes) if inverse else P)
-    return np.array(found)
+        matrices_checked.append(np.einsum("ij,j,kj->ik", axes, 1.0 / values, axes) if inverse else P)
+    return np.array(matrices_checked)

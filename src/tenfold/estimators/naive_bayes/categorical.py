@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.data import NotFinite, Rows
 from tenfold.estimators.naive_bayes.discrete import DiscreteNB
-from tenfold.estimators.naive_bayes.learned import fixed_priors
+from tenfold.estimators.naive_bayes.learned import resolve_priors
 from tenfold.estimators.parameters import Constraints, array_like, integer, nothing, real
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import names_of
@@ -21,23 +21,22 @@ class CategoricalNB(DiscreteNB):
     """Naive Bayes for categories, numbered from zero on in each column.
 
     ``p(x | c) = prod_j p_cj[x_j]`` with ``p_cj[v] = (N_cjv + alpha) / (N_c + alpha V_j)``, where N_cjv is the weight of
-    the rows of class c with category v in column j, and V_j the number of the column's categories: their *count*, so
-    that the probabilities sum to one.
+    the samples of class c with category v in feature j, and V_j the number of categories of feature j.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        What is added to each count.
+        The pseudo-count that is added to each count.
     force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is kept; else it becomes that.
+        Whether an alpha below 1e-10 is used; otherwise it becomes 1e-10.
     fit_prior : bool, default=True
-        Whether priors are the shares of the classes; else they are equal.
+        Whether priors are the class frequencies; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
-        Priors that are not learned; None learns them.
+        Fixed priors; None estimates them.
     min_categories : int or array-like of shape (n_features,), default=None
-        The least number of categories of the columns: leaves room for some that do not come in the fit.
+        The smallest number of categories of each feature, for categories that are absent in the fit.
     threshold : float, default=0.0
-        Of two classes the second is predicted where its log odds exceed this: above zero to be surer of it.
+        With two classes, the second is predicted where its log odds exceed this.
 
     Attributes
     ----------
@@ -54,7 +53,7 @@ class CategoricalNB(DiscreteNB):
     n_categories_ : ndarray of shape (n_features,)
         Number of categories of each feature.
     certificate_ : Certificate
-        Kind exact: the tables counted again, row by row of each class.
+        Kind exact: the tables, recounted.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -63,7 +62,7 @@ class CategoricalNB(DiscreteNB):
     Notes
     -----
     One pass over the rows and one to judge. Runs on dense arrays, files and Dask collections; `partial_fit` gives what
-    `fit` on all rows gives. A category that was not seen in the fit is refused, with the name of its column.
+    `fit` on all rows gives. A category that was not seen in the fit raises, naming the feature.
     Seeger, section 6.5; Welling, ch. 6.
 
     Examples
@@ -86,8 +85,8 @@ class CategoricalNB(DiscreteNB):
         where=("arrays", "files", "Dask"),
         instead="Categories are counted on the CPU, from dense rows.",
         certificate=("exact",),
-        judge="bayes.categorical",
-        outputs="by_class.categorical",
+        judge="naive_bayes.categorical",
+        outputs="class_scores.categorical",
     )
     _constraints: ClassVar[Constraints] = {
         **DiscreteNB._constraints,
@@ -115,27 +114,27 @@ class CategoricalNB(DiscreteNB):
         self.threshold = threshold
 
     def _fold(self, rows: Rows, classes: int) -> ClassTables:  # type: ignore[override]
-        least = least_categories(self.min_categories, self.n_features_in_)
+        least = check_min_categories(self.min_categories, self.n_features_in_)
         try:
-            found = rows.fold(category_counts(classes))
+            counts = rows.fold(category_counts(classes))
         except NegativeCategory as reason:
             raise ValueError(f"Negative values in data passed to CategoricalNB (input X): {reason}") from None
         except NotACategory as reason:
             raise ValueError(f"In the data passed to CategoricalNB (input X) {reason}") from None
-        if any(abs(table.sum() - found.weight.sum()) > 1e-9 * found.weight.sum() for table in found.tables):
-            raise NotFinite  # some value is missing
-        return ClassTables(found.weight, naive_bayes.widened(found.tables, least))
+        if any(abs(table.sum() - counts.weight.sum()) > 1e-9 * counts.weight.sum() for table in counts.tables):
+            raise NotFinite  # a value is missing
+        return ClassTables(counts.weight, naive_bayes.pad_tables(counts.tables, least))
 
     def _estimate(self, sums: ClassTables, rows: Rows | None, X: Array) -> None:  # type: ignore[override]
         alpha = float(self._smoothing()[0])
-        priors = fixed_priors(self.class_prior, self.fit_prior, len(sums.weight))
-        least = least_categories(self.min_categories, self.n_features_in_)
-        found, self.certificate_ = naive_bayes.fit_categorical(sums, rows, alpha, priors, least)
+        priors = resolve_priors(self.class_prior, self.fit_prior, len(sums.weight))
+        least = check_min_categories(self.min_categories, self.n_features_in_)
+        estimates, self.certificate_ = naive_bayes.fit_categorical(sums, rows, alpha, priors, least)
         self.class_count_, self.category_count_ = sums.weight, list(sums.tables)
         self.n_categories_ = np.array([table.shape[1] for table in sums.tables])
-        self.feature_log_prob_, self.class_log_prior_ = found  # type: ignore[assignment]
+        self.feature_log_prob_, self.class_log_prior_ = estimates  # type: ignore[assignment]
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return naive_bayes.TableScores(
             "CategoricalNB", tuple(self.feature_log_prob_), self.class_log_prior_, names_of(self)
         )
@@ -145,8 +144,8 @@ class CategoricalNB(DiscreteNB):
         seed.
         """
         random = check_random_state(random_state)
-        which = self._drawn_classes(n_samples, random, self.class_log_prior_)
-        columns = [naive_bayes.drawn_categories(log_p, which, random) for log_p in self.feature_log_prob_]
+        which = self._draw_classes(n_samples, random, self.class_log_prior_)
+        columns = [naive_bayes.draw_categories(log_p, which, random) for log_p in self.feature_log_prob_]
         return np.stack(columns, axis=1), self.classes_[which]
 
     def __sklearn_tags__(self) -> Any:
@@ -157,11 +156,11 @@ class CategoricalNB(DiscreteNB):
         return tags
 
 
-def least_categories(given: Any, features: int) -> Integers:
-    """The least numbers of categories of the columns, (p,)."""
-    if given is None:
+def check_min_categories(min_categories: Any, features: int) -> Integers:
+    """The validated `min_categories` as an array (p,)."""
+    if min_categories is None:
         return np.ones(features, dtype=np.int64)
-    least = np.asarray(given)
+    least = np.asarray(min_categories)
     if not np.issubdtype(least.dtype, np.signedinteger):
         raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
     if least.shape not in ((), (features,)):

@@ -1,4 +1,4 @@
-"""Naive Bayes for counts and marks: multinomial, its complement, Bernoulli."""
+"""Naive Bayes for counts and binary features: multinomial, complement, Bernoulli."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -11,18 +11,18 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
 from tenfold.estimators.leaderboard_entry import Entry
-from tenfold.estimators.naive_bayes.learned import NaiveBayes, fixed_priors
+from tenfold.estimators.naive_bayes.learned import NaiveBayes, resolve_priors
 from tenfold.estimators.parameters import Constraints, array_like, boolean, nothing, real
 from tenfold.estimators.registration import Registration
 from tenfold.judge.certificate import Certificate
 from tenfold.plans import naive_bayes
 from tenfold.stats.class_totals import ClassSums
 
-LEAST_ALPHA = 1e-10
+MIN_ALPHA = 1e-10
 
 
 class DiscreteNB(NaiveBayes):
-    """What multinomial, complement and Bernoulli share: smoothing and priors."""
+    """Base of multinomial, complement and Bernoulli naive Bayes: smoothing and priors."""
 
     _constraints: ClassVar[Constraints] = {
         "alpha": (real(0), array_like()),
@@ -41,34 +41,34 @@ class DiscreteNB(NaiveBayes):
     class_count_: Floats
     class_log_prior_: Floats
 
-    def _above(self) -> float | None:
-        """The threshold above which a column is on; None where values count."""
+    def _threshold(self) -> float | None:
+        """The threshold above which a feature is on; None where the values are used."""
         return None
 
     def _fold(self, rows: Rows, classes: int) -> ClassSums:
-        found = naive_bayes.fold_sums(rows, classes, self._above())
-        if found.low < 0.0:
+        sums = naive_bayes.fold_sums(rows, classes, self._threshold())
+        if sums.low < 0.0:
             raise ValueError(f"Negative values in data passed to {type(self).__name__} (input X).")
-        return found
+        return sums
 
     def _estimate(self, sums: ClassSums, rows: Rows | None, X: Array) -> None:
         alpha = self._smoothing()
-        priors = fixed_priors(self.class_prior, self.fit_prior, len(sums.weight))
-        found, self.certificate_ = self._fit(sums, rows, alpha, priors)
-        self.class_count_, self.class_log_prior_, self.feature_count_, self.feature_log_prob_ = found
+        priors = resolve_priors(self.class_prior, self.fit_prior, len(sums.weight))
+        estimates, self.certificate_ = self._fit(sums, rows, alpha, priors)
+        self.class_count_, self.class_log_prior_, self.feature_count_, self.feature_log_prob_ = estimates
 
     def _fit(
         self, sums: ClassSums, rows: Rows | None, alpha: Floats, priors: Floats | None
     ) -> tuple[Sequence[Floats], Certificate]:
-        """Weights and logarithms of priors of the classes, sums of the columns, and what is learned of these."""
+        """Class weights, log priors, feature sums and feature log probabilities, and the certificate."""
         raise NotImplementedError
 
     def _smoothing(self) -> Floats:
-        """alpha as an array that goes with the columns."""
-        alpha = smoothing(self.alpha, self.force_alpha, self.n_features_in_)
-        if not self.force_alpha and np.min(self.alpha) < LEAST_ALPHA:
+        """alpha as an array that broadcasts over the features."""
+        alpha = check_alpha(self.alpha, self.force_alpha, self.n_features_in_)
+        if not self.force_alpha and np.min(self.alpha) < MIN_ALPHA:
             warnings.warn(
-                f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. Use "
+                f"alpha too small will result in numeric errors, setting alpha = {MIN_ALPHA:.1e}. Use "
                 "`force_alpha=True` to keep alpha unchanged.",
                 stacklevel=5,
             )
@@ -81,41 +81,41 @@ class DiscreteNB(NaiveBayes):
         return tags
 
 
-def smoothing(alpha: Any, force: bool, features: int) -> Floats:
-    """alpha as an array that goes with the columns, not below `LEAST_ALPHA` but by force."""
+def check_alpha(alpha: Any, force: bool, features: int) -> Floats:
+    """alpha as an array that broadcasts over the features, at least `MIN_ALPHA` unless forced."""
     if isinstance(alpha, Real):
-        found = np.array([float(alpha)])
+        values = np.array([float(alpha)])
     else:
-        found = np.asarray(alpha, dtype=np.float64)
-        if found.shape != (features,):
+        values = np.asarray(alpha, dtype=np.float64)
+        if values.shape != (features,):
             raise ValueError(
                 "When alpha is an array, it should contains `n_features`. "
-                f"Got {found.shape[0] if found.ndim else 1} elements instead of {features}."
+                f"Got {values.shape[0] if values.ndim else 1} elements instead of {features}."
             )
-        if np.min(found) < 0:
+        if np.min(values) < 0:
             raise ValueError("All values in alpha must be greater than 0.")
-    return found if force or np.min(found) >= LEAST_ALPHA else np.maximum(found, LEAST_ALPHA)
+    return values if force or np.min(values) >= MIN_ALPHA else np.maximum(values, MIN_ALPHA)
 
 
 class MultinomialNB(DiscreteNB):
     """Naive Bayes for counts, such as those of words.
 
     ``p(x | c)`` is proportional to ``prod_j p_cj^x_j`` with ``p_cj = (N_cj + alpha_j) / sum_l (N_cl + alpha_l)``, where
-    N_cj is the weighted sum of column j over the rows of class c: the mode of a Dirichlet posterior with parameters
+    N_cj is the weighted sum of feature j over the samples of class c: the mode of a Dirichlet posterior with parameters
     alpha + 1 (alpha = 1 is Laplace's rule, alpha = 0 maximum likelihood).
 
     Parameters
     ----------
     alpha : float or array-like of shape (n_features,), default=1.0
-        What is added to each count.
+        The pseudo-count that is added to each count.
     force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is kept; else it becomes that.
+        Whether an alpha below 1e-10 is used; otherwise it becomes 1e-10.
     fit_prior : bool, default=True
-        Whether priors are the shares of the classes; else they are equal.
+        Whether priors are the class frequencies; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
-        Priors that are not learned.
+        Fixed priors; None estimates them.
     threshold : float, default=0.0
-        Of two classes the second is predicted where its log odds exceed this: above zero to be surer of it.
+        With two classes, the second is predicted where its log odds exceed this.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class MultinomialNB(DiscreteNB):
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Logarithms of the smoothed probabilities p_cj.
     certificate_ : Certificate
-        Kind exact: the counts by another formula, as products with the marks of the classes.
+        Kind exact: the counts by another formula, as products with the class indicators.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -140,7 +140,7 @@ class MultinomialNB(DiscreteNB):
     -----
     One pass over the rows and one to judge; memory n_classes x n_features. Runs on dense and sparse arrays, files,
     devices, and Dask collections; `partial_fit` gives what `fit` on all rows gives. Where a probability is zero
-    (alpha = 0), a row without the column is not affected by it.
+    (alpha = 0), samples where the feature is zero are not affected.
     Seeger, sections 6.5 and 7.3; Welling, ch. 6.
 
     Examples
@@ -156,15 +156,15 @@ class MultinomialNB(DiscreteNB):
            [0.571, 0.286, 0.143]])
     """
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
         method="Naive Bayes of counts",
         texts=("S6.5", "W6"),
         peer="sklearn.naive_bayes",
         reads=("one pass",),
         certificate=("exact",),
-        judge="bayes.multinomial",
-        outputs="by_class.multinomial",
+        judge="naive_bayes.multinomial",
+        outputs="class_scores.multinomial",
     )
 
     def __init__(
@@ -187,7 +187,7 @@ class MultinomialNB(DiscreteNB):
     ) -> tuple[Sequence[Floats], Certificate]:
         return naive_bayes.fit_multinomial(sums, rows, alpha, priors)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return naive_bayes.LinearScores.of_present(self.feature_log_prob_, self.class_log_prior_)
 
     def sample(self, n_samples: int = 1, length: int = 100, random_state: Any = None) -> tuple[Array, Array]:
@@ -195,7 +195,7 @@ class MultinomialNB(DiscreteNB):
         `random_state` is the seed.
         """
         random = check_random_state(random_state)
-        which = self._drawn_classes(n_samples, random, self.class_log_prior_)
+        which = self._draw_classes(n_samples, random, self.class_log_prior_)
         p = np.exp(self.feature_log_prob_)
         p /= p.sum(axis=1, keepdims=True)
         X = np.array([random.multinomial(length, p[k]) for k in which], dtype=np.float64)
@@ -208,27 +208,27 @@ class MultinomialNB(DiscreteNB):
 
 
 class ComplementNB(DiscreteNB):
-    """Complement naive Bayes: how badly a sample fits all other classes; better where classes are unbalanced.
+    """Complement naive Bayes: scores by the fit to all other classes; suits imbalanced classes.
 
     The score of class c is ``- sum_j x_j log p_j``, ``p_j = (N_j + alpha_j) / sum_l (N_l + alpha_l)`` the smoothed
-    shares of the features in the samples that are *not* of class c; with `norm` these weights are divided by their sum
-    (Rennie et al. 2003).
+    frequencies of the features in the samples that are *not* of class c; with `norm` these weights are divided by their
+    sum (Rennie et al. 2003).
 
     Parameters
     ----------
     alpha : float or array-like of shape (n_features,), default=1.0
-        What is added to each count, for all features or for each.
+        The pseudo-count that is added to each count, one for all features or one for each.
     force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is kept; else it becomes that.
+        Whether an alpha below 1e-10 is used; otherwise it becomes 1e-10.
     fit_prior : bool, default=True
-        Whether priors are the shares of the classes; else they are equal. Priors are used only where there is but one
-        class.
+        Whether priors are the class frequencies; otherwise they are equal. Priors are used only where there is a
+        single class.
     class_prior : array-like of shape (n_classes,), default=None
-        Priors that are not learned, used only where there is but one class; None learns them.
+        Fixed priors, used only where there is a single class; None estimates them.
     norm : bool, default=False
         Whether weights are normalised.
     threshold : float, default=0.0
-        Of two classes the second is predicted where its log odds exceed this: above zero to be surer of it.
+        With two classes, the second is predicted where its log odds exceed this.
 
     Attributes
     ----------
@@ -245,7 +245,7 @@ class ComplementNB(DiscreteNB):
     feature_all_ : ndarray of shape (n_features,)
         Weighted sums of the features over all classes.
     certificate_ : Certificate
-        Kind exact: the counts by another formula, as products with the marks of the classes; the number is the largest
+        Kind exact: the counts by another formula, as products with the class indicators; the value is the largest
         relative difference.
     n_features_in_ : int
         Number of features seen in `fit`.
@@ -266,15 +266,15 @@ class ComplementNB(DiscreteNB):
     array([1])
     """
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
         method="Complement naive Bayes",
         texts=("S6.5",),
         peer="sklearn.naive_bayes",
         reads=("one pass",),
         certificate=("exact",),
-        judge="bayes.complement",
-        outputs="by_class.complement",
+        judge="naive_bayes.complement",
+        outputs="class_scores.complement",
     )
     _constraints: ClassVar[Constraints] = {**DiscreteNB._constraints, "norm": (boolean(),)}
 
@@ -298,10 +298,10 @@ class ComplementNB(DiscreteNB):
     def _fit(
         self, sums: ClassSums, rows: Rows | None, alpha: Floats, priors: Floats | None
     ) -> tuple[Sequence[Floats], Certificate]:
-        found, self.feature_all_, certificate = naive_bayes.fit_complement(sums, rows, alpha, priors, self.norm)
-        return found, certificate
+        estimates, self.feature_all_, certificate = naive_bayes.fit_complement(sums, rows, alpha, priors, self.norm)
+        return estimates, certificate
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         alone = len(self.class_count_) == 1
         return naive_bayes.LinearScores(
             self.feature_log_prob_, self.class_log_prior_ if alone else 0.0 * self.class_count_
@@ -314,28 +314,28 @@ class ComplementNB(DiscreteNB):
 
 
 class BernoulliNB(DiscreteNB):
-    """Naive Bayes for columns that are on or off.
+    """Naive Bayes for binary features.
 
     ``p(x | c) = prod_j p_cj^x_j (1 - p_cj)^(1 - x_j)`` with ``p_cj = (N_cj + alpha_j) / (N_c + 2 alpha_j)``, where N_cj
-    is the weight of the rows of class c with column j on, and N_c that of all its rows: the mode of a Beta posterior
-    with parameters alpha + 1.
+    is the weight of the samples of class c with feature j on, and N_c that of all its samples: the mode of a Beta
+    posterior with parameters alpha + 1.
 
     Parameters
     ----------
     alpha : float or array-like of shape (n_features,), default=1.0
-        What is added to each count, for all features or for each.
+        The pseudo-count that is added to each count, one for all features or one for each.
     force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is kept; else it becomes that.
+        Whether an alpha below 1e-10 is used; otherwise it becomes 1e-10.
     binarize : float or None, default=0.0
-        A column is on above this; None where X has zeros and ones alone.
+        A feature is on above this; None where X is binary.
     fit_prior : bool, default=True
-        Whether priors are the shares of the classes; else they are equal.
+        Whether priors are the class frequencies; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
-        Priors that are not learned; None learns them.
+        Fixed priors; None estimates them.
     threshold : float, default=0.0
-        Of two classes the second is predicted where its log odds exceed this: above zero to be surer of it.
+        With two classes, the second is predicted where its log odds exceed this.
     presence_only : bool, default=False
-        Whether rows are scored by the columns that are on alone, as some texts do.
+        Whether only features that are on contribute to scores, as in some texts.
 
     Attributes
     ----------
@@ -350,7 +350,7 @@ class BernoulliNB(DiscreteNB):
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Logarithms of the smoothed probabilities p_cj that a feature is on.
     certificate_ : Certificate
-        Kind exact: the counts by another formula, as products with the marks of the classes.
+        Kind exact: the counts by another formula, as products with the class indicators.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -383,8 +383,8 @@ class BernoulliNB(DiscreteNB):
         peer="sklearn.naive_bayes",
         reads=("one pass",),
         certificate=("exact",),
-        judge="bayes.bernoulli",
-        outputs="by_class.bernoulli",
+        judge="naive_bayes.bernoulli",
+        outputs="class_scores.bernoulli",
         board=Entry("naive-bayes-marks", "classification", {}, {"alpha": (0.1, 1.0)}, fast=False),
     )
     _constraints: ClassVar[Constraints] = {
@@ -412,28 +412,28 @@ class BernoulliNB(DiscreteNB):
         self.threshold = threshold
         self.presence_only = presence_only
 
-    def _above(self) -> float | None:
+    def _threshold(self) -> float | None:
         return None if self.binarize is None else float(self.binarize)
 
     def _fold(self, rows: Rows, classes: int) -> ClassSums:
         if rows.sparse and self.binarize is not None and self.binarize < 0:
             raise ValueError("Cannot binarize a sparse matrix with threshold < 0")
-        return naive_bayes.fold_sums(rows, classes, self._above())
+        return naive_bayes.fold_sums(rows, classes, self._threshold())
 
     def _fit(
         self, sums: ClassSums, rows: Rows | None, alpha: Floats, priors: Floats | None
     ) -> tuple[Sequence[Floats], Certificate]:
-        return naive_bayes.fit_bernoulli(sums, rows, alpha, priors, self._above())
+        return naive_bayes.fit_bernoulli(sums, rows, alpha, priors, self._threshold())
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         scores = naive_bayes.LinearScores.of_present if self.presence_only else naive_bayes.LinearScores.of_all
-        return scores(self.feature_log_prob_, self.class_log_prior_, self._above())
+        return scores(self.feature_log_prob_, self.class_log_prior_, self._threshold())
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
         """Draw samples of zeros and ones, (n_samples, n_features), and their classes from the model; `random_state` is
         the seed.
         """
         random = check_random_state(random_state)
-        which = self._drawn_classes(n_samples, random, self.class_log_prior_)
+        which = self._draw_classes(n_samples, random, self.class_log_prior_)
         p = np.exp(self.feature_log_prob_)[which]
         return (random.uniform(size=p.shape) < p).astype(np.float64), self.classes_[which]

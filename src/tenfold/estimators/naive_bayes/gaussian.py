@@ -8,12 +8,12 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, numpy_dtype, on_host
 from tenfold.data import Rows
-from tenfold.estimators.class_statistics import given_priors
+from tenfold.estimators.class_statistics import check_priors
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.naive_bayes.learned import NaiveBayes
 from tenfold.estimators.parameters import Constraints, array_like, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import follow
+from tenfold.estimators.validation import convert_like
 from tenfold.plans import naive_bayes
 from tenfold.stats.class_totals import ClassColumns
 
@@ -28,11 +28,11 @@ class GaussianNB(NaiveBayes):
     Parameters
     ----------
     priors : array-like of shape (n_classes,), default=None
-        Priors that are not learned.
+        Fixed priors; None takes the class frequencies.
     var_smoothing : float, default=1e-9
-        Share of the largest variance that is added to all, so that no class has a column without any.
+        Fraction of the largest variance that is added to all variances, so that none is zero.
     threshold : float, default=0.0
-        Of two classes the second is predicted where its log odds exceed this.
+        With two classes, the second is predicted where its log odds exceed this.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class GaussianNB(NaiveBayes):
     var_ : ndarray of shape (n_classes, n_features)
         Weighted variance of each feature in each class, plus `epsilon_`.
     epsilon_ : float
-        What was added to the variances.
+        The term added to the variances.
     certificate_ : Certificate
         Kind exact: sums about the stored means vanish, and those of squares are the stored variances.
     n_features_in_ : int
@@ -59,7 +59,7 @@ class GaussianNB(NaiveBayes):
     -----
     One pass over the data for all classes, about a mean of the first samples of each, and one to judge; memory
     n_classes x n_features. Runs on dense arrays, files, devices and Dask collections, with sample weights;
-    `partial_fit` gives what `fit` on all samples gives, which scikit-learn's does not: there `epsilon_` is that of the
+    `partial_fit` gives what `fit` on all samples gives, unlike scikit-learn's, whose `epsilon_` is that of the
     last part.
     Seeger, section 6.5.2.
 
@@ -73,7 +73,7 @@ class GaussianNB(NaiveBayes):
     (0.96, True)
     """
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
         method="Naive Bayes of numbers",
         texts=("S6.5.2",),
@@ -82,8 +82,8 @@ class GaussianNB(NaiveBayes):
         where=("arrays", "files", "Dask", "devices"),
         instead="Take MultinomialNB or BernoulliNB for counts.",
         certificate=("exact",),
-        judge="bayes.gaussian",
-        outputs="by_class.gaussian",
+        judge="naive_bayes.gaussian",
+        outputs="class_scores.gaussian",
         board=Entry("naive-bayes", "classification", {}, {"var_smoothing": (1e-9, 1e-3, 0.1)}, dense=True),
     )
     _constraints: ClassVar[Constraints] = {
@@ -102,7 +102,7 @@ class GaussianNB(NaiveBayes):
         self.threshold = threshold
 
     def _fold(self, rows: Rows, classes: int) -> ClassColumns:
-        priors = given_priors(self.priors, classes)
+        priors = check_priors(self.priors, classes)
         if priors is not None and not np.isclose(priors.sum(), 1.0):
             raise ValueError("The sum of the priors should be 1.")
         if priors is not None and np.any(priors < 0):
@@ -110,14 +110,18 @@ class GaussianNB(NaiveBayes):
         return naive_bayes.fold_columns(rows, classes)
 
     def _estimate(self, sums: ClassColumns, rows: Rows | None, X: Array) -> None:
-        priors = given_priors(self.priors, len(sums.weight))
-        found, self.certificate_ = naive_bayes.fit_gaussian(
+        priors = check_priors(self.priors, len(sums.weight))
+        estimates, self.certificate_ = naive_bayes.fit_gaussian(
             sums, rows, self.var_smoothing, priors, numpy_dtype(X.dtype)
         )
-        self.theta_, self.var_, self.epsilon_ = follow(found.mean, X), follow(found.variance, X), found.added
-        self.class_count_, self.class_prior_ = follow(found.weight, X), follow(found.priors, X)
+        self.theta_, self.var_, self.epsilon_ = (
+            convert_like(estimates.mean, X),
+            convert_like(estimates.variance, X),
+            estimates.added,
+        )
+        self.class_count_, self.class_prior_ = convert_like(estimates.weight, X), convert_like(estimates.priors, X)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         mean, variance, prior = (
             np.ascontiguousarray(on_host(part), dtype=np.float64)
             for part in (self.theta_, self.var_, self.class_prior_)
@@ -129,6 +133,6 @@ class GaussianNB(NaiveBayes):
         """Draw samples (n_samples, n_features), and their classes from the model; `random_state` is the seed."""
         random = check_random_state(random_state)
         with np.errstate(divide="ignore"):
-            which = self._drawn_classes(n_samples, random, np.log(on_host(self.class_prior_)))
+            which = self._draw_classes(n_samples, random, np.log(on_host(self.class_prior_)))
         mean, variance = on_host(self.theta_)[which], on_host(self.var_)[which]
         return mean + np.sqrt(variance) * random.standard_normal(mean.shape), on_host(self.classes_)[which]

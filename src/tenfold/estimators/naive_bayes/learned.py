@@ -1,4 +1,4 @@
-"""What the classes of naive Bayes share: joint scores, a threshold on them, and the draw of classes."""
+"""Base of the naive Bayes classifiers: joint log probabilities, a decision threshold, and sampling of classes."""
 
 from functools import partial
 from typing import Any
@@ -7,24 +7,22 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats
-from tenfold.estimators.class_statistics import ByClass, given_priors
-from tenfold.estimators.classes import chosen_classes, odds
+from tenfold.estimators.class_labels import log_odds, take_classes
+from tenfold.estimators.class_statistics import ClassStatisticsClassifier, check_priors
 
 
-class NaiveBayes(ByClass):
-    """A classifier whose score is the logarithm of a joint probability."""
+class NaiveBayes(ClassStatisticsClassifier):
+    """A classifier whose scores are joint log probabilities."""
 
     threshold: float
 
     def predict_joint_log_proba(self, X: Any) -> Array:
         """``log p(c) + log p(x | c)`` of samples X (n, p) and classes, (n, n_classes)."""
-        return self._in_precision(X)
+        return self._predict_in_precision(X)
 
     def log_odds(self, X: Any) -> Array:
-        """Log odds of samples X (n, p): of two classes the score of the second minus that of the first, (n,); of others
-        all scores.
-        """
-        return self._in_precision(X, odds)
+        """Log odds of samples X (n, p): for two classes the difference of the scores, (n,); for more all scores."""
+        return self._predict_in_precision(X, log_odds)
 
     def predict(self, X: Any) -> Array:
         """The class with the largest score of each sample of X, (n,); of two the second where its score exceeds the
@@ -33,20 +31,20 @@ class NaiveBayes(ByClass):
         check_is_fitted(self)
         if self.classes_.shape[0] != 2 or self.threshold == 0.0:
             return super().predict(X)
-        return chosen_classes(self.classes_, self._raw(X, then=partial(_second, float(self.threshold))))
+        return take_classes(self.classes_, self._predict_raw(X, then=partial(_is_second, float(self.threshold))))
 
-    def _drawn_classes(self, count: int, random: Any, log_prior: Floats) -> Array:
-        """Classes of `count` rows, by their priors."""
+    def _draw_classes(self, count: int, random: Any, log_prior: Floats) -> Array:
+        """Draw the classes of `count` samples by their priors."""
         check_is_fitted(self)
         p = np.exp(log_prior)
         return random.choice(len(p), size=count, p=p / p.sum())
 
 
-def fixed_priors(given: Any, learn: bool, classes: int) -> Floats | None:
-    """The priors that do not come from the data: those given, or all equal."""
-    priors = given_priors(given, classes)
+def resolve_priors(class_prior: Any, learn: bool, classes: int) -> Floats | None:
+    """Fixed priors, given or uniform; None where they are estimated."""
+    priors = check_priors(class_prior, classes)
     return np.full(classes, 1.0 / classes) if priors is None and not learn else priors
 
 
-def _second(threshold: float, z: Array) -> Array:
-    return odds(z) > threshold
+def _is_second(threshold: float, z: Array) -> Array:
+    return log_odds(z) > threshold

@@ -1,4 +1,4 @@
-"""Naive Bayes for columns of several kinds, with missing values."""
+"""Naive Bayes for heterogeneous features, with missing values."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.data import Rows
-from tenfold.estimators.naive_bayes.learned import NaiveBayes, fixed_priors
+from tenfold.estimators.naive_bayes.learned import NaiveBayes, resolve_priors
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, nothing, real
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import names_of
@@ -19,7 +19,7 @@ KINDS = ("gaussian", "bernoulli", "categorical")
 
 
 class MixedNB(NaiveBayes):
-    """Naive Bayes for columns of numbers, marks and categories in one model; values may be missing.
+    """Naive Bayes for numeric, binary and categorical features in one model; values may be missing.
 
     ``p(x | c) = prod_j p_cj(x_j)`` over the columns j whose values are known: a Gaussian with the mean and the variance
     of the column in the class (plus `var_smoothing` times the largest variance), a Bernoulli with ``(N_on + alpha) /
@@ -29,14 +29,13 @@ class MixedNB(NaiveBayes):
     Parameters
     ----------
     kinds : {"gaussian", "bernoulli", "categorical"} or a sequence of these, one a column, default="gaussian"
-        A mark is on above zero; categories are numbered from zero on.
+        A binary feature is on above zero; categories are numbered from zero.
     alpha : float, default=1.0
-        What is added to each count.
+        The pseudo-count that is added to each count.
     var_smoothing : float, default=1e-9
-        Share of the largest variance of a feature that is added to all variances, so that no class has a feature
-        without any.
+        Fraction of the largest variance of a feature that is added to all variances, so that none is zero.
     fit_prior : bool, default=True
-        Whether priors are the shares of the classes; else they are equal.
+        Whether priors are the class frequencies; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
         Priors that are not learned.
     threshold : float, default=0.0
@@ -89,8 +88,8 @@ class MixedNB(NaiveBayes):
         where=("arrays", "files", "Dask"),
         instead="Columns are summed on the CPU, from dense rows.",
         certificate=("exact",),
-        judge="bayes.mixed",
-        outputs="by_class.mixed",
+        judge="naive_bayes.heterogeneous",
+        outputs="class_scores.heterogeneous",
     )
     _constraints: ClassVar[Constraints] = {
         "kinds": (choice(*KINDS), array_like()),
@@ -100,7 +99,7 @@ class MixedNB(NaiveBayes):
         "class_prior": (nothing(), array_like()),
         "threshold": (real(-np.inf, np.inf, "both"),),
     }
-    _missing = True
+    _allow_nan = True
 
     theta_: Floats
     var_: Floats
@@ -127,18 +126,18 @@ class MixedNB(NaiveBayes):
 
     def _estimate(self, sums: Several, rows: Rows | None, X: Array) -> None:
         self.class_count_ = sums.parts[2].weight
-        priors = fixed_priors(self.class_prior, self.fit_prior, len(self.class_count_))
-        found, self.certificate_ = naive_bayes.fit_mixed(
+        priors = resolve_priors(self.class_prior, self.fit_prior, len(self.class_count_))
+        estimates, self.certificate_ = naive_bayes.fit_mixed(
             sums, rows, float(self.alpha), float(self.var_smoothing), priors, self._columns()
         )
-        self.theta_, self.var_, self.epsilon_ = found.mean, found.variance, found.added
-        self.mark_log_prob_, self.category_log_prob_ = found.marks, found.tables
-        self.class_log_prior_ = found.log_prior
+        self.theta_, self.var_, self.epsilon_ = estimates.mean, estimates.variance, estimates.added
+        self.mark_log_prob_, self.category_log_prob_ = estimates.marks, estimates.tables
+        self.class_log_prior_ = estimates.log_prior
 
     def _columns(self) -> tuple[Integers, Integers, Integers]:
         return columns_of_kinds(self.kinds, self.n_features_in_)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         numbers, marks, tables = self._columns()
         names = names_of(self)
         named = tuple(names[int(j)] for j in tables)
@@ -154,14 +153,14 @@ class MixedNB(NaiveBayes):
         `random_state` is the seed.
         """
         random = check_random_state(random_state)
-        which = self._drawn_classes(n_samples, random, self.class_log_prior_)
+        which = self._draw_classes(n_samples, random, self.class_log_prior_)
         numbers, marks, tables = self._columns()
         X = np.empty((n_samples, self.n_features_in_))
         normal = random.standard_normal((n_samples, len(numbers)))
         X[:, numbers] = self.theta_[which] + np.sqrt(self.var_[which]) * normal
         X[:, marks] = random.uniform(size=(n_samples, len(marks))) < np.exp(self.mark_log_prob_[which])
         for j, log_p in zip(tables, self.category_log_prob_, strict=True):
-            X[:, j] = naive_bayes.drawn_categories(log_p, which, random)
+            X[:, j] = naive_bayes.draw_categories(log_p, which, random)
         return X, self.classes_[which]
 
     def __sklearn_tags__(self) -> Any:
@@ -171,9 +170,11 @@ class MixedNB(NaiveBayes):
 
 
 def columns_of_kinds(kinds: Any, features: int) -> tuple[Integers, Integers, Integers]:
-    """The numbers of the columns of each of `KINDS`."""
+    """The indices of the columns of each of `KINDS`."""
     each = [kinds] * features if isinstance(kinds, str) else list(kinds)
     if len(each) != features or not set(each) <= set(KINDS):
         raise ValueError(f"kinds must be one of {KINDS}, or one of them for each of {features} columns; got {kinds!r}.")
-    numbers, marks, tables = (np.array([j for j, own in enumerate(each) if own == one], dtype=np.intp) for one in KINDS)
+    numbers, marks, tables = (
+        np.array([j for j, kind in enumerate(each) if kind == wanted], dtype=np.intp) for wanted in KINDS
+    )
     return numbers, marks, tables

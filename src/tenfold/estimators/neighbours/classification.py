@@ -15,7 +15,7 @@ from tenfold.estimators.neighbours.queries import NearestTold
 from tenfold.estimators.neighbours.remote_queries import Reporter
 from tenfold.estimators.neighbours.stored import INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.plans.neighbours import Near, votes
 
@@ -25,7 +25,7 @@ NO_WEIGHT = (
 )
 
 
-class VotingClassifierMixin(Scored, ClassifierMixin, Targeted):
+class VotingClassifierMixin(ScoreMixin, ClassifierMixin, Targeted):
     """Classes of queries by the votes of their neighbours."""
 
     classes_: Any

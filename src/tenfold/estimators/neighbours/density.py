@@ -24,7 +24,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.registration import Registration, Source
-from tenfold.estimators.validation import restore_on_error, rows_alone, total_weight
+from tenfold.estimators.validation import as_rows_without_target, restore_on_error, total_weight
 from tenfold.plans.neighbours import (
     KeptWindows,
     Tolerance,
@@ -241,7 +241,7 @@ class KernelDensity(Windowed):
             sums = np.cumsum(on_host(self._weight))
             which = np.searchsorted(sums, u * sums[-1])
         some, place = np.unique(which, return_inverse=True)
-        centres = on_host(rows_at(rows_alone(self._rows, None), some))[place].astype(np.float64, copy=False)
+        centres = on_host(rows_at(as_rows_without_target(self._rows, None), some))[place].astype(np.float64, copy=False)
         return centres + self.bandwidth_ * drawn_from(
             self.kernel, cast(Minkowski, distance).p, (int(n_samples), d), rng
         )

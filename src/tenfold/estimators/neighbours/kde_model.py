@@ -15,8 +15,8 @@ from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration, source_of
 from tenfold.estimators.validation import (
     as_rows,
+    as_rows_without_target,
     require_finite,
-    rows_alone,
     total_weight,
     validate,
     validate_rows,
@@ -41,7 +41,7 @@ class Windowed(Predictor, BaseEstimator):
 
     def _keep(self, X: Any, y: Any, sample_weight: Any, *, told: bool) -> Self:
         """Rows of positive weight in memory, all of those elsewhere."""
-        self._registration.refuse(type(self).__name__, X)
+        self._registration.check_source(type(self).__name__, X)
         if source_of(X) in THERE:
             if self.bandwidth in ("likelihood", "loo"):
                 raise ValueError(
@@ -80,7 +80,7 @@ class Windowed(Predictor, BaseEstimator):
         some = None if self._weight is None else positive(self._weight)
         if self.metric == "ordinal":
             raise ValueError("metric='ordinal' needs all rows in memory: load them, or choose another metric.")
-        distance = distance_of(self.metric, self.metric_params or {}, rows_alone(self._rows, some))
+        distance = distance_of(self.metric, self.metric_params or {}, as_rows_without_target(self._rows, some))
         refuse_distance(self.metric, distance, self._rows)
         count = self._rows.shape[0] if some is None else int(total_weight(self._rows, some))
         return Source(Form(distance, False), self._stored(), count)
@@ -91,7 +91,7 @@ class Windowed(Predictor, BaseEstimator):
     def _stored(self) -> Rows:
         """The rows, with their targets and weights."""
         if self._targets is None:
-            return rows_alone(self._rows, self._weight)
+            return as_rows_without_target(self._rows, self._weight)
         return as_rows(self._rows, self._targets, self._weight)
 
     @property

@@ -16,7 +16,7 @@ from tenfold.estimators.neighbours.kde_model import Windowed
 from tenfold.estimators.neighbours.remote_queries import Reporter
 from tenfold.estimators.neighbours.stored import INDEXED
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, instance, nothing, real
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import restore_on_error
 from tenfold.plans.neighbours import KeptWindows, WindowsAbout, WindowSum, bandwidths_to_try, judged_means
@@ -24,7 +24,7 @@ from tenfold.plans.neighbours import KeptWindows, WindowsAbout, WindowSum, bandw
 WINDOWS = {"box": "box", "triangular": "cut", "gaussian": "gaussian", "exponential": "exponential"}
 
 
-class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
+class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Windowed):
     """The mean of all targets, weighted by a window of the distance (Nadaraya-Watson).
 
     ``f(x) = sum_i w_i y_i k(x, x_i) / sum_i w_i k(x, x_i)`` with, for the distance d,

@@ -94,7 +94,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the prototypes of the samples X (n, p) of classes y (n,), with optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)
-        self._registration.refuse(type(self).__name__, X)
+        self._registration.check_source(type(self).__name__, X)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
         weight = validate_weights(sample_weight, X)

@@ -13,12 +13,12 @@ from tenfold.estimators.neighbours.queries import NearestTold
 from tenfold.estimators.neighbours.remote_queries import Reporter
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED
 from tenfold.estimators.parameters import Constraints
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.plans.neighbours import Near, means
 
 
-class Averaged(Scored, RegressorMixin, Targeted):
+class Averaged(ScoreMixin, RegressorMixin, Targeted):
     """Targets of queries by the means of their neighbours."""
 
     def predict(self, X: Any) -> Array:

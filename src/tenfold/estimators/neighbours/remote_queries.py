@@ -10,7 +10,7 @@ from tenfold.arrays import Array, Integers, is_array_api, is_dask, like, namespa
 from tenfold.data import BatchRows, Block, Table
 from tenfold.distances import Distance
 from tenfold.estimators.registration import SOURCES, source_of
-from tenfold.estimators.validation import clusters
+from tenfold.estimators.validation import load_dask_input
 from tenfold.plans.neighbours import AllWithin, Kept, KeptWindows, Question, Source, is_possible, numbered
 
 THERE = ("files", "Dask", "devices")
@@ -43,13 +43,13 @@ def told_of(model: Any, X: Any, question: Question, told: Reporter) -> Array:
         assert isinstance(index, Source)
         lift = partial(_lifted, question, index.form, own)
         make = partial(_made, question, index.form, told.make)
-        return clusters().crossed(model, X, index.rows, lift, make, told.nothing, itself=own)
+        return load_dask_input().map_pairs(model, X, index.rows, lift, make, told.nothing, itself=own)
     answer = partial(_answered, model._index, question, told.make)
     if own and isinstance(X, Table):
         return numbered(BatchRows(X, np.zeros((X.shape[0], 0)))).map(partial(_of_block, answer))
     if own:
         return follow_queries(answer(X, np.arange(X.shape[0])), X)
-    found = model._raw(X, lambda few: answer)
+    found = model._predict_raw(X, lambda few: answer)
     return follow_queries(found, X)
 
 

@@ -161,11 +161,11 @@ class AveragedPerceptron(Mistaken, Linear):
         self._forget()
         X, y, label, weight = self._all_rows(X, y, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
-        course, limits, memory = self._course(parts=False), self._limits(X, y), self._remembered(start)
+        course, limits, memory = self._course(parts=False), self._limits(X, y), self._get_memory(start)
         fitted = require_finite(
             self, X, lambda: fit_mean(problem_of(self), rows, start, course, limits, rows.dtype, memory)
         )
-        self._settle(fitted, X)
+        self._store(fitted, X)
         self._memory = fitted.memory
         return self
 
@@ -179,13 +179,13 @@ class AveragedPerceptron(Mistaken, Linear):
         check_parameters(self, self._constraints)
         X, label, weight = self._part(X, y, classes, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
-        course, memory = self._course(parts=True), self._remembered(start)
+        course, memory = self._course(parts=True), self._get_memory(start)
         fitted = require_finite(
             self, X, lambda: fit_mean(problem_of(self), rows, start, course, self._one_pass(), rows.dtype, memory)
         )
-        self._settle_part(fitted, X)
+        self._store_part(fitted, X)
         self._memory = fitted.memory
         return self
 
-    def _remembered(self, start: Params) -> Memory:
+    def _get_memory(self, start: Params) -> Memory:
         return getattr(self, "_memory", Memory(np.zeros_like(start.coef), np.zeros_like(start.intercept), 0.0))

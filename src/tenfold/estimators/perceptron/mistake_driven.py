@@ -1,4 +1,4 @@
-"""What all perceptrons share: rows one after the other, two or more classes, parts, and how a fit is stored."""
+"""Base of the perceptrons: validation, sample orders, partial fits, and fitted attributes."""
 
 import warnings
 from typing import Any, ClassVar
@@ -10,9 +10,15 @@ from sklearn.utils import column_or_1d
 
 from tenfold.arrays import Array, Floats, Integers, contiguous
 from tenfold.data import Rows
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
-from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered_or_refused, refuse_numbers
-from tenfold.estimators.labels import seeds_of_classes
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback
+from tenfold.estimators.class_labels import (
+    check_label_indices,
+    check_labels,
+    class_seeds,
+    compute_class_weights,
+    encode_labels,
+    take_classes,
+)
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -23,11 +29,11 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
-from tenfold.estimators.predictors import Scored, Sparsified
+from tenfold.estimators.predictors import ScoreMixin, SparsifyMixin
 from tenfold.estimators.registration import Registration, Source
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
+    convert_like,
     validate,
     validate_more,
     validate_weights,
@@ -53,8 +59,8 @@ REPORT_ONLY = {
 }
 
 
-class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
-    """What the three perceptrons share: rows one after the other, several classes, parts."""
+class Mistaken(ScoreMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Base of the three perceptrons: sequential updates, multiclass, partial fits."""
 
     _registration: ClassVar[Registration]
     _constraints: ClassVar[Constraints]
@@ -62,9 +68,9 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     t_: float
 
     def _course(self, *, parts: bool, rows: int = 2) -> Course:
-        """Of so many rows; one row has one order, and a seed costs as much as learning it."""
+        """The course of a fit; a single sample needs no seed, which would cost as much as its update."""
         mixed = bool(self.shuffle) and rows > 1
-        seeds = seeds_of_classes(self.random_state, len(self.classes_)) if mixed else []
+        seeds = class_seeds(self.random_state, len(self.classes_)) if mixed else []
         return Course(
             eta=float(self.eta0),
             batch=getattr(self, "mode", "online") == "batch",
@@ -78,9 +84,9 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _all_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Integers, Floats | None]:
-        """X, y, numbers of the classes, and weights, of a whole fit; sets `classes_`."""
+        """Validate X, y, class indices and weights of a fit; sets `classes_`."""
         X, y = validate(self, X, y, numeric=False, multi_output=False)
-        self.classes_, label = encoded(column_or_1d(y, warn=True), X)
+        self.classes_, label = encode_labels(column_or_1d(y, warn=True), X)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(self.classes_)} class: "
@@ -92,7 +98,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return X, y, label, weight
 
     def _part(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Array, Integers, Floats | None]:
-        """The same of a part; `classes_` stays as it is after the first."""
+        """As above, for a partial fit; `classes_` is set by the first."""
         if isinstance(self.class_weight, str):
             raise ValueError(
                 f"class_weight {self.class_weight!r} is not supported for partial_fit: a part does not tell how many "
@@ -104,29 +110,29 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if not first and classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}")
         X, y = validate_more(self, X, y, first=first, numeric=False, multi_output=False)
-        refuse_numbers(y)
+        check_labels(y)
         if first:
             self.classes_ = np.unique(classes)
         if len(self.classes_) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class.")
-        return X, numbered_or_refused(self.classes_, y, X), validate_weights(sample_weight, X)
+        return X, check_label_indices(self.classes_, y, X), validate_weights(sample_weight, X)
 
     def _rows(self, X: Array, label: Integers, weight: Floats | None) -> Rows:
         weight = weights_of_rows(self, label, weight)
         return as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, label, weight)
 
     def _limits(self, X: Array, y: Array) -> Limits:
-        callback = watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
+        callback = make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
         return Limits(int(self.max_iter), self.time_limit, callback)
 
     def _one_pass(self) -> Limits:
         return Limits(1)
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        return {"coef_": follow(params.coef, X), "intercept_": follow(params.intercept, X)}
+        return {"coef_": convert_like(params.coef, X), "intercept_": convert_like(params.intercept, X)}
 
-    def _settle(self, fitted: PerceptronFit, X: Array) -> None:
-        """Store what a whole fit found, and warn where it was cut short."""
+    def _store(self, fitted: PerceptronFit, X: Array) -> None:
+        """Set the fitted attributes, and warn where a limit ended the fit."""
         for name, value in self._attributes(fitted.params, X).items():
             setattr(self, name, value)
         self._last = fitted.last
@@ -138,10 +144,10 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.t_ = 1.0 + fitted.iterations * X.shape[0]
         unlimited = self.tol is None and self.status_ == Status.MAX_ITER.value
         if not fitted.certificate.ok and self.status_ in UNFINISHED and not unlimited:
-            said = f"{fitted.certificate.explain()} {UNFINISHED[self.status_]}"
-            warnings.warn(f"{type(self).__name__} ({self.status_}): {said}", ConvergenceWarning, stacklevel=4)
+            message = f"{fitted.certificate.explain()} {UNFINISHED[self.status_]}"
+            warnings.warn(f"{type(self).__name__} ({self.status_}): {message}", ConvergenceWarning, stacklevel=4)
 
-    def _settle_part(self, fitted: PerceptronFit, X: Array) -> None:
+    def _store_part(self, fitted: PerceptronFit, X: Array) -> None:
         before = getattr(self, "t_", 1.0), getattr(self, "n_mistakes_", 0)
         for name, value in self._attributes(fitted.params, X).items():
             setattr(self, name, value)
@@ -155,10 +161,10 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_mistakes_ = None if fitted.mistakes is None else before[1] + fitted.mistakes
         if not isinstance(getattr(self, "trace_", None), list):
             self.trace_ = list(getattr(self, "trace_", ()))
-        self.trace_.extend(fitted.trace)  # last, and not copied: there may be a call for each row
+        self.trace_.extend(fitted.trace)  # last, and not copied: partial_fit may be called for each sample
 
     def _start(self, p: int) -> Params:
-        """The weights after the last row seen, or zero."""
+        """The weights after the last sample, or zero."""
         t = problem_of(self).targets
         if not hasattr(self, "_last"):
             return Params(np.zeros((t, p)), np.zeros(t))
@@ -170,7 +176,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self._last
 
     def _forget(self) -> None:
-        """What an earlier fit left, but for what a warm start begins with."""
+        """Delete the state of an earlier fit, except for a warm start."""
         keep = {"_last", "_memory", "_voters"} if self.warm_start else set()
         for name in [name for name in vars(self) if name in ("_last", "_memory", "_voters", "mistakes_")]:
             if name not in keep:
@@ -182,10 +188,10 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         z = self.decision_function(X)
         if z.ndim == 1:
-            return chosen_classes(self.classes_, z >= 0 if self.tie == "positive" else z > 0)
+            return take_classes(self.classes_, z >= 0 if self.tie == "positive" else z > 0)
         if self.tie == "positive":
-            return chosen_classes(self.classes_, z.shape[1] - 1 - np.argmax(z[:, ::-1], axis=1))
-        return chosen_classes(self.classes_, np.argmax(z, axis=1))
+            return take_classes(self.classes_, z.shape[1] - 1 - np.argmax(z[:, ::-1], axis=1))
+        return take_classes(self.classes_, np.argmax(z, axis=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -193,27 +199,27 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
-class Linear(Sparsified):
-    """Scores of weights that are stored, and their storage."""
+class Linear(SparsifyMixin):
+    """Linear scores, and storage of their weights."""
 
     def decision_function(self, X: Any) -> Array:
         """Scores ``X w + b``: (n,) of two classes, else (n, classes)."""
-        z = self._raw(X)
+        z = self._predict_raw(X)
         return z[:, 0] if z.shape[1] == 1 else z
 
 
 def problem_of(model: Any) -> Separation:
-    """What a perceptron of ours or of scikit-learn, which has no such parameters, looks for."""
+    """The problem of a perceptron of tenfold, or of scikit-learn with its defaults."""
     classes = len(model.classes_)
     joint = classes > 2 and getattr(model, "multi_class", "joint" if hasattr(model, "tie") else "ovr") == "joint"
     return Separation(classes, joint, bool(model.fit_intercept), getattr(model, "tie", "mistake") == "positive")
 
 
 def weights_of_rows(model: Any, label: Integers, weight: Floats | None) -> Floats | None:
-    """Sample weight times class weight; balanced by the number of rows, whatever their weights, as in scikit-learn."""
+    """Sample weights times class weights; "balanced" counts samples regardless of weights, as in scikit-learn."""
     if model.class_weight is None:
         return weight
-    factor = class_factors(model.class_weight, model.classes_, label, None)[label]
+    factor = compute_class_weights(model.class_weight, model.classes_, label, None)[label]
     return factor if weight is None else weight * factor
 
 

@@ -21,13 +21,13 @@ from tenfold.estimators.perceptron.mistake_driven import (
 )
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import require_finite, restore_on_error
-from tenfold.plans.perceptron import Limits, Penalty, PerceptronFit, fit_last, fit_penalised, held_back
+from tenfold.plans.perceptron import Limits, Penalty, PerceptronFit, fit_last, fit_penalised, make_validation_score
 from tenfold.plans.sgd import Held
 from tenfold.stats.derivatives import Params
 
 
 class Perceptron(Mistaken, Linear):
-    """Rosenblatt's perceptron: whenever a row is on the wrong side, its multiple is added to the weights.
+    """Rosenblatt's perceptron: every misclassified sample is added to the weights, times its class sign.
 
     Looks at one row after the other, in random order and pass after pass. A row is a mistake where
     ``y (x.w + b) <= 0``, y = +1 for the second of two classes and -1 for the first; then ``w += eta0 s y x`` and
@@ -225,11 +225,11 @@ class Perceptron(Mistaken, Linear):
         self._check()
         self._forget()
         X, y, label, weight = self._all_rows(X, y, sample_weight)
-        rows, group = self._rows(X, label, weight), self._held_back(label, weight)
+        rows, group = self._rows(X, label, weight), self._validation_group(label, weight)
         start = self._first(self._start(X.shape[1]), coef_init, intercept_init)
         limits = self._limits(X, y)
-        fitted = require_finite(self, X, lambda: self._learned(rows, group, start, limits, parts=False))
-        self._settle(fitted, X)
+        fitted = require_finite(self, X, lambda: self._learn(rows, group, start, limits, parts=False))
+        self._store(fitted, X)
         if self.record and fitted.updates is not None:
             self.mistakes_ = fitted.updates.rows
         return self
@@ -244,17 +244,17 @@ class Perceptron(Mistaken, Linear):
             raise ValueError("early_stopping should be False with partial_fit")
         X, label, weight = self._part(X, y, classes, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
-        fitted = require_finite(self, X, lambda: self._learned(rows, None, start, self._one_pass(), parts=True))
-        self._settle_part(fitted, X)
+        fitted = require_finite(self, X, lambda: self._learn(rows, None, start, self._one_pass(), parts=True))
+        self._store_part(fitted, X)
         return self
 
-    def _learned(self, rows: Rows, group: Integers | None, start: Params, limits: Limits, parts: bool) -> PerceptronFit:
-        """By the scan of perceptrons, or by the delta rule where there is a penalty."""
+    def _learn(self, rows: Rows, group: Integers | None, start: Params, limits: Limits, parts: bool) -> PerceptronFit:
+        """Fit by the perceptron scan, or by stochastic gradient descent where there is a penalty."""
         problem, course = problem_of(self), self._course(parts=parts, rows=rows.shape[0])
         if self.penalty is None:
             if group is not None:
-                rows = rows.grouped(group)
-                course = replace(course, score=held_back(problem, rows))
+                rows = rows.regroup(group)
+                course = replace(course, score=make_validation_score(problem, rows))
             return fit_last(problem, rows, start, course, limits, rows.dtype, judge=not parts)
         ratio = {"l2": 0.0, "l1": 1.0, "elasticnet": float(self.l1_ratio)}[self.penalty]
         penalty = Penalty(float(self.alpha), ratio)
@@ -276,8 +276,8 @@ class Perceptron(Mistaken, Linear):
                 "weights are learned by the delta rule, each class against the rest."
             )
 
-    def _held_back(self, label: Integers, weight: Floats | None) -> Integers | None:
-        """Which rows are held back, where the fit is to end by their score: group 1."""
+    def _validation_group(self, label: Integers, weight: Floats | None) -> Integers | None:
+        """Groups of early stopping: 1 for validation samples; None without early stopping."""
         if not self.early_stopping:
             return None
         splitter = StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
@@ -291,7 +291,7 @@ class Perceptron(Mistaken, Linear):
         return group
 
     def _first(self, start: Params, coef: Any, intercept: Any) -> Params:
-        """The first weights: those given, or those of the fit before."""
+        """The initial weights: given ones, or those of the previous fit."""
         b = start.intercept
         if coef is not None:
             coef = np.ascontiguousarray(np.atleast_2d(np.asarray(coef, dtype=np.float64)))

@@ -11,7 +11,7 @@ from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.estimators.perceptron.mistake_driven import COMMON, INSTEAD, REPORT_ONLY, WHERE, Mistaken, problem_of
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import canonical, require_finite, restore_on_error
+from tenfold.estimators.validation import require_finite, restore_on_error, sum_duplicates
 from tenfold.plans.perceptron import PerceptronFit, fit_votes
 from tenfold.stats.perceptron_votes import Voters, balance
 
@@ -164,7 +164,7 @@ class VotedPerceptron(Mistaken):
         fitted = require_finite(
             self, X, lambda: fit_votes(problem_of(self), rows, start, course, limits, rows.dtype, *self._so_far())
         )
-        self._settle(fitted, X)
+        self._store(fitted, X)
         self._elect(fitted)
         return self
 
@@ -180,7 +180,7 @@ class VotedPerceptron(Mistaken):
         fitted = require_finite(
             self, X, lambda: fit_votes(problem_of(self), rows, start, course, limits, rows.dtype, *self._so_far())
         )
-        self._settle_part(fitted, X)
+        self._store_part(fitted, X)
         self._elect(fitted)
         return self
 
@@ -205,7 +205,7 @@ class VotedPerceptron(Mistaken):
             z = require_finite(self, X, lambda: rows.map(self._of_block))
         else:
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
-            z = balance(self._voters.shares(canonical(X)))
+            z = balance(self._voters.shares(sum_duplicates(X)))
         return z[:, 0] if z.shape[1] == 1 else z
 
     def _of_block(self, block: Block) -> Array:

@@ -11,8 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold import _core
 from tenfold.arrays import Array, contiguous
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered_or_refused, refuse_numbers
-from tenfold.estimators.labels import seeds_of_classes
+from tenfold.estimators.class_labels import (
+    check_label_indices,
+    check_labels,
+    class_seeds,
+    compute_class_weights,
+    encode_labels,
+    take_classes,
+)
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import (
     Constraints,
@@ -23,7 +29,7 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.sgd.sgd_fit import (
     INSTEAD,
@@ -33,9 +39,9 @@ from tenfold.estimators.sgd.sgd_fit import (
     WHERE,
     Online,
     check_together,
-    held_rows,
-    kept_apart,
-    penalised_rule,
+    make_rule,
+    split_validation,
+    take_validation,
     validate_held,
     validate_part,
     warn_negative_power,
@@ -79,21 +85,23 @@ class OnlineClassifier(Online):
         y_val: Any,
     ) -> None:
         X, y = validate_classes(self, X, y)
-        classes, number = encoded(y, y)
+        classes, number = encode_labels(y, y)
         weight = validate_weights(sample_weight, X)
-        refuse_one_class(classes, number, weight)
-        start = self._given(coef_init, intercept_init, 1 if len(classes) == 2 else len(classes), X.shape[1])
+        check_two_classes(classes, number, weight)
+        start = self._initial_parameters(
+            coef_init, intercept_init, 1 if len(classes) == 2 else len(classes), X.shape[1]
+        )
         self.classes_ = classes
         held: Held | None = None
         skip = None
         if X_val is not None:
             X_held, labels = validate_held(self, X_val, y_val)
-            held = Held(X_held, numbered_or_refused(self.classes_, labels, X_held).astype(np.float64))
+            held = Held(X_held, check_label_indices(self.classes_, labels, X_held).astype(np.float64))
         elif self.early_stopping:
             fraction = self.validation_fraction
             splitter = StratifiedShuffleSplit(test_size=fraction, random_state=self.random_state)
-            apart, skip = kept_apart(splitter, X, number, weight, fraction)
-            held = held_rows(X, number, weight, apart)
+            apart, skip = split_validation(splitter, X, number, weight, fraction)
+            held = take_validation(X, number, weight, apart)
         self._learn(X, number, weight, self._targets(number, weight), start, held=held, skip=skip)
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
@@ -111,7 +119,7 @@ class OnlineClassifier(Online):
             self.classes_ = np.unique(classes)
         elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}")
-        number = numbered_or_refused(self.classes_, y, X)
+        number = check_label_indices(self.classes_, y, X)
         count = len(self.classes_)
         if count == 1:
             raise ValueError("The number of classes has to be greater than one; got 1 class")
@@ -128,8 +136,8 @@ class OnlineClassifier(Online):
         factors = np.ones(count)
         if self.class_weight is not None:
             kept = number if weight is None else number[weight > 0]
-            factors = class_factors(self.class_weight, self.classes_, kept, None)
-        seeds = seeds_of_classes(self.random_state, count) if self.shuffle else [None] * count
+            factors = compute_class_weights(self.class_weight, self.classes_, kept, None)
+        seeds = class_seeds(self.random_state, count) if self.shuffle else [None] * count
         if count == 2:
             return [Target(1, float(factors[1]), float(factors[0]), seeds[0])]
         # as in scikit-learn, a class weighs in its own problem only
@@ -137,22 +145,22 @@ class OnlineClassifier(Online):
 
     def decision_function(self, X: Any) -> Array:
         """``X w + b`` of the second class, (n,), or of each class against the rest, (n, k)."""
-        z = self._raw(X)
+        z = self._predict_raw(X)
         return z[:, 0] if z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Array:
         """The class of each sample of X, (n,): the side it is on, or the class with the largest decision function."""
         z = self.decision_function(X)
-        return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else np.argmax(z, axis=1))
+        return take_classes(self.classes_, z > 0 if z.ndim == 1 else np.argmax(z, axis=1))
 
 
 def validate_classes(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
     X, y = validate(model, X, y, numeric=False, multi_output=False)
-    refuse_numbers(y)
+    check_labels(y)
     return X, y
 
 
-def refuse_one_class(classes: Array, number: Array, weight: Array | None) -> None:
+def check_two_classes(classes: Array, number: Array, weight: Array | None) -> None:
     present = len(classes) if weight is None else len(np.unique(number[weight > 0]))
     if present < 2:
         removed = "" if present == len(classes) else " (all rows of the others have weight zero)"
@@ -165,7 +173,7 @@ def has_probabilities(model: Any) -> bool:
     return True
 
 
-class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
+class SGDClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator):
     """Linear classification by stochastic gradient descent, the delta rule: any loss, one step a row.
 
     Goes down on ``1/n sum_i s_i loss(y_i, x_i.w + b) + alpha R(w)``, n the number of rows, s_i the weight of a row
@@ -377,7 +385,7 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
             raise ValueError(f"Learning rate '{self.learning_rate}' only works with loss 'hinge'.")
 
     def _rule(self) -> Rule:
-        return penalised_rule(self, self.loss)
+        return make_rule(self, self.loss)
 
     @restore_on_error
     @with_callbacks

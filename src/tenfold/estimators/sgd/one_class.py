@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.labels import SEEDS
+from tenfold.estimators.class_labels import SEEDS
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, real
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.sgd.sgd_fit import (
@@ -22,7 +22,7 @@ from tenfold.estimators.sgd.sgd_fit import (
     warn_negative_power,
 )
 from tenfold.estimators.validation import (
-    follow,
+    convert_like,
     restore_on_error,
     validate_rows,
     validate_weights,
@@ -198,7 +198,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
         return np.ones(learners)
 
     def _put_bias(self, b: Floats, X: Array) -> dict[str, Any]:
-        return {"offset_": follow(1.0 - b, X)}
+        return {"offset_": convert_like(1.0 - b, X)}
 
     @restore_on_error
     @with_callbacks
@@ -213,7 +213,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
         X, ones = rows_and_ones(self, X, y)
         weight = validate_weights(sample_weight, X)
         bias = None if offset_init is None else 1.0 - np.asarray(offset_init, dtype=np.float64)
-        self._learn(X, ones, weight, [self._target()], self._given(coef_init, bias, 1, X.shape[1]))
+        self._learn(X, ones, weight, [self._target()], self._initial_parameters(coef_init, bias, 1, X.shape[1]))
         warn_negative_power(self)
         return self
 
@@ -234,7 +234,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> Array:
         """``X w - offset``, (n,): negative outside."""
-        return np.ravel(self._raw(X))
+        return np.ravel(self._predict_raw(X))
 
     def score_samples(self, X: Any) -> Array:
         """``X w``, (n,)."""

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, integer, nothing, real
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.sgd.classifier import OnlineClassifier
 from tenfold.estimators.sgd.regressor import OnlineRegressor
@@ -27,12 +27,12 @@ def _rule(model: Any, loss: str, epsilon: float) -> Rule:
     )
 
 
-def _refuse_partial(model: Any) -> None:
+def _check_partial_fit(model: Any) -> None:
     if model.early_stopping:
         raise ValueError("early_stopping should be False with partial_fit")
 
 
-class PassiveAggressiveClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
+class PassiveAggressiveClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator):
     """Passive-aggressive classification (Crammer et al., 2006).
 
     For every row with hinge loss ``l = max(0, 1 - y (x.w + b)) > 0`` the weights move by ``tau y x``, with
@@ -210,12 +210,12 @@ class PassiveAggressiveClassifier(Scored, OnlineClassifier, ClassifierMixin, Bas
         classes in the first call.
         """
         check_parameters(self, self._constraints)
-        _refuse_partial(self)
+        _check_partial_fit(self)
         self._partial_fit(X, y, classes, sample_weight)
         return self
 
 
-class PassiveAggressiveRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
+class PassiveAggressiveRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
     """Passive-aggressive regression (Crammer et al., 2006).
 
     For every row with loss ``l = max(0, |x.w + b - y| - epsilon) > 0`` the weights move towards y by ``tau x``, with
@@ -381,6 +381,6 @@ class PassiveAggressiveRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEs
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> "PassiveAggressiveRegressor":
         """One more epoch over samples X (n, p) of targets y (n,) with optional `sample_weight`."""
         check_parameters(self, self._constraints)
-        _refuse_partial(self)
+        _check_partial_fit(self)
         self._partial_fit(X, y, sample_weight)
         return self

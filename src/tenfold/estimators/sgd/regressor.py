@@ -9,10 +9,10 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.labels import SEEDS
+from tenfold.estimators.class_labels import SEEDS
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, nothing, real
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.sgd.sgd_fit import (
     INSTEAD,
@@ -22,9 +22,9 @@ from tenfold.estimators.sgd.sgd_fit import (
     WHERE,
     Online,
     check_together,
-    held_rows,
-    kept_apart,
-    penalised_rule,
+    make_rule,
+    split_validation,
+    take_validation,
     validate_held,
     validate_part,
     warn_negative_power,
@@ -48,7 +48,7 @@ class OnlineRegressor(Online):
     ) -> None:
         X, y = validate_numbers(self, X, y)
         weight = validate_weights(sample_weight, X)
-        start = self._given(coef_init, intercept_init, 1, X.shape[1])
+        start = self._initial_parameters(coef_init, intercept_init, 1, X.shape[1])
         held: Held | None = None
         skip = None
         if X_val is not None:
@@ -57,8 +57,8 @@ class OnlineRegressor(Online):
         elif self.early_stopping:
             fraction = self.validation_fraction
             splitter = ShuffleSplit(test_size=fraction, random_state=self.random_state)
-            apart, skip = kept_apart(splitter, X, y, weight, fraction)
-            held = held_rows(X, y, weight, apart)
+            apart, skip = split_validation(splitter, X, y, weight, fraction)
+            held = take_validation(X, y, weight, apart)
         self._learn(X, y, weight, [self._target()], start, held=held, skip=skip)
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -74,14 +74,14 @@ class OnlineRegressor(Online):
 
     def predict(self, X: Any) -> Array:
         """``X w + b``, (n,)."""
-        return np.ravel(self._raw(X))
+        return np.ravel(self._predict_raw(X))
 
 
 def validate_numbers(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
     return validate(model, X, y, multi_output=False)
 
 
-class SGDRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
+class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
     """Linear regression by stochastic gradient descent, the delta rule: one step a row.
 
     Goes down on ``1/n sum_i s_i loss(y_i, x_i.w + b) + alpha R(w)``, n the number of rows, s_i the weight of a row,
@@ -273,7 +273,7 @@ class SGDRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
             raise ValueError(f"Learning rate '{self.learning_rate}' only works with loss 'epsilon_insensitive'.")
 
     def _rule(self) -> Rule:
-        return penalised_rule(self, self.loss)
+        return make_rule(self, self.loss)
 
     @restore_on_error
     @with_callbacks

@@ -1,4 +1,4 @@
-"""What the classes of the delta rule share: parameters into rules, rows kept apart, one way to learn and to store."""
+"""Base of the SGD estimators: parameters to rules, validation samples, fitting and storage."""
 
 import warnings
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, contiguous, is_sparse
 from tenfold.data import Table
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback
 from tenfold.estimators.parameters import Constraints, boolean, integer, nothing, random_state, real
-from tenfold.estimators.predictors import Sparsified
+from tenfold.estimators.predictors import SparsifyMixin
 from tenfold.estimators.registration import Source
-from tenfold.estimators.validation import as_rows, canonical, follow, is_plain, require_finite
+from tenfold.estimators.validation import as_rows, convert_like, is_plain, require_finite, sum_duplicates
 from tenfold.plans.sgd import Held, Patience, Rule, SgdFit, Target, fit, start_at
 from tenfold.solvers.loop import Status
 from tenfold.stats.derivatives import Params
@@ -36,14 +36,14 @@ SHARED: Constraints = {
     "average": (integer(1), boolean()),
     "time_limit": (nothing(), real(0, np.inf, "right")),
 }
-"""What all of them take."""
+"""Parameters of all SGD estimators."""
 
 STOPPING: Constraints = {
     "early_stopping": (boolean(),),
     "validation_fraction": (real(0, 1, "neither"),),
     "n_iter_no_change": (integer(1),),
 }
-"""What those take that can stop on rows kept apart."""
+"""Parameters of early stopping."""
 
 
 REPORT_ONLY = {
@@ -52,8 +52,8 @@ REPORT_ONLY = {
 }
 
 
-class Online(CallbackSupportMixin, Sparsified):
-    """A model of `coef_` and `intercept_` whose rows are taken one after the other."""
+class Online(CallbackSupportMixin, SparsifyMixin):
+    """A linear model that is fitted sample by sample."""
 
     max_iter: int
     tol: float | None
@@ -64,15 +64,15 @@ class Online(CallbackSupportMixin, Sparsified):
     time_limit: float | None
 
     def _rule(self) -> Rule:
-        """What the parameters ask for."""
+        """The rule of the parameters."""
         raise NotImplementedError
 
     def _bias(self) -> Floats:
-        """The intercepts of the learners, from what is stored."""
+        """The intercepts of the learners, from fitted attributes."""
         return np.asarray(self.intercept_, dtype=np.float64).reshape(-1)
 
     def _put_bias(self, b: Floats, X: Array) -> dict[str, Any]:
-        return {"intercept_": follow(b, X)}
+        return {"intercept_": convert_like(b, X)}
 
     def _learn(
         self,
@@ -85,7 +85,7 @@ class Online(CallbackSupportMixin, Sparsified):
         held: Held | None = None,
         skip: Array | None = None,
     ) -> None:
-        """A fit from `start`, weights and intercepts, or one more epoch (None) from where the model is."""
+        """Fit from `start`, weights and intercepts, or take one more epoch (None) from the fitted state."""
         rule, partial = self._rule(), start is None
         coef, b = self._now() if start is None else start
         state = start_at(coef, b)
@@ -110,7 +110,7 @@ class Online(CallbackSupportMixin, Sparsified):
                 time_limit=None if partial else self.time_limit,
                 callback=None
                 if partial
-                else watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                else make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
             ),
         )
         self._store(fitted, rule, X, in_place=partial)
@@ -123,10 +123,10 @@ class Online(CallbackSupportMixin, Sparsified):
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
         coef, b = params
-        return {"coef_": follow(coef[0] if self._flat else coef, X), **self._put_bias(b, X)}
+        return {"coef_": convert_like(coef[0] if self._flat else coef, X), **self._put_bias(b, X)}
 
     def _store(self, fitted: SgdFit, rule: Rule, X: Array, *, in_place: bool) -> None:
-        """Set what was learned; `in_place`, as in scikit-learn's partial_fit, into the arrays that are there."""
+        """Set fitted attributes; `in_place`, as in scikit-learn's partial_fit, into existing arrays."""
         for name, value in self._attributes(fitted.params, X).items():
             now: Any = vars(self).get(name)
             if in_place and _holds(now, value):
@@ -153,8 +153,8 @@ class Online(CallbackSupportMixin, Sparsified):
         name = f"{type(self).__name__} ({fitted.status.value})"
         warnings.warn(f"{name}: {message}", ConvergenceWarning, stacklevel=6)
 
-    def _given(self, coef_init: Any, intercept_init: Any, learners: int, columns: int) -> tuple[Any, Any]:
-        """The start of a fit: what was given, else what the model has where it is to be continued, else zero."""
+    def _initial_parameters(self, coef_init: Any, intercept_init: Any, learners: int, columns: int) -> tuple[Any, Any]:
+        """The start of a fit: given parameters, else those of a warm start, else zero."""
         if self.warm_start and hasattr(self, "coef_"):
             coef, b = self._now()
             coef_init = coef if coef_init is None else coef_init
@@ -189,7 +189,7 @@ def _holds(now: Any, value: Array) -> bool:
 
 
 def check_together(model: Any, partial: bool = False) -> None:
-    """scikit-learn's rules about parameters that do not go together."""
+    """scikit-learn's checks of parameter combinations."""
     if getattr(model, "early_stopping", False) and partial:
         raise ValueError("early_stopping should be False with partial_fit")
     if model.learning_rate == "optimal" and getattr(model, "alpha", 1.0) == 0:
@@ -210,8 +210,8 @@ def warn_negative_power(model: Any) -> None:
         )
 
 
-def penalised_rule(model: Any, loss: str) -> Rule:
-    """The rule of a model with scikit-learn's parameters of a penalty and a schedule."""
+def make_rule(model: Any, loss: str) -> Rule:
+    """The rule of scikit-learn's parameters of penalty and schedule."""
     return Rule(
         loss=loss,
         epsilon=float(model.epsilon),
@@ -232,7 +232,7 @@ def validate_part(model: Any, X: Any, y: Any, validated: Any) -> tuple[Array, Ar
     if not hasattr(model, "t_"):
         return validated(model, X, y)
     if isinstance(X, Table):
-        model._registration.refuse(type(model).__name__, X)
+        model._registration.check_source(type(model).__name__, X)
     known = {name: vars(model)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(model)}
     if not isinstance(X, Table) and not (is_plain(X) and len(known) == 1):  # else there are no names to compare
         validate_data(model, X, reset=False, skip_check_array=True)
@@ -247,7 +247,7 @@ def validate_part(model: Any, X: Any, y: Any, validated: Any) -> tuple[Array, Ar
 
 
 def validate_held(model: Any, X_val: Any, y_val: Any) -> tuple[Array, Any]:
-    """Rows to stop on, with the columns of the fit."""
+    """Validate samples of early stopping against the features of the fit."""
     if isinstance(X_val, Table):
         y_val = X_val.y if y_val is None else y_val
         X_val = X_val.load()
@@ -256,11 +256,11 @@ def validate_held(model: Any, X_val: Any, y_val: Any) -> tuple[Array, Any]:
     X_val, y_val = validate_data(
         model, X_val, y_val, reset=False, accept_sparse="csr", dtype=list(FLOATS), y_numeric=False
     )
-    return canonical(X_val), y_val
+    return sum_duplicates(X_val), y_val
 
 
-def kept_apart(splitter: Any, X: Array, y: Array, weight: Array | None, fraction: float) -> tuple[Any, Array]:
-    """The rows that a splitter of scikit-learn keeps for early stopping: their numbers and a mark (n,)."""
+def split_validation(splitter: Any, X: Array, y: Array, weight: Array | None, fraction: float) -> tuple[Any, Array]:
+    """The validation samples of scikit-learn's splitter: indices and a mask (n,)."""
     if isinstance(X, Table):
         raise ValueError(
             "early_stopping keeps a part of the rows in memory, and these rows are read from outside: give X_val and "
@@ -281,5 +281,5 @@ def kept_apart(splitter: Any, X: Array, y: Array, weight: Array | None, fraction
     return held, mark
 
 
-def held_rows(X: Array, y: Array, weight: Array | None, held: Array) -> Held:
+def take_validation(X: Array, y: Array, weight: Array | None, held: Array) -> Held:
     return Held(X[held], np.asarray(y[held], dtype=np.float64), None if weight is None else weight[held])

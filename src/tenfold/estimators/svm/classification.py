@@ -6,16 +6,24 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tenfold.arrays import Array, contiguous, entries, is_sparse
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
-from tenfold.estimators.classes import chosen_classes, largest
-from tenfold.estimators.labels import numbered_classes
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
+from tenfold.estimators.class_labels import argmax_scores, encode_classes, take_classes
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, nothing
-from tenfold.estimators.predictors import Scored, Sparsified
+from tenfold.estimators.predictors import ScoreMixin, SparsifyMixin
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.svm.parameters import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of, tasks
+from tenfold.estimators.svm.parameters import (
+    COMMON,
+    Fits,
+    Task,
+    ascends,
+    check_memory_source,
+    machine_of,
+    rows_of,
+    tasks,
+)
 from tenfold.estimators.validation import (
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
     rowwise,
@@ -28,7 +36,7 @@ from tenfold.plans.svm import worst
 from tenfold.stats.derivatives import Params
 
 
-class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseEstimator):
+class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin, BaseEstimator):
     """Linear support vector classification.
 
     Two classes, y in {-1, +1}: minimises over w and b
@@ -186,16 +194,16 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVC":
         """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
-        refuse_elsewhere(self, X)
+        check_memory_source(self, X)
         X, y = validate(self, X, y, numeric=False, multi_output=False)
-        self.classes_, number = numbered_classes(y, X)
+        self.classes_, number = encode_classes(y, X)
         dual = ascends(self, X.shape)
         todo = tasks(self, number, validate_weights(sample_weight, X))
         # passes are many: an array in another order is put in C order once
         kept = contiguous(X) if isinstance(X, np.ndarray) else X
         count, joint = int(self.classes_.shape[0]), self.multi_class == "crammer_singer"
         done: list[Fitted] = []
-        told = watcher(self, X, y, self.max_iter * len(todo), lambda params: self._attributes(done, params, X))
+        told = make_callback(self, X, y, self.max_iter * len(todo), lambda params: self._attributes(done, params, X))
         fit = Fits(self, dual, told)
 
         def one(task: Task) -> Fitted:
@@ -205,7 +213,7 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
 
         def work() -> None:
             if told is None and len(todo) > 1 and (is_sparse(kept) or isinstance(kept, np.ndarray)):
-                done.extend(fit.at_once(one, todo, entries(kept)))
+                done.extend(fit.run_concurrently(one, todo, entries(kept)))
                 return
             for task in todo:
                 done.append(one(task))
@@ -222,10 +230,10 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
         if self.multi_class == "crammer_singer" and self.classes_.shape[0] == 2:
             parts = [Params(np.diff(last.coef, axis=0), np.diff(last.intercept))]
         outputs = 1 if self.classes_.shape[0] == 2 else int(self.classes_.shape[0])
-        found = Params(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        certificates = Params(*(np.concatenate(part) for part in zip(*parts, strict=True)))
         coef, b = np.zeros((outputs, last.coef.shape[1])), np.zeros(outputs)
-        coef[: len(found.coef)], b[: len(found.coef)] = found
-        return {"coef_": follow(coef, X), "intercept_": follow(b, X) if self.fit_intercept else 0.0}
+        coef[: len(certificates.coef)], b[: len(certificates.coef)] = certificates
+        return {"coef_": convert_like(coef, X), "intercept_": convert_like(b, X) if self.fit_intercept else 0.0}
 
     def _store(self, done: list[Fitted], X: Array) -> None:
         for name, value in self._attributes(done[:-1], done[-1].params, X).items():
@@ -238,13 +246,13 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
 
     def decision_function(self, X: Any) -> Array:
         """``X w + b``: of shape (n,) for two classes, else (n, n_classes)."""
-        z = self._raw(X)
+        z = self._predict_raw(X)
         return z[:, 0] if z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Array:
         """The class of each sample of X, (n,): the side of two, or the largest score."""
         z = self.decision_function(X)
-        return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(largest, z))
+        return take_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(argmax_scores, z))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

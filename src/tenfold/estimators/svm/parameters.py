@@ -9,11 +9,10 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array
 from tenfold.data import Rows
-from tenfold.estimators.classes import class_factors, marked
-from tenfold.estimators.labels import weighted
+from tenfold.estimators.class_labels import combine_weights, compute_class_weights, indicator
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer, nothing, random_state, real
 from tenfold.estimators.registration import SOURCES, source_of
-from tenfold.estimators.validation import as_rows, counted, total_weight
+from tenfold.estimators.validation import as_rows, drop_zero_weights, total_weight
 from tenfold.losses.classification import Hinge, SquaredHinge
 from tenfold.losses.loss import Loss
 from tenfold.losses.regression import EpsilonInsensitive, SquaredEpsilonInsensitive
@@ -64,7 +63,7 @@ def machine_of(model: Any, weight: float) -> Machine:
     return Machine(loss, strength, bool(model.fit_intercept), unit, getattr(model, "penalty", "l2") == "l1")
 
 
-def refuse_elsewhere(model: Any, X: Any) -> None:
+def check_memory_source(model: Any, X: Any) -> None:
     """Refuse losses with kinks for rows that are not in this machine's memory or files."""
     source = source_of(X)
     joint = getattr(model, "multi_class", "ovr") == "crammer_singer"
@@ -93,21 +92,21 @@ def tasks(model: Any, number: Array, weight: Array | None) -> list[Task]:
     """
     count = int(model.classes_.shape[0])
     if model.multi_class == "crammer_singer" or count == 2:
-        both = weighted(model.class_weight, model.classes_, number, weight)
+        both = combine_weights(model.class_weight, model.classes_, number, weight)
         joint = model.multi_class == "crammer_singer"
-        return [Task(np.asarray(number, dtype=np.float64) if joint else marked(number, 1, 1.0, -1.0), both)]
-    weight = weighted(None, model.classes_, number, weight)
-    targets = [marked(number, own, 1.0, -1.0) for own in range(count)]
+        return [Task(np.asarray(number, dtype=np.float64) if joint else indicator(number, 1, 1.0, -1.0), both)]
+    weight = combine_weights(None, model.classes_, number, weight)
+    targets = [indicator(number, own, 1.0, -1.0) for own in range(count)]
     if model.class_weight is None:
         return [Task(target, weight) for target in targets]
-    factors = class_factors(model.class_weight, model.classes_, number, weight)
-    each = [marked(number, own, float(factors[own]), 1.0) for own in range(count)]
+    factors = compute_class_weights(model.class_weight, model.classes_, number, weight)
+    each = [indicator(number, own, float(factors[own]), 1.0) for own in range(count)]
     return [Task(*pair) for pair in zip(targets, each if weight is None else [weight * e for e in each], strict=True)]
 
 
 def rows_of(X: Array, task: Task) -> tuple[Rows, float]:
     """The rows of positive weight of a task, and its sum."""
-    kept, target, weight = counted(X, task.target, task.weight)
+    kept, target, weight = drop_zero_weights(X, task.target, task.weight)
     return as_rows(kept, target, weight), total_weight(target, weight)
 
 
@@ -143,7 +142,7 @@ class Fits:
         self.model, self.dual, self.callback, self.halted = model, dual, callback, False
         self.seed, self.begin, self.max_iter = seed_of(model), time.perf_counter(), int(model.max_iter)
 
-    def at_once(self, work: Callable[[Task], Fitted], todo: Sequence[Task], entries: int) -> list[Fitted]:
+    def run_concurrently(self, work: Callable[[Task], Fitted], todo: Sequence[Task], entries: int) -> list[Fitted]:
         """The fits of several targets; an interruption reaches those that go on in other threads, too."""
         self.callback = self.heed
         return run_concurrently(work, todo, entries, self.halt)
@@ -176,7 +175,7 @@ class Fits:
         )
 
     def __call__(self, rows: Rows, machine: Machine) -> Fitted:
-        found = fit_machine(
+        fitted = fit_machine(
             rows,
             machine,
             dual=self.dual,
@@ -185,6 +184,6 @@ class Fits:
             seed=self.seed,
             dtype=rows.dtype,
         )
-        if found.certificate.status == Status.INTERRUPTED.value:
+        if fitted.certificate.status == Status.INTERRUPTED.value:
             self.max_iter = 0
-        return found
+        return fitted

@@ -6,14 +6,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array, contiguous
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, real
-from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.predictors import LinearPredictor, ScoreMixin
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.svm.parameters import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of
+from tenfold.estimators.svm.parameters import COMMON, Fits, Task, ascends, check_memory_source, machine_of, rows_of
 from tenfold.estimators.validation import (
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
     store,
@@ -25,7 +25,7 @@ from tenfold.plans.result import Fitted
 from tenfold.stats.derivatives import Params
 
 
-class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+class LinearSVR(ScoreMixin, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """Linear support vector regression.
 
     Minimises over w and b
@@ -162,20 +162,20 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVR":
         """Fit to X (n, p), targets y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
-        refuse_elsewhere(self, X)
+        check_memory_source(self, X)
         X, y = validate(self, X, y, multi_output=False)
         dual = ascends(self, X.shape)
         task = Task(y, validate_weights(sample_weight, X))
         # passes are many: an array in another order is put in C order once
         rows, total = rows_of(contiguous(X) if isinstance(X, np.ndarray) else X, task)
-        told = watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
+        told = make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
         fit, machine = Fits(self, dual, told), machine_of(self, total)
         self._store(require_finite(self, X, lambda: fit(rows, machine)), X)
         return self
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        b = follow(params.intercept, X) if self.fit_intercept else 0.0
-        return {"coef_": follow(params.coef[0], X), "intercept_": b}
+        b = convert_like(params.intercept, X) if self.fit_intercept else 0.0
+        return {"coef_": convert_like(params.coef[0], X), "intercept_": b}
 
     def _store(self, fitted: Fitted, X: Array) -> None:
         store(self, fitted, X, coef_flat=True, intercept_flat=False, intercept=bool(self.fit_intercept))
@@ -186,7 +186,7 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

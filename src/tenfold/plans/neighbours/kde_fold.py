@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Array, Floats, Integers, is_array_api, namespace
-from tenfold.data import Block, Deferred, Lifted
+from tenfold.data import Block, Deferred, MaybeDeferred
 from tenfold.distances import Distance, Minkowski
 from tenfold.plans.neighbours.array_api import PIECE, TILE, measured
 from tenfold.plans.neighbours.index import ByTree, built, code_of, finish_of
@@ -100,7 +100,7 @@ class KeptWindows:
         return replace(found, nearest=nearest)
 
 
-def _of_block(distance: Distance, question: WindowsAbout, queries: Array, block: Block) -> Lifted[WindowSum]:
+def _of_block(distance: Distance, question: WindowsAbout, queries: Array, block: Block) -> MaybeDeferred[WindowSum]:
     if is_array_api(block.X):
         return _in_arrays(distance, question, queries, block)
     m, b, t = queries.shape[0], len(question.bandwidths), block.y.shape[1] if question.told else 0

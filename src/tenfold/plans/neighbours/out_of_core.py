@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from tenfold.arrays import Array, Floats, Integers, is_array_api, is_numpy, is_sparse, namespace, on_host, take_rows
-from tenfold.data import Block, Lifted, MemoryRows, NotFinite, Rows
+from tenfold.data import Block, MaybeDeferred, MemoryRows, NotFinite, Rows
 from tenfold.distances import Distance, Given, Minkowski
 from tenfold.machine import require_memory
 from tenfold.plans.neighbours.array_api import inside_in_arrays, nearest_in_arrays
@@ -48,7 +48,7 @@ def _leaf(distance: Minkowski, rows: Array) -> Any:
 class Question(Protocol):
     """What is asked of rows that stay where they are: of a block, and of what blocks gave together."""
 
-    def lift(self, form: Form, queries: Array, itself: bool) -> Callable[[Block], Lifted[Any]]: ...
+    def lift(self, form: Form, queries: Array, itself: bool) -> Callable[[Block], MaybeDeferred[Any]]: ...
     def near(self, form: Form, found: Any, own: Integers | None) -> Any: ...
 
 
@@ -80,7 +80,7 @@ class TheNearest:
         place = near.offsets[:-1, None] + np.arange(self.k)
         return Near.of_equally_many(near.distances[place], near.rows[place])
 
-    def lift(self, form: Form, queries: Array, itself: bool) -> Callable[[Block], Lifted[Shortlist]]:
+    def lift(self, form: Form, queries: Array, itself: bool) -> Callable[[Block], MaybeDeferred[Shortlist]]:
         """One more where a query may be one of the rows."""
         size = 16 * queries.shape[0] * (self.k + 1)
         require_memory(f"{self.k} neighbours of {queries.shape[0]} queries", size, "Ask for fewer queries at a time.")
@@ -107,7 +107,7 @@ class AllWithin:
     def of_graph(self, graph: Array, own: Integers | None) -> Near:
         return from_graph(graph, own, self.radius)
 
-    def lift(self, form: Form, queries: Array, itself: bool) -> Callable[[Block], Lifted[Inside]]:
+    def lift(self, form: Form, queries: Array, itself: bool) -> Callable[[Block], MaybeDeferred[Inside]]:
         return partial(_inside_of_block, form, queries, self.radius)
 
     def near(self, form: Form, found: Inside, own: Integers | None) -> Near:
@@ -178,7 +178,7 @@ def _counted(block: Block) -> tuple[Array, Integers | None]:
     return block.X[inside], inside
 
 
-def _nearest_of_block(form: Form, queries: Array, k: int, block: Block) -> Lifted[Shortlist]:
+def _nearest_of_block(form: Form, queries: Array, k: int, block: Block) -> MaybeDeferred[Shortlist]:
     if is_array_api(block.X):
         return nearest_in_arrays(form.distance, queries, k, block)
     X, inside = _counted(block)
@@ -191,7 +191,7 @@ def _nearest_of_block(form: Form, queries: Array, k: int, block: Block) -> Lifte
     return Shortlist(k, block.X.shape[0], distances, rows, block.y[rows], weights)
 
 
-def _inside_of_block(form: Form, queries: Array, radius: Any, block: Block) -> Lifted[Inside]:
+def _inside_of_block(form: Form, queries: Array, radius: Any, block: Block) -> MaybeDeferred[Inside]:
     limits = limits_of(form.distance, radius, queries.shape[0])
     if is_array_api(block.X):
         return inside_in_arrays(form.distance, queries, limits, block)

@@ -1,4 +1,4 @@
-"""Components: residuals of eigenvectors, what is stored beside them, whether one with a larger value was left out."""
+"""Certification of components: residuals, derived quantities, and missing larger eigenvalues."""
 
 from typing import Any
 
@@ -6,25 +6,25 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tenfold.arrays import namespace, numpy_dtype, on_host, wide
-from tenfold.certification.models import status
+from tenfold.certification.models import fit_status
 from tenfold.data import Block, Rows, weights_of
-from tenfold.estimators.decomposition.principal import count_asked
-from tenfold.estimators.validation import rows_alone, validate_rows, validate_weights
+from tenfold.estimators.decomposition.principal import count_requested
+from tenfold.estimators.validation import as_rows_without_target, validate_rows, validate_weights
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.pca import Derived, spectral
 from tenfold.stats.derivatives import Total
 
 
 def about_mean(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Of PCA and IncrementalPCA."""
+    """The certificate of PCA and IncrementalPCA."""
     rows = _rows(model, X, sample_weight)
     n, p = rows.shape
     k, incremental, keep = model.components_.shape[0], hasattr(model, "n_samples_seen_"), getattr(model, "keep", None)
-    asked: int | float | str | None = None
+    requested: int | float | str | None = None
     if not incremental:
-        asked = count_asked(model.n_components, keep, model.svd_solver, (n, p))
+        requested = count_requested(model.n_components, keep, model.svd_solver, (n, p))
     elif model.n_components is not None:  # else the first part decided it
-        asked = int(model.n_components)
+        requested = int(model.n_components)
     n = _count(rows) if incremental else n
     stored = [(model.n_components_, k), (model.n_samples_seen_ if incremental else model.n_samples_, n)]
     if incremental and hasattr(model, "batch_size_"):
@@ -46,12 +46,12 @@ def about_mean(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         mean=wide(model.mean_),
         components=wide(model.components_),
         values=wide(model.singular_values_) ** 2,
-        count=asked,
+        count=requested,
         numbers=None if keep is None else [int(number) for number in keep],
         derived=derived,
         tol=_tolerance(model),
         dtype=numpy_dtype(model.components_.dtype),
-        status=status(model),
+        status=fit_status(model),
     )
 
 
@@ -71,7 +71,7 @@ def as_they_are(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         derived=Derived(wide(model.explained_variance_), wide(model.explained_variance_ratio_)),
         tol=_tolerance(model),
         dtype=numpy_dtype(model.components_.dtype),
-        status=status(model),
+        status=fit_status(model),
     )
 
 
@@ -79,7 +79,7 @@ def _rows(model: Any, X: Any, sample_weight: Any) -> Rows:
     X = validate_rows(BaseEstimator(), X)
     if X.shape[1] != model.n_features_in_:
         raise ValueError(f"X has {X.shape[1]} features, and the model {model.n_features_in_}.")
-    return rows_alone(X, validate_weights(sample_weight, X))
+    return as_rows_without_target(X, validate_weights(sample_weight, X))
 
 
 def _count(rows: Rows) -> int:

@@ -1,6 +1,4 @@
-"""Classifiers that are read off statistics of the classes, naive Bayes and discriminants: their rows, and what their
-methods return.
-"""
+"""Certification of classifiers of class statistics, naive Bayes and discriminants: their rows, and expected outputs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,39 +6,39 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Array, Floats, is_sparse, numpy_dtype, on_host, unit_roundoff
-from tenfold.certification.models import known, validated
+from tenfold.certification.models import check_known_classes, validate_like_fit
 from tenfold.certification.outputs import Expect, Labels, Output, products
 from tenfold.data import Rows
-from tenfold.estimators.class_statistics import rows_of_classes
-from tenfold.estimators.classes import numbered
+from tenfold.estimators.class_labels import label_indices
+from tenfold.estimators.class_statistics import as_class_rows
 from tenfold.estimators.discriminant.centroid import NearestCentroid
 from tenfold.estimators.validation import validate_weights
 from tenfold.losses.classification import Softmax
 
 
-def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
-    """Rows with the numbers of their classes, as the model's own fit would take them."""
-    X, number = numbers_of(model, X, y)
-    return rows_of_classes(X, number, validate_weights(sample_weight, X))
+def rows_of_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
+    """Rows with class indices, validated as by the model's `fit`."""
+    X, number = class_indices(model, X, y)
+    return as_class_rows(X, number, validate_weights(sample_weight, X))
 
 
-def numbers_of(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
-    """X, and the numbers of the classes, as the model's own fit would take them."""
-    X, y = validated(model, X, y, numeric=False)
-    known(model, y)
+def class_indices(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
+    """X and the class indices, validated as by the model's `fit`."""
+    X, y = validate_like_fit(model, X, y, numeric=False)
+    check_known_classes(model, y)
     check_classes(model)
-    return X, numbered(model.classes_, y, X)
+    return X, label_indices(model.classes_, y, X)
 
 
 def check_classes(model: Any) -> None:
-    """Raise where classes are not in order: rows are numbered by it."""
+    """Raise where the classes of the model are not sorted, as class indices require."""
     classes = on_host(model.classes_)
     if not np.array_equal(classes, np.unique(classes)):
         raise ValueError(f"The classes of the model are not in order: {classes}.")
 
 
 Scores = tuple[Floats, Floats]
-"""Scores (n, k) of the samples and classes in float64, and the rounding of a model's own arithmetic (n, k)."""
+"""Scores (n, k) in float64, and a bound (n, k) on the rounding of the model's own arithmetic."""
 
 
 def _wide(values: Any) -> Floats:
@@ -51,8 +49,8 @@ def _dense(X: Array) -> Floats:
     return np.asarray(X.toarray() if is_sparse(X) else on_host(X), dtype=np.float64)
 
 
-def _rounded(z: Floats, terms: Floats, X: Array, p: int) -> Scores:
-    """With the rounding of sums of terms whose sizes sum up to `terms`."""
+def _with_rounding(z: Floats, terms: Floats, X: Array, p: int) -> Scores:
+    """Scores with the rounding of sums whose absolute terms add up to `terms`."""
     return z, (p + 16.0) * unit_roundoff(numpy_dtype(X.dtype)) * (terms + np.abs(np.where(np.isfinite(z), z, 0.0)))
 
 
@@ -65,14 +63,14 @@ def _gaussian(model: Any, X: Array) -> Scores:
     mean, variance, prior = map(_wide, (model.theta_, model.var_, model.class_prior_))
     away = (_dense(X)[:, None, :] - mean) ** 2 / variance
     logs = np.log(2.0 * np.pi * variance)
-    # a difference of numbers that are rounded
+    # rounding of the differences
     lengths = np.sqrt(away) * (np.abs(_dense(X))[:, None, :] + np.abs(mean)) / np.sqrt(variance)
     terms = np.sum(away + lengths, axis=2) + np.sum(np.abs(logs), axis=1) + 1.0
-    return _rounded(_log(prior) - 0.5 * np.sum(logs + away, axis=2), terms, X, X.shape[1])
+    return _with_rounding(_log(prior) - 0.5 * np.sum(logs + away, axis=2), terms, X, X.shape[1])
 
 
 def _linear(coef: Floats, intercept: Floats, X: Array) -> Scores:
-    """x'w + b, where nothing times minus infinity is nothing."""
+    """x'w + b, where 0 * -inf is 0."""
     never, none = np.isneginf(coef), np.isneginf(intercept)
     z, rounding = products(X, np.where(never, 0.0, coef), np.where(none, 0.0, intercept))
     barred = (_dense(X) != 0.0).astype(np.float64) @ never.T.astype(np.float64) > 0.0
@@ -97,14 +95,14 @@ def _bernoulli(model: Any, X: Array) -> Scores:
     if getattr(model, "presence_only", False):
         return z, rounding
     more, also = _linear(off, np.zeros(len(off)), 1.0 - marks)
-    # of a probability near one the logarithm of the rest is known as far as the probability is
+    # the relative error of log(1 - p) for p near one
     unsure = np.max(np.where(np.isfinite(off), np.exp(-off), 0.0), axis=1) * unit_roundoff(np.float64) * X.shape[1]
     size = np.sum(np.abs(np.where(np.isfinite(off), off, 0.0)), axis=1)
     return z + more, rounding + also + unsure + (X.shape[1] + 8.0) * unit_roundoff(np.float64) * size
 
 
-def _tables(log_p: Any, log_prior: Floats, X: Floats) -> Floats:
-    """log prior + sum_j log p_j[x_j] of the values that are known."""
+def _table_scores(log_p: Any, log_prior: Floats, X: Floats) -> Floats:
+    """log prior + sum_j log p_j[x_j] over the values that are not missing."""
     z = np.tile(log_prior, (len(X), 1))
     for table, column in zip(log_p, X.T, strict=True):
         there = ~np.isnan(column)
@@ -113,43 +111,43 @@ def _tables(log_p: Any, log_prior: Floats, X: Floats) -> Floats:
 
 
 def _categorical(model: Any, X: Array) -> Scores:
-    z = _tables(model.feature_log_prob_, model.class_log_prior_, _dense(X))
-    return _rounded(z, np.abs(np.where(np.isfinite(z), z, 0.0)), np.zeros(0), X.shape[1])
+    z = _table_scores(model.feature_log_prob_, model.class_log_prior_, _dense(X))
+    return _with_rounding(z, np.abs(np.where(np.isfinite(z), z, 0.0)), np.zeros(0), X.shape[1])
 
 
-def _mixed(model: Any, X: Array) -> Scores:
+def _heterogeneous(model: Any, X: Array) -> Scores:
     X, kinds = _dense(X), model.kinds
     kinds = [kinds] * X.shape[1] if isinstance(kinds, str) else list(kinds)
-    numbers, marked, tables = (
+    numeric, binary, tables = (
         [j for j, kind in enumerate(kinds) if kind == one] for one in ("gaussian", "bernoulli", "categorical")
     )
-    z = _tables(model.category_log_prob_, model.class_log_prior_, X[:, tables])
+    z = _table_scores(model.category_log_prob_, model.class_log_prior_, X[:, tables])
     with np.errstate(divide="ignore", invalid="ignore"):
         off = np.log1p(-np.exp(np.minimum(model.mark_log_prob_, 0.0)))
-        own = X[:, marked][:, None, :]
-        z += np.sum(np.where(np.isnan(own), 0.0, np.where(own > 0.0, model.mark_log_prob_, off)), axis=2)
-        own = X[:, numbers][:, None, :]
-        away = (own - model.theta_) ** 2 / model.var_
+        values = X[:, binary][:, None, :]
+        z += np.sum(np.where(np.isnan(values), 0.0, np.where(values > 0.0, model.mark_log_prob_, off)), axis=2)
+        values = X[:, numeric][:, None, :]
+        away = (values - model.theta_) ** 2 / model.var_
         logs = -0.5 * (np.log(2.0 * np.pi * model.var_) + away)
-    terms = np.sum(np.where(np.isnan(own), 0.0, np.abs(logs) + away + np.abs(own) / np.sqrt(model.var_)), axis=2)
-    return _rounded(z + np.sum(np.where(np.isnan(own), 0.0, logs), axis=2), 1.0 + 2.0 * terms, X, X.shape[1])
+    terms = np.sum(np.where(np.isnan(values), 0.0, np.abs(logs) + away + np.abs(values) / np.sqrt(model.var_)), axis=2)
+    return _with_rounding(z + np.sum(np.where(np.isnan(values), 0.0, logs), axis=2), 1.0 + 2.0 * terms, X, X.shape[1])
 
 
 def _lengths(X: Floats, mean: Floats, factors: Floats) -> tuple[Floats, Floats]:
-    """||(x - m_c) A_c||^2 of samples and classes (n, k), and what its terms come to."""
-    found, terms = np.empty((2, len(X), len(mean)))
+    """||(x - m_c) A_c||^2 (n, k), and the sums of its absolute terms."""
+    lengths, terms = np.empty((2, len(X), len(mean)))
     for c, (m, A) in enumerate(zip(mean, factors, strict=True)):
-        own = (X - m) @ A
+        values = (X - m) @ A
         size = (np.abs(X) + np.abs(m)) @ np.abs(A)
-        found[:, c], terms[:, c] = np.sum(own**2, axis=1), np.sum(np.abs(own) * size, axis=1)
-    return found, terms
+        lengths[:, c], terms[:, c] = np.sum(values**2, axis=1), np.sum(np.abs(values) * size, axis=1)
+    return lengths, terms
 
 
 def _quadratic(model: Any, X: Array) -> Scores:
     pairs = [(_wide(s), _wide(R)) for s, R in zip(model.scalings_, model.rotations_, strict=True)]
     length, terms = _lengths(_dense(X), _wide(model.means_), np.array([R / np.sqrt(s) for s, R in pairs]))
     logs = np.array([np.sum(np.log(s)) for s, _ in pairs])
-    return _rounded(_log(_wide(model.priors_)) - 0.5 * (length + logs), terms + np.abs(logs) + 1.0, X, X.shape[1])
+    return _with_rounding(_log(_wide(model.priors_)) - 0.5 * (length + logs), terms + np.abs(logs) + 1.0, X, X.shape[1])
 
 
 def _plug_in(model: Any, X: Array) -> Scores:
@@ -159,16 +157,16 @@ def _plug_in(model: Any, X: Array) -> Scores:
     length, terms = _lengths(_dense(X), mean, axes / np.sqrt(values)[:, None, :])
     logs = np.sum(np.log(values), axis=1)
     condition = float(np.max(values[:, -1] / values[:, 0]))
-    z, rounding = _rounded(
+    z, rounding = _with_rounding(
         _log(_wide(model.priors_)) - 0.5 * (length + logs), terms + np.abs(logs) + 1.0, X, X.shape[1]
     )
     return z, rounding + 16.0 * X.shape[1] * unit_roundoff(np.float64) * condition * (length + 1.0)
 
 
-def _known(model: Any, X: Array) -> Scores:
+def _density_scores(model: Any, X: Array) -> Scores:
     X = _dense(X)
     logs = [np.asarray(getattr(one, "logpdf", one)(X), dtype=np.float64) for one in model.densities]
-    z = np.stack([own.reshape(len(X)) for own in logs], axis=1) + _log(_wide(model.priors_))
+    z = np.stack([values.reshape(len(X)) for values in logs], axis=1) + _log(_wide(model.priors_))
     return z, 1e-12 * (1.0 + np.abs(np.where(np.isfinite(z), z, 0.0)))
 
 
@@ -181,29 +179,29 @@ def _centroids(model: Any, X: Array, unit: Floats | None = None) -> Scores:
         length, terms = _lengths(X_, centres, np.broadcast_to(model.whitener_, (len(centres), *model.whitener_.shape)))
     else:
         away = np.abs(X_[:, None, :] - centres) / unit
-        sizes = ((np.abs(X_)[:, None, :] + np.abs(centres)) / unit) ** 2  # of a sum of three products
+        sizes = ((np.abs(X_)[:, None, :] + np.abs(centres)) / unit) ** 2  # of (x - m)^2 as three products
         length = np.sum(away, axis=2) ** 2 if model.metric == "manhattan" else np.sum(away**2, axis=2)
         terms = np.sum(sizes, axis=2) * (X.shape[1] if model.metric == "manhattan" else 1.0)
-    return _rounded(offset - length, terms + np.abs(np.where(np.isfinite(offset), offset, 0.0)), X, X.shape[1])
+    return _with_rounding(offset - length, terms + np.abs(np.where(np.isfinite(offset), offset, 0.0)), X, X.shape[1])
 
 
-def _discriminant(model: Any, X: Array) -> Scores:
+def _linear_discriminant(model: Any, X: Array) -> Scores:
     coef, intercept = np.atleast_2d(_wide(model.coef_)), np.ravel(_wide(model.intercept_))
-    if len(coef) < len(model.classes_):  # of two classes: the first has the score zero
+    if len(coef) < len(model.classes_):  # two classes: the first has the score zero
         coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, intercept)
     return _linear(coef, intercept, X)
 
 
 def directions(model: Any, X: Array) -> list[Output | Labels]:
-    """The scores of the classes, and the samples along the directions."""
-    found = _expect(_discriminant, odds=True)(model, X)
+    """Expected outputs of linear discriminants: scores and projections."""
+    outputs = _expect(_linear_discriminant, odds=True)(model, X)
     if model.solver != "lsqr":
         V = _wide(model.scalings_)
         V = V[:, : min(len(model.classes_) - 1, len(V)) if model.n_components is None else model.n_components]
         shift = _wide(model.xbar_) if model.solver == "svd" else np.zeros(len(V))
         size = (np.abs(_dense(X)) + np.abs(shift)) @ np.abs(V)
-        found.append(Output("transform", *_rounded((_dense(X) - shift) @ V, size, X, X.shape[1])))
-    return found
+        outputs.append(Output("transform", *_with_rounding((_dense(X) - shift) @ V, size, X, X.shape[1])))
+    return outputs
 
 
 def _probabilities(z: Floats, rounding: Floats) -> Output:
@@ -212,57 +210,60 @@ def _probabilities(z: Floats, rounding: Floats) -> Output:
     return Output("predict_proba", Softmax().probabilities(z), np.minimum(np.expm1(spread), 1.0))
 
 
-def _in_single(output: Output, X: Array) -> Output:
-    """With the rounding of what is returned in the precision of X."""
+def _in_precision_of(output: Output, X: Array) -> Output:
+    """The output with the rounding to the precision of X."""
     u = unit_roundoff(numpy_dtype(X.dtype))
     return output._replace(rounding=output.rounding + 4.0 * u * (1.0 + np.abs(np.nan_to_num(output.value))))
 
 
-def _picks(model: Any, z: Floats, rounding: Floats) -> Labels:
-    """The largest score; of two the second where it exceeds the first by more than a threshold."""
+def _label_output(model: Any, z: Floats, rounding: Floats) -> Labels:
+    """Labels by the largest score; for two classes with the threshold of the model."""
     threshold = float(getattr(model, "threshold", 0.0))
     z = z - np.array([0.0, threshold]) if z.shape[1] == 2 and threshold else z
     return Labels("predict", z, on_host(model.classes_), 2.0 * np.max(rounding, axis=1))
 
 
 def _expect(scores: Callable[[Any, Array], Scores], *, odds: bool) -> Expect:
-    """Labels, probabilities, and with `odds` the scores, of two classes their difference."""
+    """Expected labels and probabilities; with `odds` also the decision function."""
 
     def expect(model: Any, X: Array) -> list[Output | Labels]:
         z, rounding = scores(model, X)
-        if np.isnan(z).any() or not np.isfinite(np.max(z, axis=1)).all():  # no class is possible
+        if np.isnan(z).any() or not np.isfinite(np.max(z, axis=1)).all():  # all classes have probability zero
             return []
-        found: list[Output | Labels] = [_picks(model, z, rounding), _in_single(_probabilities(z, rounding), X)]
+        outputs: list[Output | Labels] = [
+            _label_output(model, z, rounding),
+            _in_precision_of(_probabilities(z, rounding), X),
+        ]
         if odds:
             two = z.shape[1] == 2
             with np.errstate(invalid="ignore"):
                 value = z[:, 1:] - z[:, :1] if two else z
             more = np.sum(rounding, axis=1, keepdims=True) if two else rounding
-            found.append(_in_single(Output("decision_function", value, more), X))
-        return found
+            outputs.append(_in_precision_of(Output("decision_function", value, more), X))
+        return outputs
 
     return expect
 
 
 def centroids(model: Any, X: Array) -> list[Output | Labels]:
-    """Nearest centroids in the units of the data, or with the largest scores where priors are not equal."""
+    """Expected outputs of nearest centroids: labels by distance, or by scores where priors are unequal."""
     priors = _wide(model.class_prior_)
     if model.metric == "mahalanobis" or not np.isclose(priors, 1.0 / len(priors)).all():
         z, rounding = _centroids(model, X)
     else:
         z, rounding = _centroids(model, X, np.ones(X.shape[1]))
     if model.metric == "manhattan" or (is_sparse(X) and not isinstance(model, NearestCentroid)):
-        return [_picks(model, z, rounding)]
-    return [_picks(model, z, rounding), *_expect(_centroids, odds=True)(model, X)[1:]]
+        return [_label_output(model, z, rounding)]
+    return [_label_output(model, z, rounding), *_expect(_centroids, odds=True)(model, X)[1:]]
 
 
-known_densities = _expect(_known, odds=True)
+bayes_classifier = _expect(_density_scores, odds=True)
 bernoulli = _expect(_bernoulli, odds=False)
 categorical = _expect(_categorical, odds=False)
 complement = _expect(_complement, odds=False)
 gaussian = _expect(_gaussian, odds=False)
 plug_in = _expect(_plug_in, odds=True)
-mixed = _expect(_mixed, odds=False)
+heterogeneous = _expect(_heterogeneous, odds=False)
 multinomial = _expect(_multinomial, odds=False)
 quadratic = _expect(_quadratic, odds=True)
-"""What the classes of these names return."""
+"""Expected outputs of the estimators of these names."""

@@ -1,4 +1,4 @@
-"""Columns with names, from files and frames alike: in which words they are refused, and those that stay in memory."""
+"""Named columns of files and frames: the errors that they raise, and a buffer for columns that stay in memory."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ ADVICE = "or leave it out: tenfold.rows(..., columns=[...])."
 
 
 def check_names(part: str, there: Sequence[str], first: str, names: Sequence[str]) -> None:
-    """Refuse a part without one of the names, or with one twice; `part` and `first` begin a place, or are empty."""
+    """Raise where a part lacks one of the names or has it twice; `part` and `first` are prefixes of error messages."""
     for name in names:
         if there.count(name) == 0:
             before = first.rstrip(", ") or "the first part"
@@ -20,7 +20,7 @@ def check_names(part: str, there: Sequence[str], first: str, names: Sequence[str
 
 
 def text_column(part: str, name: str, example: str = "") -> ValueError:
-    """A column of X that is text; the example, in parentheses, follows a blank."""
+    """The error of a text column in X; `example` is appended to the name."""
     return ValueError(
         f"{part}column {name!r} is text{example}, and columns of X are numbers. Encode it, for instance with sklearn's "
         f"OneHotEncoder, {ADVICE}"
@@ -28,7 +28,7 @@ def text_column(part: str, name: str, example: str = "") -> ValueError:
 
 
 def time_column(part: str, name: str, kind: str) -> ValueError:
-    """A column of X that holds times."""
+    """The error of a column of times in X."""
     return ValueError(
         f"{part}column {name!r} holds times ({kind}), and columns of X are numbers. Turn it into numbers, for instance "
         f"days, {ADVICE}"
@@ -36,38 +36,38 @@ def time_column(part: str, name: str, kind: str) -> ValueError:
 
 
 def other_column(part: str, name: str, kind: str) -> ValueError:
-    """A column of X that is neither numbers nor text nor times."""
+    """The error of a column in X that is neither numeric nor text nor times."""
     return ValueError(
         f"{part}column {name!r} has the type {kind}, and columns of X are numbers. Turn it into numbers, {ADVICE}"
     )
 
 
 def other_target(part: str, name: str, kind: str) -> ValueError:
-    """A target that is neither numbers nor text."""
+    """The error of a target that is neither numeric nor text."""
     return ValueError(f"{part}column {name!r} has the type {kind}: targets are numbers or text.")
 
 
 def bytes_target(part: str, name: str) -> ValueError:
-    """A target of bytes."""
+    """The error of a target of bytes."""
     return ValueError(f"{part}column {name!r} holds bytes that are not text in UTF-8.")
 
 
 def missing_value(role: str, place: str, name: str, word: str = "") -> ValueError:
-    """A cell without a value, or with a word that says so; `role` is what contains it."""
-    said = f": {word!r} stands for none" if word else ""
-    return ValueError(f"{role} contains NaN: {place}, column {name!r} has no value{said}.")
+    """The error of a missing value, or of a word that stands for one; `role` names the array or column."""
+    detail = f": {word!r} stands for none" if word else ""
+    return ValueError(f"{role} contains NaN: {place}, column {name!r} has no value{detail}.")
 
 
 def not_finite(name: str, place: str) -> ValueError:
-    """A NaN or an infinity in a column that stays in memory."""
+    """The error of NaN or infinity in a column that stays in memory."""
     return ValueError(f"Column {name!r} contains NaN or infinity: {place}.")
 
 
-class Values:
-    """A column that stays in memory, batch after batch.
+class ColumnBuffer:
+    """A column that stays in memory, appended batch by batch.
 
-    Copied, because an array of a batch may hold on to much more than itself, and joined now and then, because many
-    small arrays among the large ones that come and go would scatter the memory.
+    Batches are copied, because a view keeps its whole batch alive, and concatenated every 64 batches, because many
+    small arrays among large temporary ones fragment the heap.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Values:
         self._recent: list[Array] = []
 
     def add(self, values: Array) -> None:
-        """The values of the next rows."""
+        """Append the values of the next rows."""
         self._recent.append(values.copy())
         if len(self._recent) == 64:
             self._parts.append(np.concatenate(self._recent))
