@@ -188,7 +188,7 @@ def _solve_decomposed(
     dtype: Any,
     details: bool,
 ) -> tuple[Fitted, bool]:
-    """Solve by a decomposition, judge, and correct while that helps; with whether the residual is orthogonal to the columns."""
+    """Solve by a decomposition, judge, and correct while that helps; with whether the residual is orthogonal."""
     columns = Columns.of(moments)
     centre = columns.centre(intercept)
     params = normal_equations.with_intercept(rank_revealing_qr.solve(factor, moments), moments, intercept)
