@@ -16,7 +16,7 @@
 #include "matvec.hpp"
 #include "matvec_t.hpp"
 #include "mixture.hpp"
-#include "nearest.hpp"
+#include "nearest_centre_float32.hpp"
 #include "pack.hpp"
 #include "panel_cross.hpp"
 #include "quadratic_features.hpp"
@@ -66,7 +66,7 @@ constexpr SparseKernels<T, I> sparse = {
     .gradient = sparse_gradient<T, I>,
     .both_ways = sparse_both_ways<T, I>,
     .column_sums = sparse_column_sums<T, I>,
-    .nearest = sparse_nearest<T, I>,
+    .nearest_centre = sparse_nearest_centre<T, I>,
 };
 
 constexpr Kernels kernels = {
@@ -96,11 +96,11 @@ constexpr Kernels kernels = {
     .quadratic_features = quadratic_features,
     .feature_forms = feature_forms,
     .feature_sums = feature_sums,
-    .near_rows = near_rows,
-    .near_queries = near_queries,
-    .near = near,
+    .filter_rows = filter_rows,
+    .filter_queries = filter_queries,
+    .knn_filter = knn_filter,
     .singles = singles,
-    .nearest = nearest,
+    .nearest_centre = nearest_centre,
     .gains = gains,
     .drift = drift,
     .single_sums = single_sums,

@@ -13,7 +13,7 @@ from tenfold.data import MemoryRows
 from tenfold.estimators.validation import as_rows, rows_alone, validate_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.kmeans import Labelled, Tree, leaves_of, lloyd_step, split_step
-from tenfold.plans.kmeans import allowed_fall
+from tenfold.plans.kmeans import max_decrease
 
 
 def centres(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -26,18 +26,18 @@ def centres(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     dtype = numpy_dtype(model.cluster_centers_.dtype)
     promised = getattr(model, "compute_labels", True)
     known = promised and model.labels_.shape[0] == X.shape[0]
-    found = lloyd_step(
+    result = lloyd_step(
         rows_alone(X, weight),
         wide(model.cluster_centers_),
-        tol=allowed_fall(float(getattr(model, "tol", 0.0))),
+        tol=max_decrease(float(getattr(model, "tol", 0.0))),
         dtype=dtype,
-        said=Labelled(as_rows(X, model.labels_, weight), float(model.inertia_), dtype) if known else None,
+        reported=Labelled(as_rows(X, model.labels_, weight), float(model.inertia_), dtype) if known else None,
         status=status(model),
     )
     if known or not promised:
-        return found
+        return result
     note = f"The labels are those of {model.labels_.shape[0]} samples, and X has {X.shape[0]}: parts has the fall."
-    return replace(found, value=np.inf, note=f"{note} {found.note}".rstrip())
+    return replace(result, value=np.inf, note=f"{note} {result.note}".rstrip())
 
 
 def halves(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -52,7 +52,7 @@ def halves(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         centres=wide(model.cluster_centers_),
         labels=np.asarray(model.labels_),
         inertia=float(model.inertia_),
-        tol=allowed_fall(float(model.tol)),
+        tol=max_decrease(float(model.tol)),
         dtype=numpy_dtype(model.cluster_centers_.dtype),
         status=status(model),
     )

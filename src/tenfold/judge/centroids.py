@@ -1,4 +1,4 @@
-"""Centroids judged: means by sums about them, medians by the weights on both sides, and the shrinking done again."""
+"""Certificate of class centroids: means by sums about them, medians by the weights on both sides, shrinkage."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -41,10 +41,10 @@ def centroids(
     note: str = "",
 ) -> Certificate:
     """The certificate of centroids; `priors` are those given, None for the shares of the classes."""
-    found = stored.centroids
+    result = stored.centroids
     pairs: dict[str, Pair] = {}
     if metric == "manhattan" and rows is not None:
-        centre = medians_again(rows, len(found)) if threshold else found
+        centre = medians_again(rows, len(result)) if threshold else result
         pairs["medians"] = _sides(rows, centre)
         weight, mean, squares = _about(rows, centre)
     elif rows is None:
@@ -54,7 +54,7 @@ def centroids(
         squares = np.array([np.diag(g.covariance()) * g.weight for g in groups]) if groups else sums.squares
         mean = weight @ centre / weight.sum()
     else:
-        again = sums_again(rows, len(found))
+        again = sums_again(rows, len(result))
         centre = again.sums / again.weight[:, None]
         weight, mean, squares = _about(rows, centre)
     if stored.whitener is not None:
@@ -126,13 +126,13 @@ def _sides(rows: Rows, centre: Floats) -> Pair:
     """Medians: less than half of the weight of a class is above, and less than half below; where both are one half, the
     median is midway between the values on either side.
     """
-    found: Sides = rows.fold(partial(_weights_aside, centre))
-    half = 0.5 * found.weight
-    even = (np.abs(found.above - half) <= ROUNDING * half) & (np.abs(found.below - half) <= ROUNDING * half)
+    result: Sides = rows.fold(partial(_weights_aside, centre))
+    half = 0.5 * result.weight
+    even = (np.abs(result.above - half) <= ROUNDING * half) & (np.abs(result.below - half) <= ROUNDING * half)
     with np.errstate(invalid="ignore"):
-        middle = np.where(even, 0.5 * (found.lower + found.upper), centre)
-    inside = even | ((found.above < half) & (found.below < half))
-    size = np.maximum(np.abs(found.lower), np.abs(found.upper))
+        middle = np.where(even, 0.5 * (result.lower + result.upper), centre)
+    inside = even | ((result.above < half) & (result.below < half))
+    size = np.maximum(np.abs(result.lower), np.abs(result.upper))
     return np.where(inside, centre, np.inf), middle, np.where(np.isfinite(size) & (size > 0.0), size, 1.0)
 
 
@@ -162,15 +162,15 @@ def medians_again(rows: Rows, classes: int) -> Floats:
     """
     block = rows.whole()
     group, weight, p = groups_of(block), weights_of(block), rows.shape[1]
-    found = np.zeros((classes, p))
+    result = np.zeros((classes, p))
     for c in range(classes):
         inside = np.flatnonzero((group == c) & (weight > 0.0))
         for start in range(0, p, COLUMNS):
             some = slice(start, start + COLUMNS)
             part: Array = block.X[inside][:, some]
             values = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
-            found[c, some] = 0.5 * (_lower_median(values, weight[inside]) - _lower_median(-values, weight[inside]))
-    return found
+            result[c, some] = 0.5 * (_lower_median(values, weight[inside]) - _lower_median(-values, weight[inside]))
+    return result
 
 
 def _lower_median(values: Floats, weight: Floats) -> Floats:

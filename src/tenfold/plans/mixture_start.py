@@ -100,7 +100,7 @@ def start(
     found = kmeans.of_rows(sample, seeds, components, starts=1, max_iter=STEPS, tol=1e-4, random=random)
     if interrupted():  # there is no mixture yet to end with
         raise KeyboardInterrupt
-    label = kmeans.labelled(sample, weight, found.centres)[0]
+    label = kmeans.label_samples(sample, weight, found.centres)[0]
     if kind == "full":
         return given.over(_of_groups(model, sample.grouped(label.astype(np.int32)), components, seen))
     return given.over(_of_shares(model, kind, X, weight, np.eye(components)[label], seen))

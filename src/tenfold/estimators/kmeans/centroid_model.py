@@ -26,10 +26,10 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.validation import rows_alone, validate_rows, validate_weights
+from tenfold.pairwise.centres import compute_squared_distances, find_nearest
 from tenfold.plans import kmeans as plan
 from tenfold.solvers.lloyd import Centres
 from tenfold.solvers.loop import Record, Watch
-from tenfold.stats.kmeans_assignment import distances_to, nearest
 
 PEER_REPORT_ONLY = {
     "n_iter_": "how many iterations the solver took",
@@ -48,7 +48,7 @@ BASIC: Constraints = {
 }
 
 
-class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Predictor, BaseEstimator):
+class CentroidModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Predictor, BaseEstimator):
     """A model with `cluster_centers_` (k, p), to the nearest of which a row belongs."""
 
     cluster_centers_: Array
@@ -113,15 +113,15 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, P
 
 
 def _numbers(centres: Floats, X: Array) -> Array:
-    return nearest(X, centres)[0]
+    return find_nearest(X, centres)[0]
 
 
 def _squares(centres: Floats, X: Array) -> Array:
-    return nearest(X, centres)[1]
+    return find_nearest(X, centres)[1]
 
 
 def _distances(centres: Floats, X: Array) -> Array:
-    squares = distances_to(X, centres)
+    squares = compute_squared_distances(X, centres)
     xp = namespace(squares)
     return xp.astype(xp.sqrt(squares), X.dtype, copy=False)
 
@@ -143,7 +143,7 @@ def rows_of_fit(model: Any, X: Any, sample_weight: Any) -> tuple[Array, Any]:
     return X, weight
 
 
-def kept_rows(X: Array, weight: Array | None) -> Rows:
+def to_rows(X: Array, weight: Array | None) -> Rows:
     """Rows for many passes: an array in another order is put in C order once."""
     return rows_alone(contiguous(X), weight)
 
@@ -153,14 +153,14 @@ def seeds_of(model: Any, X: Array, k: int) -> plan.Seeds:
     if isinstance(model.init, str):
         return plan.plus_plus(k) if model.init == "k-means++" else plan.at_random(k)
     if callable(model.init):
-        return partial(_called, model.init, k, X.shape[1])
+        return partial(_call_init, model.init, k, X.shape[1])
     init = on_host(model.init) if is_foreign(model.init) else model.init
     centres = check_array(init, dtype=numpy_dtype(X.dtype), copy=True, order="C", input_name="init")
     _require_shape(centres, k, X.shape[1])
-    return plan.given(np.asarray(centres, dtype=np.float64))
+    return plan.use_centres(np.asarray(centres, dtype=np.float64))
 
 
-def _called(init: Callable[..., Any], k: int, p: int, rows: MemoryRows, random: Any) -> Floats:
+def _call_init(init: Callable[..., Any], k: int, p: int, rows: MemoryRows, random: Any) -> Floats:
     centres = check_array(init(rows.X, k, random_state=random), dtype=np.float64, order="C", input_name="init")
     _require_shape(centres, k, p)
     return np.asarray(centres)
@@ -193,17 +193,17 @@ def starts_of(model: Any) -> int:
 
 def warn_of_fewer(model: Any, labels: Array | None) -> None:
     """scikit-learn's warning where some centres have no rows."""
-    found = model.n_clusters if labels is None else len(np.unique(on_host(labels)))
-    if found < model.n_clusters:
+    result = model.n_clusters if labels is None else len(np.unique(on_host(labels)))
+    if result < model.n_clusters:
         warnings.warn(
-            f"Number of distinct clusters ({found}) found smaller than n_clusters ({model.n_clusters}). Possibly due "
+            f"Number of distinct clusters ({result}) found smaller than n_clusters ({model.n_clusters}). Possibly due "
             "to duplicate points in X.",
             ConvergenceWarning,
             stacklevel=4,
         )
 
 
-def printed_steps(most: int, start: Floats, tolerance: float) -> Watch:
+def print_steps(most: int, start: Floats, tolerance: float) -> Watch:
     """What prints the energy of each of up to `most` steps, and why a run ended."""
     steps, before = iter(range(most)), [start]
 

@@ -97,10 +97,10 @@ class OnlineKMeans(OnlineKMeansBase):
         rows = self._rows(X, weight)
 
         def work() -> plan.Centres:
-            found = self._begin(rows, X)
+            result = self._begin(rows, X)
             for _ in range(self.max_iter):
-                found = plan.one_by_one(rows, found)
-            return found
+                result = plan.update_online(rows, result)
+            return result
 
         self._store(require_finite(self, X, work), rows, X, weight, "single rows")
         self.n_iter_ = self.max_iter
@@ -128,7 +128,7 @@ class OnlineKMeans(OnlineKMeansBase):
         rows = self._rows(X, weight)
 
         def work() -> plan.Centres:
-            return plan.one_by_one(rows, self._begin(rows, X) if first else self._so_far())
+            return plan.update_online(rows, self._begin(rows, X) if first else self._current())
 
         self._store(require_finite(self, X, work), rows, X, weight, "single rows")
         self.n_iter_ = 1
@@ -136,4 +136,4 @@ class OnlineKMeans(OnlineKMeansBase):
 
     def _begin(self, rows: Rows, X: Array) -> plan.Centres:
         sample = kmeans.sample_for(rows, self.n_clusters)
-        return self._begun(seeds_of(self, X, self.n_clusters)(sample, check_random_state(self.random_state)))
+        return self._start_from(seeds_of(self, X, self.n_clusters)(sample, check_random_state(self.random_state)))

@@ -15,7 +15,8 @@ from tenfold.estimators.parameters import Constraints, check_parameters, integer
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import anything
 from tenfold.estimators.validation import restore_on_error, validate_weights
-from tenfold.plans.neighbours import built, fit_prototypes
+from tenfold.pairwise import store_samples
+from tenfold.plans.neighbours import fit_prototypes
 
 
 class PrototypeClassifier(ClassifierMixin, BaseEstimator):
@@ -111,5 +112,5 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         """The class of the nearest prototype of each sample of X, (m,)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        rows = built(Minkowski(2.0), self.prototypes_).nearest(X, 1)[1][:, 0]
+        rows = store_samples(Minkowski(2.0), self.prototypes_).nearest(X, 1)[1][:, 0]
         return self.prototype_classes_[rows]
