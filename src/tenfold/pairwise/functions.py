@@ -49,8 +49,13 @@ class PairFunction:
         return CODES[self.name][0]
 
     @property
+    def takes_root(self) -> bool:
+        """Whether the function is of the distance, and not of its square."""
+        return CODES[self.name][1] in (ROOT, EXPONENTIAL_ROOT)
+
+    @property
     def arguments(self) -> tuple[int, int, float, float, float]:
-        """What the compiled tiles are told."""
+        """The arguments of the compiled tiles."""
         return (*CODES[self.name], float(self.gamma), float(self.offset), float(self.degree))
 
     def evaluate(self, values: Array) -> Array:

@@ -14,9 +14,11 @@ from tenfold import _core
 from tenfold.arrays import FLOATS, Array, Floats, Integers, entries, is_foreign, is_sparse, like, namespace
 from tenfold.distances import Distance
 from tenfold.machine import require_memory, threads
+from tenfold.pairwise.array_api import compute_reduced_distances
 from tenfold.pairwise.functions import SQUARES, PairFunction, compute_squared_lengths
 from tenfold.pairwise.neighbour_lists import Neighbours
 from tenfold.pairwise.query_pieces import cut_queries, take_piece
+from tenfold.pairwise.searches import SQUARES as DIFFERENCES
 from tenfold.pairwise.searches import Search, SearchOptions, build_search, to_csr, to_dense, to_reduced
 
 TILE_VALUES = 1 << 22  # of a tile in the Array API or of sparse samples: 32 MiB in float64
@@ -131,7 +133,7 @@ class StoredPoints:
             ]
             return parts[0] if len(parts) == 1 else np.concatenate([np.zeros((0, V.shape[1])), *parts])
         step = max(1, TILE_VALUES // max(1, self.X.shape[0]))
-        tiles = [queries[start : start + step, :] for start in range(0, max(m, 1), step)]
+        tiles = [queries[start : min(m, start + step), :] for start in range(0, max(m, 1), step)]
         xp = namespace(V)
         return xp.concat([xp.matmul(function.evaluate(self._base(tile, function)), V) for tile in tiles], axis=0)
 
@@ -141,8 +143,13 @@ class StoredPoints:
         return function.diagonal(_squares_about(self.X, about_zero))
 
     def _base(self, queries: Array, function: PairFunction) -> Array:
-        """Inner products or squared distances (m, n), of sparse samples or in the Array API."""
+        """Inner products or squared distances (m, n), of sparse samples or in the Array API. Where a root follows,
+        dense squared distances are sums of squared differences: products would leave the root of their rounding.
+        """
         X, centre = self.X, self.centre
+        if function.takes_root and not is_sparse(X):
+            X, queries = (namespace(X).astype(part, namespace(X).float64, copy=False) for part in (X, queries))
+            return compute_reduced_distances(X, queries, DIFFERENCES, 2.0)
         if is_sparse(X):
             products: Array = to_csr(queries) @ to_csr(X).T
             products = products.toarray()

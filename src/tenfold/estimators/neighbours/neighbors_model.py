@@ -235,7 +235,7 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
         if not self.outputs_2d_:
             self._y = self._y[:, 0]
 
-    def _queries(self, X: Any) -> tuple[Array, Integers | None]:
+    def _validate_queries(self, X: Any) -> tuple[Array, Integers | None]:
         """Queries in memory, and the sample that each is itself where these are the samples of the fit."""
         if X is None:
             kept = self._kept if self.metric == "precomputed" else None
