@@ -4,6 +4,7 @@
 #include "tenfold/distances.hpp"
 #include "tenfold/kd_tree.hpp"
 #include "tenfold/kde.hpp"
+#include "tenfold/knn_brute.hpp"
 #include "tenfold/knn_csr.hpp"
 #include "tenfold/knn_gemm.hpp"
 #include "tenfold/poll.hpp"
@@ -92,9 +93,8 @@ template <class T> Dense<T> dense(const In<T, 2> &x) { return {x.data(), x.shape
 template <class Distance>
 Answer directly(const Distance &distance, Index rows, Index queries, Index width, SearchOptions &options) {
   options.check(rows, queries);
-  return answer(queries, static_cast<double>(rows * (width + 1)), options, [&](const Queries &some, auto &results) {
-    pairwise(DirectPairs<Distance>(distance, rows), IdentityFunction{}, some, results, options.threads);
-  });
+  return answer(queries, static_cast<double>(rows * (width + 1)), options,
+                [&](const Queries &some, auto &results) { knn_brute(distance, rows, some, results, options.threads); });
 }
 
 template <class T> Answer by_products(const In<T, 2> &X, const In<double, 2> &Q, SearchOptions &options) {
@@ -160,10 +160,8 @@ Answer by_entries(const In<T, 2> &X, const In<double, 2> &Q, int metric, double 
   });
 }
 
-// From here on the squared Euclidean distances of a density are products: below, the centring and the norms of a query
-// cost what the products save (kernel density, 20k x 20k samples: 1.0 times at 4 features, 2 times at 16).
-constexpr Index KDE_PRODUCT_MIN_FEATURES = 6;
-
+// Squared Euclidean distances of a density are products: kernel sums of 10k samples about 2k queries take 0.75 times as
+// long as with direct distances at one feature, 0.6 times at 2 to 16, 0.4 times at 64.
 auto sum_kernels(const In<double, 2> &X, const In<double, 2> &Q, int metric, double p, const SearchOptions &options,
                  const KdeProblem &in) {
   const Dense<double> x = dense(X), q = dense(Q);
@@ -177,7 +175,7 @@ auto sum_kernels(const In<double, 2> &X, const In<double, 2> &Q, int metric, dou
     };
     in_pieces(q.rows, static_cast<double>(x.rows * (x.columns + 8 * wide)), options, search, reduction);
   };
-  if (static_cast<Metric>(metric) == Metric::squares && x.columns >= KDE_PRODUCT_MIN_FEATURES) {
+  if (static_cast<Metric>(metric) == Metric::squares) {
     std::optional<ProductPairs<double, double>> pairs;
     {
       const nb::gil_scoped_release release;

@@ -7,6 +7,7 @@
 #include "tenfold/kd_tree.hpp"
 #include "tenfold/kde.hpp"
 #include "tenfold/kde_tree.hpp"
+#include "tenfold/knn_brute.hpp"
 #include "tenfold/knn_csr.hpp"
 #include "tenfold/knn_gemm.hpp"
 
@@ -82,6 +83,11 @@ template <class T> void test_searches(const std::string &isa, double mean) {
       const Entries<T, Powers> powers{x.dense(), sample, Powers{2.0}};
       pairwise(DirectPairs<Entries<T, Powers>>(powers, 203), IdentityFunction{}, queries, by_all, threads);
       compare(direct, expected, what + ", all pairs");
+
+      Answer brute(40);
+      auto by_brute = brute.results();
+      knn_brute(powers, 203, queries, by_brute, threads);
+      check(brute.rows == direct.rows && brute.distances == direct.distances, what + ", tiles and all pairs");
     }
 }
 

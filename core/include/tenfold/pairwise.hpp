@@ -13,7 +13,7 @@
 //            topk.hpp, sums of density kernels in kde.hpp, the largest two in kmeans_assign_float64.hpp.
 //
 // A query is one item of one thread and its samples come in order, so bits do not depend on the threads.
-// Loops that fuse the product and the comparison in registers stay apart, as they are faster: the float32 filter of
+// Loops that compare at once, without a tile, stay apart where they are faster: knn_brute.hpp, the float32 filter of
 // knn_gemm.hpp and the nearest centre of nearest_centre_float32.hpp.
 #pragma once
 
@@ -114,7 +114,7 @@ public:
   DirectPairs(const Distance &distance, Index samples) : distance_(distance), samples_(samples) {}
 
   Index samples() const { return samples_; }
-  Index tile_samples() const { return 256; }
+  Index tile_samples() const { return 128; } // of 16 features in float64: 16 KiB
   void start(Workspace &work, Index first, Index count) const { work.first = first, work.count = count; }
   void fill(const Workspace &work, Index begin, Index count, double *out, Index stride) const {
     for (Index i = 0; i < work.count; ++i)

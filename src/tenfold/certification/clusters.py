@@ -1,4 +1,4 @@
-"""Centres of clusters: the fall of the energy in one exact step of Lloyd, and the lower bound; labels and inertia."""
+"""Certificates of k-means: the decrease of the energy in one exact step of Lloyd, a lower bound, labels and inertia."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,9 +17,9 @@ from tenfold.plans.kmeans import max_decrease
 
 
 def centres(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Whether centres are at rest, whoever found them: of batches, of single rows or by bisection they seldom are, and
-    then the number says what steps of Lloyd from there would gain at least. Labels and inertia are judged where the
-    parameters of the model promise them.
+    """Whether centres are a fixed point of Lloyd. Those of batches, single samples or a bisection seldom are: the value
+    is then a lower bound on the decrease by further steps. Labels and inertia are judged where the parameters of the
+    model promise them.
     """
     X = _columns(model, X)
     weight = validate_weights(sample_weight, X)
@@ -100,7 +100,7 @@ def nearest(model: Any, X: Array) -> list[Output | Labels]:
 
 
 def down_the_tree(model: Any, X: Array) -> list[Output | Labels]:
-    """Every label that is reached by the nearer of two centres, up to rounding, has the score 1."""
+    """Every label that is reached by the nearer of two centres, up to rounding, has score 1."""
     tree, nodes = _tree_of(model)
     squares, rounding = _squares(X, nodes)
     slack = 2.0 * np.max(rounding, axis=1)

@@ -1,4 +1,4 @@
-"""What models with centres of clusters share: how they start, and what they say of rows."""
+"""The base of the k-means estimators: initial centres, predictions, distances."""
 
 import warnings
 from collections.abc import Callable
@@ -35,7 +35,7 @@ PEER_REPORT_ONLY = {
     "n_iter_": "how many iterations the solver took",
     "n_steps_": "how many batches the solver has seen",
 }
-"""Of scikit-learn's classes."""
+"""Reported by scikit-learn's classes alone."""
 
 BASIC: Constraints = {
     "n_clusters": (integer(1),),
@@ -49,14 +49,13 @@ BASIC: Constraints = {
 
 
 class CentroidModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Predictor, BaseEstimator):
-    """A model with `cluster_centers_` (k, p), to the nearest of which a row belongs."""
+    """A model with `cluster_centers_` (k, p); the cluster of a sample is that of the nearest centre."""
 
     cluster_centers_: Array
     labels_: Array
     inertia_: float | None
     n_clusters: int
-    _several: ClassVar[int] = 10
-    """Runs from random starts where n_init is "auto"."""
+    _several: ClassVar[int] = 10  # runs from random starts where n_init is "auto"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         raise NotImplementedError
@@ -127,7 +126,7 @@ def _distances(centres: Floats, X: Array) -> Array:
 
 
 def require_rows(X: Array, k: int, weight: Array | None = None) -> None:
-    """Refuse fewer rows than clusters."""
+    """Raise where there are fewer samples than clusters."""
     if X.shape[0] < k:
         raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
     if weight is not None and not is_foreign(weight) and (inside := int(np.sum(weight > 0.0))) < k:
@@ -135,7 +134,7 @@ def require_rows(X: Array, k: int, weight: Array | None = None) -> None:
 
 
 def rows_of_fit(model: Any, X: Any, sample_weight: Any) -> tuple[Array, Any]:
-    """Parameters, rows and weights of a fit that are as they should be: rows and weights."""
+    """Validate the parameters, samples and weights of a fit; samples and weights."""
     check_parameters(model, model._constraints)
     X = validate_rows(model, X)
     weight = validate_weights(sample_weight, X)
@@ -144,12 +143,12 @@ def rows_of_fit(model: Any, X: Any, sample_weight: Any) -> tuple[Array, Any]:
 
 
 def to_rows(X: Array, weight: Array | None) -> Rows:
-    """Rows for many passes: an array in another order is put in C order once."""
+    """Rows for many passes: an array in another order is copied to C order once."""
     return rows_alone(contiguous(X), weight)
 
 
 def seeds_of(model: Any, X: Array, k: int) -> plan.Seeds:
-    """How a model starts: what its `init` says."""
+    """The initial centres that `init` asks for."""
     if isinstance(model.init, str):
         return plan.plus_plus(k) if model.init == "k-means++" else plan.at_random(k)
     if callable(model.init):
@@ -176,7 +175,7 @@ def _require_shape(centres: Any, k: int, p: int) -> None:
 
 
 def starts_of(model: Any) -> int:
-    """How many runs: one where all would be the same or where seeds are good, several from random ones."""
+    """The number of runs: one from given centres or k-means++, several from random ones."""
     listed = not (isinstance(model.init, str) or callable(model.init))
     if model.n_init == "auto":
         return 1 if listed or model.init == "k-means++" else model._several
@@ -192,7 +191,7 @@ def starts_of(model: Any) -> int:
 
 
 def warn_of_fewer(model: Any, labels: Array | None) -> None:
-    """scikit-learn's warning where some centres have no rows."""
+    """scikit-learn's warning where some centres have no samples."""
     result = model.n_clusters if labels is None else len(np.unique(on_host(labels)))
     if result < model.n_clusters:
         warnings.warn(
@@ -204,7 +203,7 @@ def warn_of_fewer(model: Any, labels: Array | None) -> None:
 
 
 def print_steps(most: int, start: Floats, tolerance: float) -> Watch:
-    """What prints the energy of each of up to `most` steps, and why a run ended."""
+    """A callback that prints the energy of each of up to `most` steps, and why a run ended."""
     steps, before = iter(range(most)), [start]
 
     def callback(record: Record, centres: Centres) -> bool:

@@ -1,4 +1,4 @@
-"""k-means and its seeds as functions."""
+"""k-means and k-means++ as functions."""
 
 from typing import Any
 
@@ -172,4 +172,4 @@ def kmeans_plusplus(
 
 
 class _Anyone(BaseEstimator):
-    """Who validates the rows of a function."""
+    """The estimator that validates the samples of a function."""

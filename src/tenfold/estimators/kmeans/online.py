@@ -1,4 +1,4 @@
-"""k-means by single rows."""
+"""Online k-means."""
 
 from typing import Any, ClassVar, Self
 
@@ -16,7 +16,7 @@ from tenfold.plans import minibatch_kmeans as plan
 
 
 class OnlineKMeans(OnlineKMeansBase):
-    """Online k-means: each row in turn moves its nearest centre towards itself (MacQueen 1967).
+    """Online k-means: each sample in turn moves its nearest centre towards itself (MacQueen 1967).
 
     For a row x of weight w with the nearest centre k, ``n_k += w`` and ``c_k += (w / n_k) (x - c_k)``: a centre is the
     running mean of the rows that went to it. Counts start at zero, so that its first row replaces a seed.

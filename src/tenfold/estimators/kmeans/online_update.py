@@ -1,4 +1,4 @@
-"""What models share whose centres follow rows as they come: in batches, or one by one."""
+"""The base of mini-batch and online k-means."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ REPORT_ONLY = {
 
 
 class OnlineKMeansBase(CentroidModel):
-    """A model with centres and the weight of the rows that each has had, `counts_` (k,)."""
+    """A model with centres and the weight of the samples that each has had, `counts_` (k,)."""
 
     counts_: Any
 
     def _more(self, X: Any, sample_weight: Any) -> tuple[bool, Array, Any]:
-        """Whether rows of `partial_fit` are the first, the rows, and their weights."""
+        """Whether the samples of `partial_fit` are the first, the samples, and their weights."""
         check_parameters(self, self._constraints)
         first = not hasattr(self, "cluster_centers_")
         X = validate_more_rows(self, X, first=first)
@@ -38,15 +38,15 @@ class OnlineKMeansBase(CentroidModel):
         return rows_alone(X if isinstance(X, Table) else contiguous(X), weight)
 
     def _start_from(self, start: Any) -> plan.Centres:
-        """Centres that have had no rows."""
+        """Centres that have had no samples."""
         return plan.Centres(np.ascontiguousarray(start, dtype=np.float64), np.zeros(self.n_clusters))
 
     def _current(self) -> plan.Centres:
         return plan.Centres(wide(self.cluster_centers_), self.counts_)
 
     def _store(self, result: plan.Centres, rows: Rows, X: Array, weight: Any, what: str, labels: bool = True) -> None:
-        """Set centres and counts, and with `labels` the nearest centre of each row and the energy; `what` they follow
-        is the reason why they are not judged.
+        """Set centres and counts, and with `labels` the nearest centre of each sample and the energy; `what` they
+        follow is the reason why they are not judged.
         """
         self.cluster_centers_, self.counts_ = follow(result.values, X), result.counts
         if labels:

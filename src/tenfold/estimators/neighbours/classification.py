@@ -37,7 +37,7 @@ class VotingClassifierMixin(Scored, ClassifierMixin, SupervisedNeighbors):
         return [on_host(classes) for classes in (self.classes_ if self.outputs_2d_ else [self.classes_])]
 
     def _vote_counter(self) -> Callable[[Neighbours], list[Floats]]:
-        """What makes votes for the classes of each output of neighbours."""
+        """A function from neighbours to votes for the classes of each output."""
         counts = tuple(len(classes) for classes in self._each_classes())
         return partial(_vote_counter, self.weights, counts)
 

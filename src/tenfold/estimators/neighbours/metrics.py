@@ -1,4 +1,4 @@
-"""Metrics by the words of scikit-learn: which goes with which algorithm, what is refused, and what is said."""
+"""Metrics by the names of scikit-learn: which algorithm has which, and the errors and warnings for others."""
 
 import warnings
 from typing import Any

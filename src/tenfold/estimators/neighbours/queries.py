@@ -1,4 +1,4 @@
-"""What rows that are kept are asked for: the k nearest, all within a radius, and graphs of either."""
+"""Queries of stored samples: the k nearest, all within a radius, and graphs of either."""
 
 from dataclasses import replace
 from functools import partial
