@@ -69,7 +69,7 @@ def centroids(
 
 
 def _about(rows: Rows, centre: Floats) -> tuple[Floats, Floats, Floats]:
-    """Weights, the mean of all rows, and squares about the centres."""
+    """Weights, the mean of all samples, and squares about the centres."""
     errors: ClassErrors = rows.fold(class_errors(np.ascontiguousarray(centre)))
     mean = (errors.sums + errors.weight[:, None] * centre).sum(axis=0) / errors.weight.sum()
     return errors.weight, mean, errors.squares
@@ -102,7 +102,7 @@ def _shrunk(
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Of the rows of each class (k, p): their weight, that of those above and below a place, the largest value below
+    """Of the samples of each class (k, p): their weight, that of those above and below a place, the largest value below
     and the least above it.
     """
 
@@ -153,12 +153,12 @@ def _weights_aside(centre: Floats, block: Block) -> Sides:
 
 
 COLUMNS = 256
-"""Columns whose medians are found at a time."""
+"""Features whose medians are computed at a time."""
 
 
 def medians_again(rows: Rows, classes: int) -> Floats:
-    """Weighted medians (k, p) of the rows of each class, in memory: midway between the least value that has half of the
-    weight at or below it, and the largest that has half at or above.
+    """Weighted medians (k, p) of the samples of each class, in memory: midway between the least value with half of the
+    weight at or below it, and the largest with half at or above.
     """
     block = rows.whole()
     group, weight, p = groups_of(block), weights_of(block), rows.shape[1]

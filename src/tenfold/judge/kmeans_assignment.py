@@ -34,7 +34,7 @@ TILE_VALUES = 1 << 22  # distances in memory at a time: 32 MiB
 
 
 def check_assignment(centres: Floats, place: Floats) -> Callable[[Block], Lifted[Assignment]]:
-    """The lift of `Assigned` for centres (k, p), with sums about `place` (p,)."""
+    """The lift of `Assignment` for centres (k, p), with sums about `place` (p,)."""
     return partial(_check_assignment, centres, place)
 
 
@@ -76,7 +76,7 @@ def _pieces(block: Block, k: int) -> Iterator[tuple[Array, Array, Array]]:
 
 
 def _squares(X: Array, centres: Floats) -> tuple[Array, Array]:
-    """Squared distances (m, k) by products, and what they may be off by (m,)."""
+    """Squared distances (m, k) by products, and a bound on their rounding (m,)."""
     xp, place = namespace(X), np.mean(centres, axis=0)
     away, about = like(centres - place, X), X - like(place, X)
     lengths, sizes = xp.sum(about**2, axis=1), xp.sum(away**2, axis=1)

@@ -226,7 +226,7 @@ def _sum_table(
     targets: Floats,
     own: Integers | None,
 ) -> tuple[Floats, Floats]:
-    """What `sum_kernels` returns; a distance of a sample to itself is not a number."""
+    """`sum_kernels` by a table of distances; that of a sample to itself is not a number."""
     m, n = len(queries), len(X)
     logs, means = np.empty((m, len(bandwidths))), np.empty((m, len(bandwidths), targets.shape[1]))
     stored = store_samples(distance, X) if isinstance(distance, Sets) else None

@@ -49,7 +49,7 @@ def _one_leaf(distance: Minkowski, samples: Array) -> TreeSearch:
 
 
 class Request(Protocol):
-    """What queries ask of samples: the lift of a block, and what the merged blocks come to."""
+    """A request of queries: the lift of a block, and the result from the merged blocks."""
 
     def lift(self, form: BlockSearch, queries: Array, itself: bool) -> Callable[[Block], Lifted[Any]]: ...
     def finish(self, form: BlockSearch, result: Any, own: Integers | None) -> Any: ...
@@ -167,7 +167,7 @@ class RowsSamples:
         return self.form.distance
 
     def query(self, request: Request, queries: Array, own: Integers | None = None) -> Any:
-        """What is requested at the queries: neighbours with their targets and weights, or sums of kernels."""
+        """The result at the queries: neighbours with their targets and weights, or sums of kernels."""
         result = self.rows.fold(request.lift(self.form, queries, own is not None))
         return request.finish(self.form, result, own)
 

@@ -261,8 +261,8 @@ def one_run(
     callback: Watch | None = None,
     decrease: float | None = None,
 ) -> Clusters:
-    """Lloyd's algorithm from some centres; a step may lower the energy by `fall` times itself at its end, by default
-    half of what the judge allows.
+    """Lloyd's algorithm from given centres; the last step decreases the energy by at most `decrease` times itself, by
+    default half of what the judge allows.
     """
     decrease = 0.5 * max_decrease(tol) if decrease is None else decrease
     assign = make_assigner(rows, scale.place)

@@ -1,4 +1,4 @@
-"""Distances that are given as objects of scikit-learn: which of ours they are, with which parameters.
+"""`DistanceMetric` objects of scikit-learn: the name of the distance and its parameters.
 
 An object says its class, and distances when it is asked for them; its parameters are read off these. The distance of
 rows whose reduced distance is 2^s is 2^(s / p) for Minkowski's of power p; the distance of a unit vector from zero has
@@ -38,7 +38,7 @@ def is_metric(value: Any) -> bool:
 
 
 def metric_name_of(metric: Any, columns: int) -> tuple[Any, dict[str, Any]]:
-    """The name of the distance, or a function of two rows, and its parameters for rows of so many columns."""
+    """The name of the distance, or a function of two samples, and its parameters for so many features."""
     kind = re.sub(r"Distance(32|64)?$", "", type(metric).__name__)
     if kind in NAMES:
         return NAMES[kind], {}
@@ -77,7 +77,7 @@ def _form(metric: Any, columns: int) -> Floats:
 
 
 class _Pair:
-    """The distance of two rows by an object."""
+    """The distance of two samples by an object."""
 
     def __init__(self, metric: Any) -> None:
         self.metric = metric

@@ -1,4 +1,4 @@
-"""Graphs of neighbours: as functions of rows, and as transformers."""
+"""Graphs of neighbours: functions and transformers."""
 
 from typing import Any, ClassVar
 
@@ -142,7 +142,7 @@ def radius_neighbors_graph(
 
 
 def _index(X: Any, settings: dict[str, Any], **parameters: Any) -> NearestNeighbors:
-    """An index of rows, or one that is given, whose settings must be those of the call."""
+    """A fitted model: of samples X, or X itself, whose parameters must be those of the call."""
     if not isinstance(X, NearestNeighbors):
         return NearestNeighbors(**settings, **parameters).fit(X)
     own = X.get_params()
@@ -158,7 +158,7 @@ def _queries(model: NearestNeighbors, include_self: Any, mode: str) -> Any:
 
 
 class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, UnsupervisedNeighbors):
-    """A transformer whose columns are the rows of the fit."""
+    """A transformer whose columns are the samples of the fit."""
 
     n_samples_fit_: int
     transform: Any

@@ -1,4 +1,4 @@
-"""Densities in boxes."""
+"""Histogram density."""
 
 from collections.abc import Callable
 from functools import partial
@@ -26,14 +26,14 @@ from tenfold.plans.neighbours import histogram as plan
 
 
 def _has_boxes(model: Any) -> bool:
-    """Edges rise, and every box has its count and its density."""
+    """Edges ascend, and every bin has its count and its density."""
     shape = tuple(len(edges) - 1 for edges in model.bin_edges_)
     rising = all(np.all(np.diff(edges) > 0.0) for edges in model.bin_edges_)
     return rising and min(shape, default=0) >= 1 and model.density_.shape == model.counts_.shape == shape
 
 
 class Histogram(Predictor, BaseEstimator):
-    """The density as bars: ``n_j / (n v_j)`` in a box of volume v_j with n_j of n rows, whose volumes add up to one.
+    """The density as bars: ``n_j / (n v_j)`` in a bin of volume v_j with n_j of n samples, whose volumes add up to one.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Histogram(Predictor, BaseEstimator):
 
 
 def _logs(edges: list[Floats], density: Floats, X: Array) -> Array:
-    """Logarithms of the density at rows, where they are."""
+    """Logarithms of the density at samples, where they are."""
     place = plan.find_bins(X, edges)
     with np.errstate(divide="ignore"):
         logs = np.log(np.where(place >= 0, density.ravel()[place], 0.0))

@@ -1,4 +1,4 @@
-"""Neighbours for their own sake."""
+"""Unsupervised search of neighbours."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""Neighbours among few prototypes."""
+"""Classification by the nearest of a few prototypes."""
 
 from typing import Any, ClassVar, Self
 
@@ -20,7 +20,7 @@ from tenfold.plans.neighbours import fit_prototypes
 
 
 class PrototypeClassifier(ClassifierMixin, BaseEstimator):
-    """The class of the nearest prototype; prototypes are the centres of clusters within each class.
+    """The class of the nearest prototype; prototypes are k-means centres of each class.
 
     k-means in every class leaves a few centres in place of many rows: queries are compared with these alone. With one
     for each class this is `NearestCentroid`, and with two classes a linear classifier.
