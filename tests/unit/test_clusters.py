@@ -80,10 +80,10 @@ def test_the_judge_does_not_believe_the_loop_of_the_fit(monkeypatch):
         def step(self, centres, place, threads):
             return np.array([1e-3, float(len(self.rows))]), np.stack([np.zeros(5), np.sum(self.rows - place, axis=0)])
 
-        def again(self, place, threads):
+        def sum_again(self, place, threads):
             return self.step(None, place, threads)
 
-    monkeypatch.setattr(_core, "Lloyd", Wrong)
+    monkeypatch.setattr(_core, "LloydHamerly", Wrong)
     with pytest.warns(ConvergenceWarning):
         model = KMeans(2, random_state=0).fit(X)
     assert not model.certificate_.ok

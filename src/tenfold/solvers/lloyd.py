@@ -29,11 +29,11 @@ class Centres(NamedTuple):
 def steps(
     rows: Rows, assign: Assigner, start: Floats, *, place: Floats, scatter: float, shift: float, decrease: float
 ) -> Iterator[Step]:
-    """Steps from the centres `start` (k, p); the parameters are centres and the weights of their rows.
+    """Steps from the centres `start` (k, p); the parameters are centres and the weights of their samples.
 
-    `assign` is one pass, with sums about `place`; `scatter` is the energy of that place alone. A step meets the
-    stopping rule when the squared moves of the centres sum to at most `shift`, and the energy has fallen by at most
-    `fall` times itself, or when no centre has moved.
+    `assign` is one pass, with sums about `place`; `scatter` is the energy of that point alone. Converged when the
+    squared moves of the centres sum to at most `shift` and the energy decreases by at most `decrease` times itself, or
+    when no centre moves.
     """
     centres = start
     yield Step(Centres(centres, np.zeros(len(centres))), np.inf, np.inf)
