@@ -1,4 +1,4 @@
-// Loops of k-means against plain sums in double precision: the nearest centre, its sums, steps with bounds, seeds, and
+// Loops of k-means against plain sums in float64: the nearest centre, its sums, steps with bounds, seeds, and
 // rows one by one; dense and sparse rows, weights, rows far from zero, ties, and equal bits for any number of threads.
 #include "check.hpp"
 #include "matrix.hpp"
@@ -81,10 +81,9 @@ void test_assignment(const Rows &rows, const Matrix<T> &x, double size, std::str
     check_close(one.energy, plain.energy, 1e-12 * size * (1.0 + plain.energy), what + ", energy");
     check(one.sums == three.sums && one.energy == three.energy, what + ", bits of threads");
     const Assignment judged = kmeans_assign_float64(rows, w, centres, k, place, 2);
-    same(judged.weight, plain.weight, 0.0, what + ", weights in double precision");
-    same(judged.sums, plain.sums, 1e-12 * size, what + ", sums in double precision");
-    check_close(judged.energy, plain.energy, 1e-12 * size * (1.0 + plain.energy),
-                what + ", energy in double precision");
+    same(judged.weight, plain.weight, 0.0, what + ", weights in float64");
+    same(judged.sums, plain.sums, 1e-12 * size, what + ", sums in float64");
+    check_close(judged.energy, plain.energy, 1e-12 * size * (1.0 + plain.energy), what + ", energy in float64");
   }
 }
 

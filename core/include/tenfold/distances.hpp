@@ -93,9 +93,9 @@ struct Known {
     double sum = 0.0;
     Index both = 0;
     for (Index j = 0; j < d; ++j) {
-      const double away = x[j] - q[j];
-      if (!std::isnan(away)) {
-        sum += away * away;
+      const double difference = x[j] - q[j];
+      if (!std::isnan(difference)) {
+        sum += difference * difference;
         ++both;
       }
     }

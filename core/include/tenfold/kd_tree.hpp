@@ -132,17 +132,17 @@ private:
 
 // Terms of a reduced distance: their sum, or their maximum.
 struct SquareTerm {
-  double operator()(double sum, double away) const { return sum + away * away; }
+  double operator()(double sum, double difference) const { return sum + difference * difference; }
 };
 struct SizeTerm {
-  double operator()(double sum, double away) const { return sum + std::fabs(away); }
+  double operator()(double sum, double difference) const { return sum + std::fabs(difference); }
 };
 struct LargestTerm {
-  double operator()(double sum, double away) const { return std::max(sum, std::fabs(away)); }
+  double operator()(double sum, double difference) const { return std::max(sum, std::fabs(difference)); }
 };
 struct PowerTerm {
   double p;
-  double operator()(double sum, double away) const { return sum + std::pow(std::fabs(away), p); }
+  double operator()(double sum, double difference) const { return sum + std::pow(std::fabs(difference), p); }
 };
 
 template <class Term, Index fixed, class Results> class KdTreeSearch {

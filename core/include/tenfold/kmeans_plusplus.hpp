@@ -129,10 +129,10 @@ private:
     parallel(count_, count_ * trials_ * x_.columns < 65536 ? 1 : threads_, [&](Index k, int) {
       double least = std::numeric_limits<double>::infinity();
       for (Index j = 0; j < trials_; ++j) {
-        const double away = quarter * kernels().dense<double>().square_distance(
-                                          centre(k), candidates_.data() + j * x_.columns, x_.columns);
-        between_[at(k * trials_ + j)] = away;
-        least = std::min(least, away);
+        const double square = quarter * kernels().dense<double>().square_distance(
+                                            centre(k), candidates_.data() + j * x_.columns, x_.columns);
+        between_[at(k * trials_ + j)] = square;
+        least = std::min(least, square);
       }
       near_[at(k)] = rounded_down(least);
     });
@@ -142,7 +142,7 @@ private:
   Index open(Index panel) const {
     Index count = 0;
     for (Index lane = panel * panels_.side; lane < (panel + 1) * panels_.side; ++lane)
-      count += panels_.away[at(lane)] > near_[at(panels_.own[at(lane)])];
+      count += panels_.squares[at(lane)] > near_[at(panels_.own[at(lane)])];
     return count;
   }
 
@@ -152,7 +152,7 @@ private:
     double *gains = gains_.data() + slot * trials_;
     std::fill_n(gains, trials_, 0.0);
     Singles totals(at(trials_ * panels_.side));
-    const Gains in = panels_.meet(packed);
+    const Gains in = panels_.gains_with(packed);
     const auto flush = [&] {
       std::fill(totals.begin(), totals.end(), 0.0f);
       kernels().gains(in, list, count, totals.data(), marks_.data());
@@ -184,7 +184,7 @@ private:
     wasted_[at(slot)] = 0;
     for (Index lane = range.begin * panels_.side; lane < range.end * panels_.side; ++lane) {
       const Index i = panels_.row(lane), own = panels_.own[at(lane)];
-      if (i < 0 || !(panels_.away[at(lane)] > near_[at(own)]))
+      if (i < 0 || !(panels_.squares[at(lane)] > near_[at(own)]))
         continue;
       const double here = distance_[at(i)];
       for (Index j = 0; j < trials_; ++j)

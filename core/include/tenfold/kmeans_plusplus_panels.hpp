@@ -37,8 +37,8 @@ template <class T, class I>
 double square_between(const Sparse<T, I> &x, Index row, const double *centre, double square) {
   double inside = 0.0, left = square;
   for (std::int64_t e = x.indptr.data()[row]; e < x.indptr.data()[row + 1]; ++e) {
-    const double c = centre[x.indices.data()[e]], away = static_cast<double>(x.data.data()[e]) - c;
-    inside += away * away;
+    const double c = centre[x.indices.data()[e]], difference = static_cast<double>(x.data.data()[e]) - c;
+    inside += difference * difference;
     left -= c * c;
   }
   return inside + (left > 1e-14 * square ? left : 0.0);
@@ -54,12 +54,12 @@ struct Candidates {
 template <class Rows> class KmeansPlusPlusPanels {
 public:
   Index side, count;
-  std::vector<float> away;       // (lanes) squared distances so far, rounded up
+  std::vector<float> squares;    // (lanes) squared distances so far, rounded up
   std::vector<std::int32_t> own; // (lanes) numbers of the centres
 
   KmeansPlusPlusPanels(const Rows &x, std::span<const double> weight, int threads)
-      : side(kernels().filter_rows), count((x.rows + side - 1) / side), away(at(count * side)), own(at(count * side)),
-        columns_(x.columns), rows_(at(count * side), -1) {
+      : side(kernels().filter_rows), count((x.rows + side - 1) / side), squares(at(count * side)),
+        own(at(count * side)), columns_(x.columns), rows_(at(count * side), -1) {
     std::iota(rows_.begin(), rows_.begin() + x.rows, Index{0});
     if (!weight.empty())
       weight_unit_ = unit_for(*std::max_element(weight.begin(), weight.end()));
@@ -77,7 +77,7 @@ public:
   }
 
   void set(Index lane, double square, Index number) {
-    away[at(lane)] = rounded_up(square);
+    squares[at(lane)] = rounded_up(square);
     own[at(lane)] = static_cast<std::int32_t>(number);
     if (!values_.empty())
       start_[at(lane)] = static_cast<float>(unit_ * unit_ * square - static_cast<double>(size_[at(lane)]));
@@ -98,7 +98,7 @@ public:
     return to;
   }
 
-  Gains meet(const Candidates &c) const {
+  Gains gains_with(const Candidates &c) const {
     const double slack = (2.1 * static_cast<double>(columns_ + 4) + 8.0) * float32_roundoff;
     return {values_.data(),  start_.data(), size_.data(), weight_.data(),    columns_,
             c.values.data(), c.half.data(), c.count,      rounded_up(slack), rounded_up(c.reach)};

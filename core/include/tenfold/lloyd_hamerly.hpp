@@ -93,14 +93,14 @@ public:
 private:
   // Scores of a sample with some groups: the best, its centre and group (-1: its own centre, by its upper bound), the
   // second best of that group, and the best of the other groups.
-  struct Standing {
+  struct BestScores {
     double best, rest, others;
     std::int32_t number;
     Index group;
   };
   struct Work {
     CentreBatch batch;
-    std::vector<Standing> standing; // of the rows that wait
+    std::vector<BestScores> scores_of; // of the batch
     std::vector<double> margin;
     std::vector<float> least; // bounds of the rows of the chunk
     std::vector<Index> open;  // rows of the chunk that their bounds leave open
@@ -108,7 +108,7 @@ private:
     Index begin = 0; // the first row of the chunk
 
     Work(const Rows &x, Index chunk)
-        : batch(make_batch(x)), standing(at(chunk)), margin(at(chunk)), least(at(chunk)), open(at(chunk)) {}
+        : batch(make_batch(x)), scores_of(at(chunk)), margin(at(chunk)), least(at(chunk)), open(at(chunk)) {}
     Index place(Index i) const { return batch.row[at(i)] - begin; }
   };
   struct Drift {
@@ -140,7 +140,7 @@ private:
       return true;
     }
     move_.assign(at(c.count), 0.0f);
-    spared_.assign(at(c.count), 0.0f);
+    move_gap_.assign(at(c.count), 0.0f);
     std::vector<Drift> drifts(at(groups_));
     for (Index k = 0; k < c.count; ++k) {
       const double *was = before_.data() + k * c.columns;
@@ -157,33 +157,33 @@ private:
       const Drift &drift = drifts[at(g)];
       decrease_[at(g)] = rounded_up(drift.most);
       if (drift.who >= 0)
-        spared_[at(drift.who)] = rounded_down(down * (drift.most - drift.next));
+        move_gap_[at(drift.who)] = rounded_down(down * (drift.most - drift.next));
     }
     return false;
   }
 
   // Selects a chunk and returns its number of samples.
-  Index turn_to(Index chunk, Work &work) {
+  Index select_chunk(Index chunk, Work &work) {
     work.begin = chunk * chunk_;
     work.bounds = lower_.data() + work.begin * groups_;
     return std::min(chunk_, x_.rows - work.begin);
   }
   void enter_all(Index chunk, const CentresFloat32 &c, Work &work) {
-    const Index count = turn_to(chunk, work);
+    const Index count = select_chunk(chunk, work);
     for (Index row = work.begin; row < work.begin + count; ++row)
       if (weight(row) > 0.0)
         enter(x_, row, c, work.batch);
   }
   // Updates the bounds of a chunk; samples whose centre may have changed enter the batch.
   void enter_open(Index chunk, const CentresFloat32 &c, Work &work) {
-    const Index count = turn_to(chunk, work);
+    const Index count = select_chunk(chunk, work);
     kernels().drift(work.bounds, chunk_, groups_, count, static_cast<float>(down), decrease_.data(), work.least.data());
     Index open = 0;
     for (Index i = 0; i < count; ++i) {
       const Index row = work.begin + i, own = number_[at(row)];
       upper_[at(row)] = static_cast<float>(up) * upper_[at(row)] + move_[at(own)];
-      if (spared_[at(own)] > 0.0f)
-        spare(work, i, own);
+      if (move_gap_[at(own)] > 0.0f)
+        credit_own_move(work, i, own);
       if (!(upper_[at(row)] < work.least[at(i)]) && weight(row) > 0.0) {
         work.open[at(open++)] = i;
         fetch(x_, row);
@@ -197,8 +197,8 @@ private:
     }
   }
   // The centre with the largest move of its group is the sample's own: the bound on the others shrinks by less.
-  void spare(Work &work, Index i, Index own) {
-    work.bounds[group_of(own) * chunk_ + i] += spared_[at(own)];
+  void credit_own_move(Work &work, Index i, Index own) {
+    work.bounds[group_of(own) * chunk_ + i] += move_gap_[at(own)];
     float least = std::numeric_limits<float>::infinity();
     for (Index g = 0; g < groups_; ++g)
       least = std::min(least, work.bounds[g * chunk_ + i]);
@@ -213,19 +213,19 @@ private:
 
   // Compares the batch with the groups that its bounds do not exclude; returns the number of comparisons.
   Index compare(const CentresFloat32 &c, Work &work, bool first) {
-    const Index waiting = work.batch.count;
-    for (Index i = 0; i < waiting; ++i) {
+    const Index batched = work.batch.count;
+    for (Index i = 0; i < batched; ++i) {
       const Index row = work.batch.row[at(i)], own = number_[at(row)];
-      const double square = work.batch.square[at(i)], away = c.unit * static_cast<double>(upper_[at(row)]);
+      const double square = work.batch.square[at(i)], distance = c.unit * static_cast<double>(upper_[at(row)]);
       work.margin[at(i)] = c.margin(square, entries_of(x_, row)) + 4.0 * float32_roundoff * square;
       const bool alone = !first && upper_[at(row)] < work.bounds[group_of(own) * chunk_ + work.place(i)];
-      const double start = alone ? (square - away * away) / 2.0 : nothing;
-      work.standing[at(i)] = {start, nothing, nothing, static_cast<std::int32_t>(own), -1};
+      const double start = alone ? (square - distance * distance) / 2.0 : nothing;
+      work.scores_of[at(i)] = {start, nothing, nothing, static_cast<std::int32_t>(own), -1};
     }
     Index list[nearest_centre_samples], count = 0, total = 0;
     for (Index g = 0; g < groups_; ++g) {
       const float *bounds = work.bounds + g * chunk_;
-      for (Index i = 0; i < waiting; ++i) {
+      for (Index i = 0; i < batched; ++i) {
         if (!first && upper_[at(work.batch.row[at(i)])] < bounds[work.place(i)])
           continue;
         list[count++] = i;
@@ -252,7 +252,7 @@ private:
       const std::size_t i = at(list[n]);
       const auto score = static_cast<double>(scores.best[n]);
       bounds[work.place(list[n])] = bound(work.batch.square[i], score, work.margin[i], c);
-      Standing &s = work.standing[i];
+      BestScores &s = work.scores_of[i];
       if (score > s.best) {
         s = {score, static_cast<double>(scores.second[n]), std::max({s.others, s.best, s.rest}), scores.number[n], g};
       } else {
@@ -295,11 +295,11 @@ private:
   void decide(const CentresFloat32 &c, const Work &work, Index i, bool first) {
     const Index row = work.batch.row[at(i)], own = number_[at(row)], home = group_of(own);
     const double square = work.batch.square[at(i)], margin = work.margin[at(i)];
-    const Standing &s = work.standing[at(i)];
+    const BestScores &s = work.scores_of[at(i)];
     const auto bound_of = [&](Index g) -> float & { return work.bounds[g * chunk_ + work.place(i)]; };
-    const double away = c.unit * static_cast<double>(upper_[at(row)]);
+    const double distance = c.unit * static_cast<double>(upper_[at(row)]);
     // the upper bound is a little more than the distance
-    const double slack = margin + (first ? 0.0 : 8e-6 * away * away);
+    const double slack = margin + (first ? 0.0 : 8e-6 * distance * distance);
     Index number = s.number;
     const bool sure = s.best - std::max(s.rest, s.others) > slack;
     if (sure && s.group >= 0) {
@@ -326,9 +326,9 @@ private:
   std::vector<float> upper_;
   Singles lower_; // (chunks, groups, rows of a chunk)
   Weights before_;
-  std::vector<double> sums_;         // (k, p) sums, (k) weights, (k) rows
-  std::vector<float> move_, spared_; // (k) how far centres moved, and by how much less the others of their group did
-  std::vector<float> decrease_;      // (groups)
+  std::vector<double> sums_;           // (k, p) sums, (k) weights, (k) rows
+  std::vector<float> move_, move_gap_; // (k) how far centres moved, and by how much less the others of their group did
+  std::vector<float> decrease_;        // (groups)
 };
 
 } // namespace tenfold

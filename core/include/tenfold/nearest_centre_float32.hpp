@@ -70,8 +70,8 @@ struct CentresFloat32 {
     for (Index k = 0; k < count; ++k) {
       double norm = 0.0, square = 0.0;
       for (Index j = 0; j < columns; ++j) {
-        const double value = at(k)[j], away = unit * (value - shift[static_cast<std::size_t>(j)]);
-        norm += away * away;
+        const double value = at(k)[j], difference = unit * (value - shift[static_cast<std::size_t>(j)]);
+        norm += difference * difference;
         square += value * value;
       }
       squares[static_cast<std::size_t>(k)] = square;
@@ -219,9 +219,9 @@ template <class Rows> std::int32_t nearest_centre_float64(const Rows &x, Index r
   double least = std::numeric_limits<double>::infinity();
   Index best = 0;
   for (Index k = 0; k < c.count; ++k) {
-    const double away = distance_to(x, row, c, k);
-    if (away < least) {
-      least = away;
+    const double difference = distance_to(x, row, c, k);
+    if (difference < least) {
+      least = difference;
       best = k;
     }
   }
