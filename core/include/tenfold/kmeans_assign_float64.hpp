@@ -92,14 +92,16 @@ struct TopTwo {
   static State make() { return {}; }
   static void start(State &state, Index) { state = {}; }
   static void add(State &state, const TileRow &row) {
+    State lead = state; // in registers
     for (Index j = 0; j < row.count; ++j)
-      if (row.values[j] > state.second) {
-        state.second = std::min(row.values[j], state.best);
-        if (row.values[j] > state.best) {
-          state.best = row.values[j];
-          state.number = row.first + j;
+      if (const double value = row.values[j]; value > lead.second) {
+        lead.second = std::min(value, lead.best);
+        if (value > lead.best) {
+          lead.best = value;
+          lead.number = row.first + j;
         }
       }
+    state = lead;
   }
   static void finish(State &, Index) {}
 };
