@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg
 from scipy import sparse
 
-from tenfold.arrays import Array, Floats, is_foreign, is_sparse, like, namespace
+from tenfold.arrays import Array, Floats, is_array_api, is_sparse, like, namespace
 from tenfold.data import MemoryRows, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.stats.derivatives import Params, forward
@@ -55,7 +55,7 @@ Image: TypeAlias = Callable[[Array, bool], Array]
 
 def same(X: Array, queries: bool) -> Array:
     """Samples as they are; those of another library in float64."""
-    return _in_double(X) if is_foreign(X) else X
+    return _in_double(X) if is_array_api(X) else X
 
 
 def _in_double(X: Array) -> Array:
@@ -69,7 +69,7 @@ class Scaled:
     factors: Floats
 
     def __call__(self, X: Array, queries: bool) -> Array:
-        return _in_double(X) * like(self.factors, X) if is_foreign(X) else np.ascontiguousarray(X * self.factors)
+        return _in_double(X) * like(self.factors, X) if is_array_api(X) else np.ascontiguousarray(X * self.factors)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Whitened:
     factor: Floats
 
     def __call__(self, X: Array, queries: bool) -> Array:
-        if is_foreign(X):
+        if is_array_api(X):
             return namespace(X).matmul(_in_double(X) - like(self.centre, X), like(self.factor, X))
         coef = np.ascontiguousarray(self.factor.T)
         return forward(np.ascontiguousarray(X, dtype=np.float64), Params(coef, np.zeros(len(coef))), self.centre)
@@ -95,7 +95,7 @@ class Unit:
     def __call__(self, X: Array, queries: bool) -> Array:
         if is_sparse(X):
             return self._sparse(X, queries)
-        if is_foreign(X):
+        if is_array_api(X):
             return self._on_device(X, queries)
         X = np.asarray(X, dtype=np.float64)
         if self.centred:

@@ -13,17 +13,17 @@ from tenfold.plans.naive_bayes import TableScores
 from tenfold.stats.class_totals import (
     class_columns,
     class_columns_in_arrays,
-    class_errors,
-    class_products,
-    class_products_in_arrays,
+    class_sums_about,
+    class_scatter_products,
+    class_scatter_products_in_arrays,
     class_sums,
     class_sums_in_arrays,
-    pooled_products,
-    scaled_distances,
+    sum_scatter_products,
+    diagonal_distances,
 )
-from tenfold.stats.contingency import class_tables, observed_columns
+from tenfold.stats.contingency import category_counts, nonmissing_columns
 from tenfold.stats.moments import GroupedMoments
-from tenfold.stats.within_class_scatter import WithinMoments, within_forms, within_forms_in_arrays, within_moments
+from tenfold.stats.within_class_scatter import WithinMoments, within_quadratic_forms, within_quadratic_forms_in_arrays, within_scatter
 
 shapes = st.tuples(st.integers(1, 70), st.integers(1, 21), st.integers(1, 4), st.integers(0, 99), st.booleans())
 
@@ -70,10 +70,10 @@ def test_merged_parts_are_the_whole(shape, cut):
     for lift in (
         class_sums(shape[2]),
         class_columns(shape[2]),
-        class_errors(places),
-        observed_columns(shape[2]),
-        within_moments(shape[2]),
-        within_forms(places, places[:1]),
+        class_sums_about(places),
+        nonmissing_columns(shape[2]),
+        within_scatter(shape[2]),
+        within_quadratic_forms(places, places[:1]),
     ):
         whole, (one, other) = lift(rows), (lift(half) for half in halves(rows, min(cut, shape[0])))
         merged = one.merge(other)
@@ -89,16 +89,16 @@ def test_merged_parts_are_the_whole(shape, cut):
 def test_products_of_the_loop_and_of_arrays(shape, count, dtype):
     rows, rng = block(*shape, dtype), np.random.default_rng(2)
     places, vectors = rng.standard_normal((shape[2], shape[1])), rng.standard_normal((shape[2], count, shape[1]))
-    ours, plain = class_products(places, vectors)(rows), class_products_in_arrays(places, vectors, rows)
+    ours, plain = class_scatter_products(places, vectors)(rows), class_scatter_products_in_arrays(places, vectors, rows)
     for name in ("weight", "sums", "products"):
         np.testing.assert_allclose(getattr(ours, name), getattr(plain, name), rtol=1e-10, atol=1e-10, err_msg=name)
-    alone, both = class_errors(places)(rows), class_errors(places, vectors)(rows)
+    alone, both = class_sums_about(places)(rows), class_sums_about(places, vectors)(rows)
     np.testing.assert_allclose(both.products, plain.products, rtol=1e-10, atol=1e-10)
     for name in ("weight", "sums", "squares"):
         np.testing.assert_allclose(getattr(both, name), getattr(alone, name), rtol=1e-10, atol=1e-10, err_msg=name)
     factors, same = rng.uniform(size=shape[2]), np.tile(vectors[:1], (shape[2], 1, 1))
-    pooled = pooled_products(places, factors, vectors[0])(rows).sum
-    expected = np.einsum("k,kqp->qp", factors, class_products_in_arrays(places, same, rows).products)
+    pooled = sum_scatter_products(places, factors, vectors[0])(rows).sum
+    expected = np.einsum("k,kqp->qp", factors, class_scatter_products_in_arrays(places, same, rows).products)
     np.testing.assert_allclose(pooled, expected, rtol=1e-10, atol=1e-10)
 
 
@@ -107,15 +107,15 @@ def test_what_is_summed_within_classes(shape, dtype, offset):
     """As the moments of each class, also where classes are far apart."""
     rows = block(*shape, dtype)
     rows.X[:] = (rows.X + offset * rows.group[:, None]).astype(dtype)
-    ours = within_moments(shape[2])(rows)
+    ours = within_scatter(shape[2])(rows)
     plain = WithinMoments.of(GroupedMoments.lifter(shape[2])(rows))
     assert ours.count == plain.count
     np.testing.assert_allclose(ours.weight, plain.weight)
     np.testing.assert_allclose(ours.mean, plain.mean, rtol=1e-14, atol=1e-14)
     np.testing.assert_allclose(ours.scatter, plain.scatter, rtol=1e-10, atol=1e-10)
     vectors = np.random.default_rng(2).standard_normal((5, shape[1]))
-    seen = within_forms(ours.mean, vectors)(rows)
-    again = within_forms_in_arrays(ours.mean, vectors, rows).result()
+    seen = within_quadratic_forms(ours.mean, vectors)(rows)
+    again = within_quadratic_forms_in_arrays(ours.mean, vectors, rows).result()
     for name in ("weight", "sums", "squares", "forms"):
         np.testing.assert_allclose(getattr(seen, name), getattr(again, name), rtol=1e-9, atol=1e-7, err_msg=name)
     np.testing.assert_allclose(seen.forms, vectors @ ours.scatter @ vectors.T, rtol=1e-9, atol=1e-7)
@@ -124,7 +124,7 @@ def test_what_is_summed_within_classes(shape, dtype, offset):
 def test_a_class_that_is_constant_stays_so():
     rows = block(30, 2, 2, 0, False, offset=1e8)
     rows.X[:, 0] = np.where(rows.group == 0, 0.1, 1e8 / 3.0)
-    one, other = (within_moments(2)(half) for half in halves(rows, 17))
+    one, other = (within_scatter(2)(half) for half in halves(rows, 17))
     assert one.merge(other).scatter[0].tolist() == [0.0, 0.0]
 
 
@@ -134,12 +134,12 @@ def test_tables_are_counted_twice_and_looked_up(shape):
     X = np.floor(np.abs(2.0 * rows.X))
     X[rng.uniform(size=X.shape) < 0.1] = np.nan
     rows = Block(X, rows.y, rows.weight, rows.group)
-    found = class_tables(shape[2])(rows)
+    found = category_counts(shape[2])(rows)
     again = _tables_again(shape[2], tuple(table.shape[1] for table in found.tables), rows)
     np.testing.assert_allclose(found.weight, again.weight)
     for one, other in zip(found.tables, again.tables, strict=True):
         np.testing.assert_allclose(one, other)
-    every = class_tables(1)(Block(X, rows.y, None, np.zeros(shape[0], np.int32)))  # rows of weight zero too
+    every = category_counts(1)(Block(X, rows.y, None, np.zeros(shape[0], np.int32)))  # rows of weight zero too
     tables = tuple(rng.standard_normal((shape[2], table.shape[1])) for table in every.tables)
     prior = rng.standard_normal(shape[2])
     expected = np.tile(prior, (shape[0], 1))
@@ -158,7 +158,7 @@ def test_columns_without_gaps_are_those_with_some(shape, offset):
         None if rows.weight is None else np.append(rows.weight, 1.0),
         np.append(rows.group, np.int32(0)),
     )
-    for f in (observed_columns(shape[2]), lambda rows: _each_class(shape[2], rows)):
+    for f in (nonmissing_columns(shape[2]), lambda rows: _each_class(shape[2], rows)):
         one, other = f(rows), f(gap)
         known = one.weight > 0.0
         np.testing.assert_allclose(one.weight, other.weight)
@@ -171,14 +171,14 @@ def test_the_largest_score(n, k, seed):
     rng = np.random.default_rng(seed)
     z = rng.integers(-2, 3, (n, k)).astype(np.float64)
     z[rng.uniform(size=z.shape) < 0.1] = rng.choice([np.nan, np.inf, -np.inf])
-    np.testing.assert_array_equal(_core.largest(z, 1), np.argmax(z, axis=1))
+    np.testing.assert_array_equal(_core.argmax(z, 1), np.argmax(z, axis=1))
 
 
 @given(shapes)
 def test_tables_count_rows(shape):
     rows = block(*shape)
     rows = Block(np.floor(np.abs(2.0 * rows.X)), rows.y, rows.weight, rows.group)
-    found = class_tables(shape[2])(rows)
+    found = category_counts(shape[2])(rows)
     weight = np.ones(shape[0]) if rows.weight is None else rows.weight
     for j, table in enumerate(found.tables):
         for k in range(shape[2]):
@@ -192,7 +192,7 @@ def test_scaled_distances(shape):
     rng = np.random.default_rng(1)
     centre, scale = rng.standard_normal((2, shape[2], shape[1]))
     expected = np.sum((scale * (rows.X[:, None, :] - centre)) ** 2, axis=2)
-    np.testing.assert_allclose(scaled_distances(rows.X, centre, scale), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(diagonal_distances(rows.X, centre, scale), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("threshold", [None, 0.5])
@@ -200,15 +200,15 @@ def test_bits_do_not_depend_on_threads(threshold):
     rows = block(40_000, 23, 3, 0, True)
     for call in (
         lambda threads: _core.class_sums(rows.X, rows.weight, rows.group, 3, threshold, threads),
-        lambda threads: _core.class_squares(rows.X, rows.weight, rows.group, np.zeros((3, 23)), threads),
-        lambda threads: _core.class_products(
+        lambda threads: _core.class_moments(rows.X, rows.weight, rows.group, np.zeros((3, 23)), threads),
+        lambda threads: _core.class_scatter_products(
             rows.X, rows.weight, rows.group, np.zeros((3, 23)), np.ones((3, 5, 23)), threads
         ),
-        lambda threads: _core.within_moments(rows.X, rows.weight, rows.group, np.zeros((3, 23)), threads)[1:],
-        lambda threads: _core.within_forms(
+        lambda threads: _core.within_scatter(rows.X, rows.weight, rows.group, np.zeros((3, 23)), threads)[1:],
+        lambda threads: _core.within_quadratic_forms(
             rows.X, rows.weight, rows.group, np.zeros((3, 23)), np.ones((5, 23)), threads
         ),
-        lambda threads: _core.class_tables(
+        lambda threads: _core.category_counts(
             np.floor(np.abs(rows.X)), rows.weight, rows.group, 3, np.arange(0, 240, 10), threads
         ),
     ):

@@ -8,7 +8,7 @@ from rows_of_numbers import EPS, drawn, truth
 from scipy import sparse
 
 from tenfold.data import Block
-from tenfold.stats.column_moments import Aligned, Columns
+from tenfold.stats.column_moments import ColumnsWithTargets, Columns
 from tenfold.stats.moments import Moments
 
 
@@ -121,8 +121,8 @@ def test_products_with_the_targets(data):
     expected = np.ldexp(whole.XY.T, e[:p] + e[p:, None])
     lengths = Columns.of(whole).lengths(origin=True)
     allowed = 1e-12 * np.outer(lengths[1], lengths[0])
-    parts = [Aligned.lift(Block(part.X, part.y, part.weight)) for part in (data.part(i) for i in range(3))]
-    found = [Aligned.lift(Block(data.X, data.y, data.weight)), parts[0].merge(parts[1]).merge(parts[2])]
-    found.append(Aligned.lift(Block(sparse.csr_array(data.X), data.y, data.weight)))
+    parts = [ColumnsWithTargets.lift(Block(part.X, part.y, part.weight)) for part in (data.part(i) for i in range(3))]
+    found = [ColumnsWithTargets.lift(Block(data.X, data.y, data.weight)), parts[0].merge(parts[1]).merge(parts[2])]
+    found.append(ColumnsWithTargets.lift(Block(sparse.csr_array(data.X), data.y, data.weight)))
     for aligned in found:
         assert np.all(np.abs(aligned.products - expected) <= allowed)

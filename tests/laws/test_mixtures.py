@@ -12,7 +12,7 @@ from tenfold.plans.mixture import GaussianSteps
 from tenfold.problems import Gaussians
 from tenfold.solvers import em
 from tenfold.stats.gaussians import KINDS, Mixture, Singular
-from tenfold.stats.mixture_features import forms_of
+from tenfold.stats.mixture_features import quadratic_forms
 from tenfold.stats.mixtures import mixture_sums, mixture_sums_in_arrays, posterior, posterior_in_arrays
 
 kinds = st.sampled_from(KINDS)
@@ -70,7 +70,7 @@ def test_many_components_by_features(shape, k, weighted, offset):
     covariances = at.covariances * units[:, None] * units
     at = Mixture("full", at.weights, at.means * units + offset, covariances)
     rows = Block(rows.X * units + offset, rows.y, rows.weight)
-    forms = forms_of(at)
+    forms = quadratic_forms(at)
     assert forms is not None
     found, expected = mixture_sums(at)(rows), mixture_sums_in_arrays(at, rows).result()
     np.testing.assert_allclose(found.value, expected.value, rtol=1e-9)
@@ -85,10 +85,10 @@ def test_narrow_components_are_taken_one_after_the_other():
     """Far apart in units of their own widths, features would lose digits."""
     rng = np.random.default_rng(0)
     at = mixture("full", 8, 3, rng)
-    assert forms_of(at) is not None
-    assert forms_of(Mixture("full", at.weights, 1e4 * at.means, at.covariances)) is None
-    assert forms_of(mixture("full", 7, 3, rng)) is None
-    assert forms_of(mixture("diag", 8, 3, rng)) is None
+    assert quadratic_forms(at) is not None
+    assert quadratic_forms(Mixture("full", at.weights, 1e4 * at.means, at.covariances)) is None
+    assert quadratic_forms(mixture("full", 7, 3, rng)) is None
+    assert quadratic_forms(mixture("diag", 8, 3, rng)) is None
     rows = Block(1e4 * at.means[rng.integers(0, 8, 500)] + rng.standard_normal((500, 3)), np.zeros((500, 0)), None)
     far = Mixture("full", at.weights, 1e4 * at.means, at.covariances)
     check_close(mixture_sums(far)(rows), mixture_sums_in_arrays(far, rows).result())
@@ -116,8 +116,8 @@ def test_bits_do_not_depend_on_threads(kind, isa):
     best = _core.isa()
     _core.set_isa(isa)
     try:
-        found = [_core.mixture_sums(rows.X, rows.weight, *parts, threads) for threads in (1, 2, 5)]
-        shares = [_core.mixture_posterior(rows.X, *parts, True, threads) for threads in (1, 3)]
+        found = [_core.gmm_estep(rows.X, rows.weight, *parts, threads) for threads in (1, 2, 5)]
+        shares = [_core.gmm_responsibilities(rows.X, *parts, True, threads) for threads in (1, 3)]
         again = mixture_sums_in_arrays(at, rows).result()
     finally:
         _core.set_isa(best)

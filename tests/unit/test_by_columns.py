@@ -49,18 +49,18 @@ def test_bits_do_not_depend_on_threads(dtype, index):
     storage = X.data, X.indices, X.indptr, 700
     V, U, level, by = rng.standard_normal((21, 700)), rng.standard_normal((21, 3000)), np.ones(3000), np.ones(21)
     for call in (
-        lambda t: _core.both_ways_csr(*storage, V, level, level, by, t),
-        lambda t: _core.across_csr(*storage, U, t),
-        lambda t: _core.along_csr(*storage, V, level, by, t),
+        lambda t: _core.normal_product_csr(*storage, V, level, level, by, t),
+        lambda t: _core.left_matmul_csr(*storage, U, t),
+        lambda t: _core.left_matmul_t_csr(*storage, V, level, by, t),
     ):
         one = call(1)
         for threads in (2, 3, 7):
             np.testing.assert_array_equal(call(threads), one)
     D = X.toarray().astype(np.float64)
-    np.testing.assert_allclose(_core.across_csr(*storage, U, 2), U @ D, atol=1e-10)
+    np.testing.assert_allclose(_core.left_matmul_csr(*storage, U, 2), U @ D, atol=1e-10)
     z = V @ D.T - 1.0
-    np.testing.assert_allclose(_core.along_csr(*storage, V, level, by, 2), z, atol=1e-10)
-    line = _core.both_ways_csr(*storage, V, level, level, by, 2)
+    np.testing.assert_allclose(_core.left_matmul_t_csr(*storage, V, level, by, 2), z, atol=1e-10)
+    line = _core.normal_product_csr(*storage, V, level, level, by, 2)
     np.testing.assert_allclose(line[: 21 * 700].reshape(21, 700), z @ D, atol=1e-9)
     np.testing.assert_allclose(line[21 * 700 :], z.sum(axis=1), atol=1e-9)
 
@@ -69,11 +69,11 @@ def test_bits_do_not_depend_on_threads(dtype, index):
 def test_a_column_that_does_not_exist_is_named(bad):
     data, indices, indptr = np.ones(2), np.array([0, bad], dtype=np.int32), np.array([0, 2], dtype=np.int32)
     with pytest.raises(ValueError, match="column index"):
-        _core.both_ways_csr(data, indices, indptr, 5, np.ones((2, 5)), None, None, np.zeros(2), 1)
+        _core.normal_product_csr(data, indices, indptr, 5, np.ones((2, 5)), None, None, np.zeros(2), 1)
     with pytest.raises(ValueError, match="column index"):
-        _core.across_csr(data, indices, indptr, 5, np.ones((2, 1)), 1)
+        _core.left_matmul_csr(data, indices, indptr, 5, np.ones((2, 1)), 1)
     with pytest.raises(ValueError, match="column index"):
-        _core.along_csr(data, indices, indptr, 5, np.ones((2, 5)), None, np.zeros(2), 1)
+        _core.left_matmul_t_csr(data, indices, indptr, 5, np.ones((2, 5)), None, np.zeros(2), 1)
 
 
 @pytest.mark.parametrize("about_mean", [False, True], ids=["as they are", "centred"])

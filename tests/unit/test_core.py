@@ -299,12 +299,12 @@ def test_products(shape, dtype, isa):
     coef, intercept, shift, U = rng.normal(size=(t, p)), rng.normal(size=t), rng.normal(size=p), rng.normal(size=(n, t))
     sparse, wide = csr(X, np.int64), X.astype(float)
     close = {"rtol": 1e-11, "atol": 1e-12 * max(n, p)}
-    np.testing.assert_allclose(_core.times(X, coef, intercept, None, 2), wide @ coef.T + intercept, **close)
-    np.testing.assert_allclose(_core.times(X, coef, intercept, shift, 2), (wide - shift) @ coef.T + intercept, **close)
-    np.testing.assert_allclose(_core.times_csr(*sparse, coef, intercept, 2), wide @ coef.T + intercept, **close)
-    np.testing.assert_allclose(_core.times_t(X, U, None, 2), U.T @ wide, **close)
-    np.testing.assert_allclose(_core.times_t(X, U, shift, 2), U.T @ (wide - shift), **close)
-    np.testing.assert_allclose(_core.times_t_csr(*sparse, U, 2), U.T @ wide, **close)
+    np.testing.assert_allclose(_core.matvec(X, coef, intercept, None, 2), wide @ coef.T + intercept, **close)
+    np.testing.assert_allclose(_core.matvec(X, coef, intercept, shift, 2), (wide - shift) @ coef.T + intercept, **close)
+    np.testing.assert_allclose(_core.matvec_csr(*sparse, coef, intercept, 2), wide @ coef.T + intercept, **close)
+    np.testing.assert_allclose(_core.matvec_t(X, U, None, 2), U.T @ wide, **close)
+    np.testing.assert_allclose(_core.matvec_t(X, U, shift, 2), U.T @ (wide - shift), **close)
+    np.testing.assert_allclose(_core.matvec_t_csr(*sparse, U, 2), U.T @ wide, **close)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -321,7 +321,7 @@ def test_sums_and_inner_products(shape, dtype, isa):
     np.testing.assert_allclose(_core.column_sums(X, weight, other, shift, 2), sums, **close)
     index = np.arange(p)[::-2].copy()
     np.testing.assert_allclose(
-        _core.some_columns(X, index, shift[index], root, 2), (root[:, None] * away[:, index]).T, **close
+        _core.gather_columns(X, index, shift[index], root, 2), (root[:, None] * away[:, index]).T, **close
     )
     sparse = csr(X, np.int64)
     found, least, largest = _core.column_sums_csr(*sparse, weight, other, 2)
@@ -329,11 +329,11 @@ def test_sums_and_inner_products(shape, dtype, isa):
     np.testing.assert_allclose(found, np.stack([weight @ wide, weight @ wide**2, other @ wide]), **close)
     sizes = np.abs(wide[wide != 0])
     assert (least, largest) == (sizes.min(initial=np.inf), sizes.max(initial=0.0))
-    data, places, pointers = _core.chosen_columns_csr(*sparse, index, root, 2)
+    data, places, pointers = _core.gather_columns_csr(*sparse, index, root, 2)
     chosen = scipy.sparse.csc_array((data, places, pointers), shape=(n, len(index)))
     np.testing.assert_array_equal(chosen.toarray(), root[:, None] * wide[:, index])
     A = root[:, None] * away
-    K = _core.inner_products(X, shift, root, 2)
+    K = _core.row_gram(X, shift, root, 2)
     np.testing.assert_allclose(K, A @ A.T, **close)
     np.testing.assert_array_equal(K, K.T)
 
@@ -344,11 +344,11 @@ def test_the_shift_keeps_the_digits_of_a_far_column():
     coef, zero = rng.normal(size=(1, 3)), np.zeros(1)
     shift = np.full(3, 1e8)
     np.testing.assert_allclose(
-        _core.times(near + 1e8, coef, zero, shift, 2), _core.times(near, coef, zero, None, 2), rtol=1e-13, atol=1e-14
+        _core.matvec(near + 1e8, coef, zero, shift, 2), _core.matvec(near, coef, zero, None, 2), rtol=1e-13, atol=1e-14
     )
     U = rng.normal(size=(500, 1))
     np.testing.assert_allclose(
-        _core.times_t(near + 1e8, U, shift, 2), _core.times_t(near, U, None, 2), rtol=1e-12, atol=1e-12
+        _core.matvec_t(near + 1e8, U, shift, 2), _core.matvec_t(near, U, None, 2), rtol=1e-12, atol=1e-12
     )
 
 
@@ -365,8 +365,8 @@ def test_loo(shape, dtype, weighted):
     w = weight if weighted else np.ones(n)
     with threadpool_limits(1, user_api="blas"):
         call = (X, Y, weight if weighted else None, centre, mean, V, D, C, 0.01)
-        sums, largest, errors, finite = _core.loo(*call, 2, True)
-        assert _core.loo(*call, 2, False)[2] is None
+        sums, largest, errors, finite = _core.ridge_loo(*call, 2, True)
+        assert _core.ridge_loo(*call, 2, False)[2] is None
     z = (X.astype(float) - centre) @ V
     h = w[:, None] * (0.01 + (z * z) @ D.T)
     e = (Y[:, :, None] - mean[:, None] - np.einsum("nr,tar->nta", z, C)) / (1 - h[:, None, :])
@@ -381,7 +381,7 @@ def test_loo_without_directions():
     X, Y, weight, _ = rows((50, 3, 2), np.float64)
     zero = np.zeros(2)
     call = (X, Y, weight, np.zeros(3), zero, np.zeros((3, 0)), np.zeros((4, 0)), np.zeros((2, 4, 0)), 0.01)
-    sums, largest, errors, finite = _core.loo(*call, 2, True)
+    sums, largest, errors, finite = _core.ridge_loo(*call, 2, True)
     expected = Y / (1 - 0.01 * weight[:, None])
     np.testing.assert_allclose(errors, np.repeat(expected[:, :, None], 4, axis=2), rtol=1e-14)
     np.testing.assert_allclose(sums[:, 0], (weight[:, None] * expected**2).sum(axis=0), rtol=1e-13)
@@ -392,7 +392,7 @@ def test_loo_without_directions():
 def test_loo_reports_a_leverage_of_one():
     X, one = np.array([[1.0], [2.0]]), np.ones((1, 1))
     zero = np.zeros(1)
-    finite = _core.loo(X, X, None, zero, zero, one, one, np.zeros((1, 1, 1)), 0.0, 1, False)[3]
+    finite = _core.ridge_loo(X, X, None, zero, zero, one, one, np.zeros((1, 1, 1)), 0.0, 1, False)[3]
     assert finite is False
 
 
@@ -441,17 +441,17 @@ def calls_for_bits():
         yield lambda t, X=X, y=first, o=one: _core.derivatives(X, y, None, *o, None, "logistic", 0.0, 2, t)
         yield lambda t, S=sparse, y=first, o=one: _core.derivatives_csr(*S, y, None, *o, "square", 0.0, 2, t)
         yield lambda t, S=very, y=first, o=one: _core.derivatives_csr(*S, y, None, *o, "logistic", 0.0, 2, t)
-        yield lambda t, X=X, c=coef, b=intercept: (_core.times(X, c, b, None, t),)
-        yield lambda t, X=X, Y=Y: (_core.times_t(X, Y, None, t),)
-        yield lambda t, S=sparse, Y=Y: (_core.times_t_csr(*S, Y, t),)
+        yield lambda t, X=X, c=coef, b=intercept: (_core.matvec(X, c, b, None, t),)
+        yield lambda t, X=X, Y=Y: (_core.matvec_t(X, Y, None, t),)
+        yield lambda t, S=sparse, Y=Y: (_core.matvec_t_csr(*S, Y, t),)
         yield lambda t, X=X, w=weight, p=p: (_core.column_sums(X, w, w, np.zeros(p), t),)
         margins = [rng.normal(size=20 * n) for _ in range(3)]
-        yield lambda t, m=margins: _core.losses_at(m[0], m[1], np.abs(m[2]), "huber", 1.0, t)
-        yield lambda t, m=margins: _core.losses_along(*m, 0.5, np.abs(m[2]), "square", 0.0, t)
+        yield lambda t, m=margins: _core.loss_at_margins(m[0], m[1], np.abs(m[2]), "huber", 1.0, t)
+        yield lambda t, m=margins: _core.loss_along_line(*m, 0.5, np.abs(m[2]), "square", 0.0, t)
         yield lambda t, S=sparse, w=weight: (_core.column_sums_csr(*S, w, w, t)[0],)
-        yield lambda t, S=sparse: _core.chosen_columns_csr(*S, np.arange(0, 40, 3), None, t)
-        yield lambda t, X=X[:300], p=p: (_core.inner_products(X, np.zeros(p), np.ones(len(X)), t),)
-        yield lambda t, X=X, Y=Y, p=p, b=intercept, V=V, D=D, C=C: _core.loo(
+        yield lambda t, S=sparse: _core.gather_columns_csr(*S, np.arange(0, 40, 3), None, t)
+        yield lambda t, X=X[:300], p=p: (_core.row_gram(X, np.zeros(p), np.ones(len(X)), t),)
+        yield lambda t, X=X, Y=Y, p=p, b=intercept, V=V, D=D, C=C: _core.ridge_loo(
             X, Y, None, np.zeros(p), b, V, D, C, 0.0, t, True
         )
 
@@ -506,7 +506,7 @@ def test_read_only_arrays_are_accepted():
     for array in (X, Y, weight, group):
         array.flags.writeable = False
     assert bits(_core.moments(X, Y, weight, group, 3, 1)) == expected
-    assert _core.times(X, np.ones((1, 3)), np.zeros(1), None, 1).flags.writeable
+    assert _core.matvec(X, np.ones((1, 3)), np.zeros(1), None, 1).flags.writeable
 
 
 def unaligned(X):
@@ -544,11 +544,11 @@ def test_other_arrays_are_refused(change):
     for call in (
         lambda A: _core.moments(A, Y, weight, None, 1, 1),
         lambda A: _core.moments(X, A, weight, None, 1, 1),
-        lambda A: _core.times(A, np.ones((1, 3)), np.zeros(1), None, 1),
-        lambda A: _core.times_t(A, Y, None, 1),
+        lambda A: _core.matvec(A, np.ones((1, 3)), np.zeros(1), None, 1),
+        lambda A: _core.matvec_t(A, Y, None, 1),
         lambda A: _core.column_sums(A, np.ones(20), np.ones(20), np.zeros(3), 1),
-        lambda A: _core.some_columns(A, np.zeros(1, np.int64), np.zeros(1), np.ones(20), 1),
-        lambda A: _core.inner_products(A, np.zeros(3), np.ones(20), 1),
+        lambda A: _core.gather_columns(A, np.zeros(1, np.int64), np.zeros(1), np.ones(20), 1),
+        lambda A: _core.row_gram(A, np.zeros(3), np.ones(20), 1),
         lambda A: _core.derivatives(A, Y, None, np.ones((2, 3)), np.zeros(2), None, "square", 0.0, 1, 1),
     ):
         with pytest.raises(TypeError):
@@ -577,31 +577,31 @@ def test_wrong_lengths_are_refused():
         lambda: _core.derivatives(X, Y, None, coef, zero, None, "no such", 0.0, 1, 1),
         lambda: _core.derivatives(X, Y, None, coef, zero, None, "square", 0.0, 3, 1),
         lambda: _core.derivatives(X, X, None, np.ones((3, 3)), np.zeros(3), None, "square", 0.0, 2, 1),
-        lambda: _core.times(X, coef, np.zeros(2), None, 1),
-        lambda: _core.times_t(X, Y[:-1].copy(), None, 1),
-        lambda: _core.times_csr(data, indices[:-1].copy(), indptr, p, coef, zero, 1),
-        lambda: _core.times_csr(data, indices, indptr[::-1].copy(), p, coef, zero, 1),
+        lambda: _core.matvec(X, coef, np.zeros(2), None, 1),
+        lambda: _core.matvec_t(X, Y[:-1].copy(), None, 1),
+        lambda: _core.matvec_csr(data, indices[:-1].copy(), indptr, p, coef, zero, 1),
+        lambda: _core.matvec_csr(data, indices, indptr[::-1].copy(), p, coef, zero, 1),
         lambda: _core.column_sums_csr(data, indices, indptr, p, weight[:-1].copy(), None, 1),
-        lambda: _core.losses_at(weight, weight[:-1].copy(), weight, "square", 0.0, 1),
-        lambda: _core.losses_at(weight, weight, weight[:-1].copy(), "square", 0.0, 1),
-        lambda: _core.losses_at(weight, weight, -weight, "square", 0.0, 1),
-        lambda: _core.losses_at(weight, weight, weight, "no such", 0.0, 1),
-        lambda: _core.losses_along(weight, weight, weight[:-1].copy(), 1.0, weight, "square", 0.0, 1),
+        lambda: _core.loss_at_margins(weight, weight[:-1].copy(), weight, "square", 0.0, 1),
+        lambda: _core.loss_at_margins(weight, weight, weight[:-1].copy(), "square", 0.0, 1),
+        lambda: _core.loss_at_margins(weight, weight, -weight, "square", 0.0, 1),
+        lambda: _core.loss_at_margins(weight, weight, weight, "no such", 0.0, 1),
+        lambda: _core.loss_along_line(weight, weight, weight[:-1].copy(), 1.0, weight, "square", 0.0, 1),
         lambda: _core.column_sums_csr(data, indices, indptr, p, weight, weight[:-1].copy(), 1),
-        lambda: _core.chosen_columns_csr(data, indices, indptr, p, np.array([p]), None, 1),
-        lambda: _core.chosen_columns_csr(data, indices, indptr, p, np.array([-1]), None, 1),
-        lambda: _core.chosen_columns_csr(data, indices, indptr, p, np.array([0]), weight[:-1].copy(), 1),
-        lambda: _core.descent_along(*columns, np.zeros(2), Y.T.copy(), coef, one, one, False, 0.0, 1, None),
-        lambda: _core.descent_along(*columns, np.zeros(3), Y[:-1].T.copy(), coef, one, one, False, 0.0, 1, None),
-        lambda: _core.descent_along(
+        lambda: _core.gather_columns_csr(data, indices, indptr, p, np.array([p]), None, 1),
+        lambda: _core.gather_columns_csr(data, indices, indptr, p, np.array([-1]), None, 1),
+        lambda: _core.gather_columns_csr(data, indices, indptr, p, np.array([0]), weight[:-1].copy(), 1),
+        lambda: _core.cd_csc(*columns, np.zeros(2), Y.T.copy(), coef, one, one, False, 0.0, 1, None),
+        lambda: _core.cd_csc(*columns, np.zeros(3), Y[:-1].T.copy(), coef, one, one, False, 0.0, 1, None),
+        lambda: _core.cd_csc(
             *columns, np.zeros(3), Y.T.copy(), coef[:, :2].copy(), one, one, False, 0.0, 1, None
         ),
-        lambda: _core.descent_along(*columns, np.zeros(3), Y.T.copy(), coef, one, np.ones(2), False, 0.0, 1, None),
-        lambda: _core.times_csr(data, indices, indptr + 1, p, coef, zero, 1),
-        lambda: _core.times_csr(data, indices, indptr[:0].copy(), p, coef, zero, 1),
-        lambda: _core.times_csr(data, indices + 1, indptr, p, coef, zero, 2),
-        lambda: _core.times_csr(data, indices - 1, indptr, p, coef, zero, 2),
-        lambda: _core.times_t_csr(data, indices + 1, indptr, p, Y, 2),
+        lambda: _core.cd_csc(*columns, np.zeros(3), Y.T.copy(), coef, one, np.ones(2), False, 0.0, 1, None),
+        lambda: _core.matvec_csr(data, indices, indptr + 1, p, coef, zero, 1),
+        lambda: _core.matvec_csr(data, indices, indptr[:0].copy(), p, coef, zero, 1),
+        lambda: _core.matvec_csr(data, indices + 1, indptr, p, coef, zero, 2),
+        lambda: _core.matvec_csr(data, indices - 1, indptr, p, coef, zero, 2),
+        lambda: _core.matvec_t_csr(data, indices + 1, indptr, p, Y, 2),
         lambda: _core.moments_csr(data, indices + 1, indptr, p, Y, None, None, 1, 2),
         lambda: _core.derivatives_csr(data, indices + 1, indptr, p, Y, None, coef, zero, "square", 0.0, 1, 2),
         lambda: _core.set_isa("pdp-11"),
@@ -645,10 +645,10 @@ def test_columns_beside_each_other(dtype, n, p):
     columns = [np.ascontiguousarray(X[:, j]) for j in range(p + 2)]
     for threads in (1, 3):
         out = np.zeros_like(X)
-        _core.put_beside(columns, out, threads)
+        _core.columns_to_rows(columns, out, threads)
         np.testing.assert_array_equal(out, X)
         out = np.zeros_like(X)
-        _core.put_beside(columns[1:-1], out[:, 1:-1], threads)
+        _core.columns_to_rows(columns[1:-1], out[:, 1:-1], threads)
         np.testing.assert_array_equal(out[:, 1:-1], X[:, 1:-1])
         assert not out[:, [0, -1]].any()
 
@@ -656,13 +656,13 @@ def test_columns_beside_each_other(dtype, n, p):
 def test_columns_that_do_not_go_beside_each_other():
     out, column = np.zeros((3, 2)), np.zeros(3)
     with pytest.raises(ValueError, match="a column for each"):
-        _core.put_beside([column], out, 1)
+        _core.columns_to_rows([column], out, 1)
     with pytest.raises(ValueError, match="an entry for each row"):
-        _core.put_beside([column, column[:2]], out, 1)
+        _core.columns_to_rows([column, column[:2]], out, 1)
     with pytest.raises(ValueError, match="rows of out must be contiguous"):
-        _core.put_beside([column, column], np.zeros((2, 3)).T, 1)
+        _core.columns_to_rows([column, column], np.zeros((2, 3)).T, 1)
     for wrong in ([column, column.astype(np.float32)], [column, np.zeros(6)[::2]]):
         with pytest.raises(TypeError):
-            _core.put_beside(wrong, out, 1)
+            _core.columns_to_rows(wrong, out, 1)
     with pytest.raises(TypeError):
-        _core.put_beside([column, column], out.tolist(), 1)
+        _core.columns_to_rows([column, column], out.tolist(), 1)

@@ -11,7 +11,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tenfold import machine
-from tenfold.machine import SMALL, at_once, available_memory, one_blas_thread, require_memory, threads
+from tenfold.machine import MIN_PARALLEL_ENTRIES, run_concurrently, available_memory, one_blas_thread, require_memory, threads
 from tenfold.stats.derivatives import Params, adjoint, forward
 
 
@@ -178,10 +178,10 @@ def test_several_tasks_share_the_threads_and_keep_their_order():
 
     together = threading.Barrier(2)
     with threadpool_limits(2):
-        assert at_once(work, range(4), SMALL) == [(k, 1) for k in range(4)]
+        assert run_concurrently(work, range(4), MIN_PARALLEL_ENTRIES) == [(k, 1) for k in range(4)]
         assert threads() == 2
     with threadpool_limits(1):
-        assert at_once(lambda k: k, range(3), SMALL) == [0, 1, 2]
+        assert run_concurrently(lambda k: k, range(3), MIN_PARALLEL_ENTRIES) == [0, 1, 2]
 
 
 def test_an_interruption_stops_what_goes_on_or_leaves_what_has_not_begun(monkeypatch):
@@ -198,9 +198,9 @@ def test_an_interruption_stops_what_goes_on_or_leaves_what_has_not_begun(monkeyp
     monkeypatch.setattr(machine, "wait", interrupted)
     with threadpool_limits(2):
         begun, halted, count = threading.Event(), threading.Event(), []
-        assert at_once(work, range(3), SMALL, halted.set) == [0, 1, 2]
+        assert run_concurrently(work, range(3), MIN_PARALLEL_ENTRIES, halted.set) == [0, 1, 2]
         begun, halted, count = threading.Event(), threading.Event(), []
         threading.Timer(0.2, halted.set).start()
         with pytest.raises(KeyboardInterrupt):
-            at_once(work, range(50), SMALL)
+            run_concurrently(work, range(50), MIN_PARALLEL_ENTRIES)
         assert len(count) <= 2

@@ -24,7 +24,7 @@ def test_the_minimum_of_the_model(intercept, index):
     c, g, w = rng.uniform(0.1, 1.0, 40), rng.standard_normal(12), rng.standard_normal(12) * (np.arange(12) % 2)
     moving, l1, l2, slope = np.arange(10), 0.3, 0.1, 0.7 * intercept
     parts = (X.data, X.indices.astype(index), X.indptr.astype(index))
-    d, b, move, sweeps = _core.descend_columns(*parts, c, g, slope, w, moving, l1, l2, intercept, 0.0, 2_000)
+    d, b, move, sweeps = _core.cd_quadratic(*parts, c, g, slope, w, moving, l1, l2, intercept, 0.0, 2_000)
     np.testing.assert_allclose(move, X @ d + b, atol=1e-12)
     assert sweeps <= 2_000
     assert not d[10:].any()
@@ -69,7 +69,7 @@ def test_values_that_are_not_numbers_are_named():
     with pytest.raises(ValueError, match="NaN"):
         tf.LogisticRegression(l1_ratio=1.0, solver="saga").fit(X, y)
     with pytest.raises(ValueError, match="out of range"):
-        _core.descend_columns(
+        _core.cd_quadratic(
             np.ones(1), np.array([7], np.int32), np.array([0, 1], np.int32), np.ones(2), np.zeros(1), 0.0, np.zeros(1),
             np.zeros(1, np.int64), 0.1, 0.0, True, 0.0, 1,
         )  # fmt: skip

@@ -330,7 +330,7 @@ def learner(**changes):
         "start": 0.0,
         "t": 1.0,
     }
-    return _core.Learner(**{**settings, **changes})
+    return _core.SgdLearner(**{**settings, **changes})
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,7 @@ def test_the_loop_refuses_rules_that_mean_nothing(changes, message):
 def test_the_loop_refuses_what_is_out_of_bounds():
     X, y, one = np.ones((3, 2)), np.ones(3), learner()
     good = (X, y, None, None, [one], 0, 3, 1)
-    _core.learn(*good)
+    _core.sgd_scan(*good)
     for place, value, message in [
         (0, np.ones((3, 4)), "one a column"),
         (1, np.ones(2), "y must have one entry a row"),
@@ -364,14 +364,14 @@ def test_the_loop_refuses_what_is_out_of_bounds():
         (7, 0, "threads must be at least 1"),
     ]:
         with pytest.raises(ValueError, match=message):
-            _core.learn(*(value if k == place else part for k, part in enumerate(good)))
+            _core.sgd_scan(*(value if k == place else part for k, part in enumerate(good)))
     one.follow(np.array([0, 5, 1], dtype=np.int32))
     with pytest.raises(ValueError, match="order must be of rows"):
-        _core.learn(*good)
+        _core.sgd_scan(*good)
     with pytest.raises(ValueError, match="must not be negative"):
         one.follow(np.array([-1], dtype=np.int32))
     with pytest.raises(ValueError, match="nothing is averaged"):
         one.resume(np.zeros(2), 0.0, 1.0)
     indices, indptr = np.array([0, 7], dtype=np.int32), np.array([0, 2], dtype=np.int32)
     with pytest.raises(ValueError, match="not a column"):
-        _core.learn_csr(np.ones(2), indices, indptr, 2, np.ones(1), None, None, [learner()], 0, 1, 1)
+        _core.sgd_scan_csr(np.ones(2), indices, indptr, 2, np.ones(1), None, None, [learner()], 0, 1, 1)

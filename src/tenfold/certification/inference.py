@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, is_dask, is_foreign
+from tenfold.arrays import Array, is_dask, is_array_api
 from tenfold.certification import certify, find_registration, samples_before
 from tenfold.certification.glm import loss_of
 from tenfold.certification.logistic import chosen
@@ -179,7 +179,7 @@ def _rows(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Rows:
 
 def _numbers(groups: Any, n: int) -> Array:
     """A number for each row's group."""
-    labels = groups if is_foreign(groups) or is_dask(groups) else np.asarray(groups)
+    labels = groups if is_array_api(groups) or is_dask(groups) else np.asarray(groups)
     if tuple(labels.shape) != (n,):
         raise ValueError(f"groups must have one label a row, shape {(n,)}, got shape {tuple(labels.shape)}.")
     if isinstance(labels, np.ndarray):  # any values: groups need not be classes

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import compute_sample_weight
 
-from tenfold.arrays import Array, Floats, is_dask, is_foreign, is_sparse, like, namespace, on_host
+from tenfold.arrays import Array, Floats, is_dask, is_array_api, is_sparse, like, namespace, on_host
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Table
 from tenfold.estimators.classes import class_factors, factor_of_each, numbered
@@ -54,7 +54,7 @@ def _balance(model: Any, y: Array, X: Array) -> Array:
         number = numbered(model.classes_, y, X)
         return factor_of_each(class_factors(model.class_weight, model.classes_, number, None), number)
     factor = np.asarray(compute_sample_weight(model.class_weight, on_host(y)), dtype=np.float64)
-    return like(factor, X) if is_foreign(X) else factor
+    return like(factor, X) if is_array_api(X) else factor
 
 
 def _least_squares(model: Any, X: Array, y: Array, weight: Array | None) -> Certificate:
@@ -147,7 +147,7 @@ def _leave_one_out(
 ) -> tuple[Floats, Floats] | None:
     """Squared errors (n, t, alphas) and weights; None where X is elsewhere or large, or rounding hides the errors."""
     n, p = X.shape
-    if is_foreign(X) or isinstance(X, Table) or n * p * min(n, p) > MOST_PRODUCTS:
+    if is_array_api(X) or isinstance(X, Table) or n * p * min(n, p) > MOST_PRODUCTS:
         return None
     dense = np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
     targets = np.asarray(Y, dtype=np.float64).reshape(n, -1)

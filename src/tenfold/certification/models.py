@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from tenfold.arrays import FLOATS, Array, is_foreign, is_sparse, on_host
+from tenfold.arrays import FLOATS, Array, is_array_api, is_sparse, on_host
 from tenfold.data import Table
 from tenfold.estimators.classes import unknown_classes
 from tenfold.estimators.validation import canonical, finiteness, validate
@@ -29,7 +29,7 @@ def is_pipeline(model: Any) -> bool:
 
 def validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Array]:
     """X and y as the model's own fit would take them; the model is not changed."""
-    if isinstance(X, Table) or is_foreign(X):
+    if isinstance(X, Table) or is_array_api(X):
         return validate(BaseEstimator(), X, y, numeric=numeric)
     X, y = validate_data(
         model,

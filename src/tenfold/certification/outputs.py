@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from tenfold.arrays import Array, Floats, is_dask, is_foreign, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
+from tenfold.arrays import Array, Floats, is_dask, is_array_api, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
 from tenfold.data import BatchRows, Table
 from tenfold.estimators.validation import rows_alone, validate_rows
 
@@ -67,7 +67,7 @@ def find_difference(model: Any, X: Any, expect: Expect) -> str:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # the samples have no feature names, and values far off may overflow
         warnings.simplefilter("ignore")
-        for output in expect(_bring_here(model), on_host(samples) if is_foreign(samples) else samples):
+        for output in expect(_bring_here(model), on_host(samples) if is_array_api(samples) else samples):
             own = getattr(model, output.method)(samples)
             if not (_agrees if isinstance(output, Output) else _picks)(output, on_host(own)):
                 return (
@@ -79,7 +79,7 @@ def find_difference(model: Any, X: Any, expect: Expect) -> str:
 
 def _bring_here(model: Any) -> Any:
     """The model with NumPy arrays in place of those of a device."""
-    arrays = {name: on_host(value) for name, value in vars(model).items() if is_foreign(value)}
+    arrays = {name: on_host(value) for name, value in vars(model).items() if is_array_api(value)}
     if not arrays:
         return model
     here = copy.copy(model)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import dgemm
 
-from tenfold.arrays import Floats, Integers, is_sparse, on_host, picked
+from tenfold.arrays import Floats, Integers, is_sparse, on_host, take_rows
 from tenfold.cross_validation.ridge_kfold import (
     Fold,
     Split,
@@ -21,7 +21,7 @@ from tenfold.cross_validation.ridge_kfold import (
     training_moments,
 )
 from tenfold.data import Block, MemoryRows, Rows, targets_of, weights_of
-from tenfold.machine import SMALL, at_once, one_blas_thread
+from tenfold.machine import MIN_PARALLEL_ENTRIES, run_concurrently, one_blas_thread
 from tenfold.plans.centred_design import Centred, Path, Settings, aligned_statistics
 from tenfold.plans.lasso import path_from_moments
 from tenfold.problems import SparseLeastSquares
@@ -87,7 +87,7 @@ def mean_squared_errors(
             found.append(-(score_of_rows(rows, splits[k].test, fold) if scores is None else scores))
         return np.array(found)
 
-    return np.stack(at_once(one, range(len(splits)), SMALL), axis=-1)
+    return np.stack(run_concurrently(one, range(len(splits)), MIN_PARALLEL_ENTRIES), axis=-1)
 
 
 def errors_by_columns(
@@ -106,7 +106,7 @@ def errors_by_columns(
         paths = [data.path(problem, grid.penalties, settings)[0] for grid in grids]
         return np.array([_error_of(block, test, weight[test], path) for path in paths])
 
-    return np.stack(at_once(one, range(len(splits)), SMALL), axis=-1)
+    return np.stack(run_concurrently(one, range(len(splits)), MIN_PARALLEL_ENTRIES), axis=-1)
 
 
 def _refuse_without_weight(training: Floats, test: Floats, k: int) -> None:
@@ -120,7 +120,7 @@ def _error_of(block: Block, test: Integers, weight: Floats, path: Path) -> Float
     A, t, p = path.coef.shape
     coef = path.coef.reshape(A * t, p)
     used = np.flatnonzero(coef.any(axis=0))
-    X = picked(block.X, test)[:, used]
+    X = take_rows(block.X, test)[:, used]
     X = X.toarray() if is_sparse(X) else X
     with one_blas_thread:
         z = dgemm(1.0, X, coef[:, used], trans_b=True)

@@ -20,7 +20,7 @@ from tenfold.cross_validation.logistic_per_fold import apart, is_cheap
 from tenfold.cross_validation.multinomial_path import by_strides
 from tenfold.data import MemoryRows
 from tenfold.losses.classification import Logistic, Softmax
-from tenfold.machine import at_once
+from tenfold.machine import run_concurrently
 from tenfold.penalties import mixture
 from tenfold.plans.coordinates import NEWTON_COLUMNS, middle, moved
 from tenfold.plans.glm import CHEAP_HESSIAN_OF_CLASSES, FEW_COEFFICIENTS, forms_hessian, minimise
@@ -106,7 +106,7 @@ def _alone(
             counts.append(count)
         return found, counts
 
-    found = at_once(of_fold, range(len(folds)), rows.entries)
+    found = run_concurrently(of_fold, range(len(folds)), rows.entries)
     iterations = np.array([one[1] for one in found], dtype=np.int32)
     params = np.array([one[0] for one in found])
     return Paths(params, iterations, int(np.sum(iterations + 1)))

@@ -26,7 +26,7 @@ from tenfold.losses.classification import Softmax
 from tenfold.penalties import L2
 from tenfold.plans.glm_paths import regular, sample_step
 from tenfold.problems import Glm
-from tenfold.stats.combined import together
+from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import Params, total_weight
 from tenfold.stats.softmax import class_curvatures, summed_curvatures
 
@@ -125,7 +125,7 @@ class _Nodes:
         self.price = 0.25 * self.sample.entries / rows.shape[0] + 0.5 * len(models.strengths)
         self.read, self.passes = 0.0, 1
         zero = Params(np.zeros((models.outputs, rows.shape[1])), np.zeros(models.outputs))
-        found, weight = self.sample.fold(together([class_curvatures(zero, models.shift), total_weight])).parts
+        found, weight = self.sample.fold(combine([class_curvatures(zero, models.shift), total_weight])).parts
         self.blocks = regular(models.setting.problem, found.sum / weight.sum)
         self.places: list[int] = []
         self.factors: list[list[Factor]] = []

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, Head, apart, contiguous, flat, heads_of, namespace, on_host, ones, some_rows
+from tenfold.arrays import Array, Floats, Head, split_flat, contiguous, flat, heads_of, namespace, on_host, ones, some_rows
 from tenfold.data.passes import count_pass
 
 BLOCK_BYTES = 1 << 25
@@ -100,7 +100,7 @@ class Deferred(Generic[S]):
         if self.waiting:
             numbers = [entry.numbers for entry in self.waiting]
             found = on_host(flat(numbers) if len(numbers) > 1 else numbers[0])
-            each = apart(found, [part.shape for part in numbers])
+            each = split_flat(found, [part.shape for part in numbers])
             for part, entry in zip(each, self.waiting, strict=True):
                 more = entry.finish(entry.sources, part)
                 total = more if total is None else total.merge(more)
@@ -109,7 +109,7 @@ class Deferred(Generic[S]):
 
 
 def _finished(finish: Callable[..., S], shapes: list[tuple[int, ...]], sources: tuple[Any, ...], numbers: Floats) -> S:
-    return finish(sources, *apart(numbers, shapes))
+    return finish(sources, *split_flat(numbers, shapes))
 
 
 Lifted: TypeAlias = S | Deferred[S]

@@ -13,7 +13,7 @@ from tenfold.arrays import (
     Head,
     contiguous,
     entries,
-    gathered,
+    make_contiguous,
     heads_of,
     is_numpy,
     is_sparse,
@@ -96,7 +96,7 @@ class MemoryRows(InOrder):
         if step == 1:
             return self
         X, y, weight, group = (every(part, step) for part in (self.X, self.y, self.weight, self.group))
-        return MemoryRows(gathered(X), y, weight, group, self) if self.on_device else MemoryRows(X, y, weight, group)
+        return MemoryRows(make_contiguous(X), y, weight, group, self) if self.on_device else MemoryRows(X, y, weight, group)
 
     def whole(self) -> Block:
         return Block(self.X, self.y, self.weight, self.group)

@@ -33,7 +33,7 @@ class Columns:
     def write(self, out: Array) -> None:
         """Fill a matrix in C order."""
         columns = [np.ascontiguousarray(column, out.dtype) for column in self.each]
-        _core.put_beside(columns, out, threads(out.size))
+        _core.columns_to_rows(columns, out, threads(out.size))
 
     def copy(self) -> Array:
         """The matrix, in C order."""

@@ -12,7 +12,7 @@ from tenfold.arrays import (
     FLOATS,
     Array,
     device_of,
-    is_foreign,
+    is_array_api,
     like,
     namespace,
     numpy_dtype,
@@ -27,10 +27,10 @@ def validate(estimator: Any, X: Array, y: Any, *, numeric: bool, multi_output: b
     X = matrix(estimator, X)
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-    if not is_foreign(y):
+    if not is_array_api(y):
         y = check_array(y, ensure_2d=False, dtype="numeric" if numeric else None, input_name="y", estimator=estimator)
         y = y if y.dtype.kind in "OUS" else like(y, X)
-    if is_foreign(y):
+    if is_array_api(y):
         refuse_elsewhere(X, y, "y")
         xp = namespace(y)
         y = y if xp.isdtype(y.dtype, ("real floating", "integral", "bool")) else xp.astype(y, xp.float64, copy=False)
@@ -99,7 +99,7 @@ def score(estimator: Any, X: Array, y: Any, weight: Array | None) -> float:
     xp, found = namespace(X), estimator.predict(X)
     weight = ones(X.shape[0], X) if weight is None else weight
     if is_classifier(estimator):
-        if not is_foreign(y):
+        if not is_array_api(y):
             return float(np.average(found == y, weights=on_host(weight)))
         right = xp.astype(found == y, xp.float64, copy=False)
         right = xp.min(right, axis=1) if right.ndim == 2 else right

@@ -8,7 +8,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, contiguous, is_dask, is_foreign, is_numpy, like, namespace, on_host
+from tenfold.arrays import Array, Floats, contiguous, is_dask, is_array_api, is_numpy, like, namespace, on_host
 from tenfold.estimators.validation import clusters
 from tenfold.losses.classification import Logistic, Softmax
 from tenfold.machine import threads
@@ -31,7 +31,7 @@ def marked(number: Array, own: int, inside: float, outside: float) -> Array:
 def largest(z: Array) -> Array:
     """The number of the largest score of each row."""
     if is_numpy(z) and z.dtype == np.float64:
-        return _core.largest(contiguous(z), threads(z.size))
+        return _core.argmax(contiguous(z), threads(z.size))
     return namespace(z).argmax(z, axis=1)
 
 
@@ -48,7 +48,7 @@ def probabilities(z: Array) -> Array:
     """Of all classes: from the log odds of the second of two (n,), or from the scores of more (n, K)."""
     if z.ndim == 2:
         return Softmax().probabilities(z)
-    if is_foreign(z):
+    if is_array_api(z):
         return namespace(z).stack([Logistic().wrong(z), Logistic().wrong(-z)], axis=1)
     z = contiguous(z)
     return np.column_stack([_core.sigmoid(-z), _core.sigmoid(z)])
@@ -58,7 +58,7 @@ def log_probabilities(z: Array) -> Array:
     """Logarithms of the `probabilities`."""
     if z.ndim == 2:
         return Softmax().log_probabilities(z)
-    if is_foreign(z):
+    if is_array_api(z):
         return namespace(z).stack([-Logistic().value(-1.0, z), -Logistic().value(1.0, z)], axis=1)
     z = contiguous(z)
     return np.column_stack([-_core.softplus(z), -_core.softplus(-z)])
@@ -74,12 +74,12 @@ def encoded(y: Array, X: Array) -> tuple[Array, Array]:
     """
     if is_dask(y):
         return clusters().encoded(y)
-    if is_foreign(y):
+    if is_array_api(y):
         return _of_two(y) or tuple(namespace(y).unique_inverse(y))
     refuse_numbers(y)
     found = _counted_classes(y) if y.dtype.kind in "biu" and y.size else None
     classes, number = np.unique(y, return_inverse=True) if found is None else found
-    return classes, like(number, X) if is_foreign(X) else number
+    return classes, like(number, X) if is_array_api(X) else number
 
 
 def refuse_numbers(y: Array) -> None:
@@ -129,7 +129,7 @@ def numbered(classes: Array, y: Array, X: Array) -> Array:
     if is_dask(y):
         return clusters().numbered(on_host(classes), y)
     found = np.searchsorted(on_host(classes), on_host(y))
-    return like(found, X) if is_foreign(X) else found
+    return like(found, X) if is_array_api(X) else found
 
 
 def numbered_or_refused(classes: Array, y: Array, X: Array) -> Array:
@@ -152,7 +152,7 @@ def chosen_classes(classes: Array, number: Array) -> Array:
     """classes[number], where the classes live, or the rows of a cluster; two classes may be numbered by bool."""
     if is_dask(number):
         return clusters().rowwise(partial(chosen_classes, classes), number)
-    if not is_foreign(classes):
+    if not is_array_api(classes):
         return classes[on_host(number).astype(np.intp)]
     xp = namespace(number)
     return xp.take(classes, xp.astype(number, xp.int64))

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import FLOATS, Array, contiguous, is_dask, is_foreign, is_numpy, is_sparse, namespace, on_host
+from tenfold.arrays import FLOATS, Array, contiguous, is_dask, is_array_api, is_numpy, is_sparse, namespace, on_host
 from tenfold.data import BatchRows, Block, NotFinite, Table
 from tenfold.estimators import array_api
 from tenfold.estimators.classes import largest
@@ -70,7 +70,7 @@ class Predictor:
         if is_dask(X):
             found = clusters().predictions(self, X, of_rows(False))
             return found if then is None else rowwise(then, found)
-        if is_foreign(X):
+        if is_array_api(X):
             return _followed(of_rows(False), then)(array_api.to_predict(self, X))
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
             finite = finiteness(self)
@@ -192,7 +192,7 @@ class Sparsified(LinearPredictor):
 
 def _linear(coef: Array, intercept: Array, few: bool, X: Array) -> Array:
     """``X w + b`` in the dtype of X, or of the weights where that is wider."""
-    dtype = X.dtype if is_foreign(X) else np.result_type(X.dtype, coef.dtype)
+    dtype = X.dtype if is_array_api(X) else np.result_type(X.dtype, coef.dtype)
     if few and is_numpy(X):
         with np.errstate(invalid="ignore"):  # BLAS may raise the flag for lanes that hold no row
             # in float64: products of single precision lose the digits of features far from zero
@@ -217,6 +217,6 @@ class Scored:
         y, sample_weight = own_target(X, y, sample_weight)
         if is_dask(X):
             return clusters().score(self, X, y, sample_weight)
-        if is_foreign(X):
+        if is_array_api(X):
             return array_api.score(self, X, y, validate_weights(sample_weight, X))
         return float(super().score(X, y, sample_weight=sample_weight))  # type: ignore[misc]

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Literal, get_args
 
 import tenfold
-from tenfold.arrays import is_dask, is_foreign, is_sparse
+from tenfold.arrays import is_dask, is_array_api, is_sparse
 from tenfold.data import Table
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.schema import Check, Rule
@@ -33,7 +33,7 @@ def source_of(X: Any) -> Source:
     """Where these samples are."""
     if is_dask(X):
         return "Dask"
-    if is_foreign(X):
+    if is_array_api(X):
         return "devices"
     if isinstance(X, Table):
         return "files"

@@ -16,7 +16,7 @@ from tenfold.arrays import (
     Array,
     contiguous,
     is_dask,
-    is_foreign,
+    is_array_api,
     is_sparse,
     like,
     namespace,
@@ -74,7 +74,7 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
         estimator._registration.refuse(type(estimator).__name__, X)
     if is_dask(X):
         return clusters().validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
-    if is_foreign(X):
+    if is_array_api(X):
         return array_api.validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if isinstance(X, Table):
         return X, _target_of(estimator, X, y, numeric=numeric, multi_output=multi_output)
@@ -102,7 +102,7 @@ def validate_rows(estimator: Any, X: Any) -> Array:
         estimator._registration.refuse(type(estimator).__name__, X)
     if is_dask(X):
         return clusters().validate_rows(estimator, X)
-    if is_foreign(X):
+    if is_array_api(X):
         X = array_api.matrix(estimator, X)
         return without_names(estimator, X)
     if isinstance(X, Table):
@@ -242,7 +242,7 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
     if is_dask(X):
         return clusters().validate_weights(sample_weight, X)
     n = X.shape[0]
-    if is_foreign(sample_weight):
+    if is_array_api(sample_weight):
         array_api.refuse_elsewhere(X, sample_weight, "sample_weight")
         if tuple(sample_weight.shape) == (n,) and (weight := array_api.weights(sample_weight)) is not None:
             return weight
@@ -262,7 +262,7 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
         raise ValueError("Negative values in data passed to `sample_weight`: weights must be at least zero.")
     if not np.any(weight > 0):
         raise ValueError("Sample weights must contain at least one non-zero number.")
-    return like(weight, X) if is_foreign(X) else weight
+    return like(weight, X) if is_array_api(X) else weight
 
 
 def beside(values: Any, X: Array, name: str) -> Array:
@@ -279,9 +279,9 @@ def as_rows(X: Array, y: Array, weight: Array | None) -> Rows:
     """Rows with targets (n, t) in float64."""
     if is_dask(X):
         return clusters().as_rows(X, y, weight)
-    if is_foreign(X):
+    if is_array_api(X):
         xp = namespace(X)
-        y = xp.astype(like(y, X) if not is_foreign(y) else y, xp.float64, copy=False)
+        y = xp.astype(like(y, X) if not is_array_api(y) else y, xp.float64, copy=False)
         return MemoryRows(X, y[:, None] if y.ndim == 1 else y, weight)
     y = np.asarray(y, dtype=np.float64)
     y = contiguous(y[:, None] if y.ndim == 1 else y)
@@ -290,7 +290,7 @@ def as_rows(X: Array, y: Array, weight: Array | None) -> Rows:
 
 def counted(X: Array, y: Array, weight: Array | None) -> tuple[Array, Array, Array | None]:
     """The rows of positive weight: a row of weight zero is a removed row, for whoever samples the rows too."""
-    if weight is None or isinstance(X, Table) or is_foreign(X) or weight.all():
+    if weight is None or isinstance(X, Table) or is_array_api(X) or weight.all():
         return X, y, weight
     inside = weight > 0
     return X[inside], y[inside], weight[inside]
@@ -318,7 +318,7 @@ def require_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result
                 raise ValueError(f"Input X contains NaN or infinity: {place}.") from None
         elif is_dask(X):
             clusters().require_finite(estimator, X)
-        elif is_foreign(X):
+        elif is_array_api(X):
             if not bool(namespace(X).all(namespace(X).isfinite(X))):
                 raise ValueError("Input X contains NaN or infinity.") from None
         else:
@@ -373,4 +373,4 @@ def warn_unless_certified(estimator: Any) -> None:
 def follow(array: Array, X: Array, *, copy: bool = True) -> Array:
     """A fitted NumPy array in the dtype of X, and where X lives; of the rows of a cluster, on the client."""
     kept = array.astype(numpy_dtype(X.dtype), copy=copy)
-    return like(kept, X) if is_foreign(X) and not is_dask(X) else kept
+    return like(kept, X) if is_array_api(X) and not is_dask(X) else kept

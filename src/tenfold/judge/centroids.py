@@ -12,7 +12,7 @@ from tenfold.judge.certificate import Certificate
 from tenfold.judge.discriminant import Witness, judge_priors
 from tenfold.judge.naive_bayes import sums_again
 from tenfold.judge.recompute import Pair, exact
-from tenfold.stats.class_totals import ClassErrors, class_errors, groups_of, marks, memberships
+from tenfold.stats.class_totals import ClassSumsAbout, class_sums_about, groups_of, indicators, memberships
 from tenfold.stats.moments import GroupedMoments
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
@@ -70,7 +70,7 @@ def centroids(
 
 def _about(rows: Rows, centre: Floats) -> tuple[Floats, Floats, Floats]:
     """Weights, the mean of all samples, and squares about the centres."""
-    errors: ClassErrors = rows.fold(class_errors(np.ascontiguousarray(centre)))
+    errors: ClassSumsAbout = rows.fold(class_sums_about(np.ascontiguousarray(centre)))
     mean = (errors.sums + errors.weight[:, None] * centre).sum(axis=0) / errors.weight.sum()
     return errors.weight, mean, errors.squares
 
@@ -141,7 +141,7 @@ def _weights_aside(centre: Floats, block: Block) -> Sides:
     group, (k, p) = groups_of(block), centre.shape
     away = X - centre[group]
     own = memberships(block, k)
-    above, below = own.T @ marks(away, 0.0), own.T @ marks(-away, 0.0)
+    above, below = own.T @ indicators(away, 0.0), own.T @ indicators(-away, 0.0)
     lower, upper = np.full((k, p), -np.inf), np.full((k, p), np.inf)
     some = weights_of(block) > 0.0
     for c in range(k):

@@ -16,7 +16,7 @@ from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.recompute import Pair, exact
-from tenfold.stats.class_totals import ClassErrors, class_errors, class_products, fourth_powers, pooled_products
+from tenfold.stats.class_totals import ClassSumsAbout, class_sums_about, class_scatter_products, fourth_powers, sum_scatter_products
 from tenfold.stats.moments import GroupedMoments
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
@@ -36,7 +36,7 @@ class Witness:
     away: Floats
     variance: Floats
     products: Callable[[Floats], Floats]
-    pooled_products: Callable[[Floats, Floats], Floats]
+    sum_scatter_products: Callable[[Floats, Floats], Floats]
 
     @classmethod
     def of_rows(cls, rows: Rows, mean: Floats, vectors: Floats | None = None) -> "Witness":
@@ -44,7 +44,7 @@ class Witness:
         one pass has everything then.
         """
         mean, vectors = np.ascontiguousarray(mean), None if vectors is None else np.ascontiguousarray(vectors)
-        found: ClassErrors = rows.fold(class_errors(mean, vectors))
+        found: ClassSumsAbout = rows.fold(class_sums_about(mean, vectors))
         total = np.where(found.weight > 0.0, found.weight, 1.0)
         away = found.sums / total[:, None]
         variance = np.maximum(found.squares / total[:, None] - away**2, 0.0)
@@ -58,7 +58,7 @@ class Witness:
                 return asked
             sums = known(asked)
             if sums is None:
-                sums = rows.fold(class_products(mean, np.ascontiguousarray(asked))).products
+                sums = rows.fold(class_scatter_products(mean, np.ascontiguousarray(asked))).products
             along = np.einsum("kqp,kp->kq", asked, away)
             return sums / total[:, None, None] - along[:, :, None] * away[:, None, :]
 
@@ -67,7 +67,7 @@ class Witness:
                 return asked
             by_class = known(asked[None])
             if by_class is None:
-                sums = rows.fold(pooled_products(mean, factors / total, np.ascontiguousarray(asked))).sum
+                sums = rows.fold(sum_scatter_products(mean, factors / total, np.ascontiguousarray(asked))).sum
             else:
                 sums = np.einsum("k,kqp->qp", factors / total, by_class)
             return sums - np.einsum("k,qk,kp->qp", factors, asked @ away.T, away)

@@ -23,7 +23,7 @@ from tenfold.arrays import (
     like,
     namespace,
     on_host,
-    picked,
+    take_rows,
     unit_roundoff,
 )
 from tenfold.data import Block, Lifted, weights_of
@@ -93,7 +93,7 @@ def _nearest(X: Array, centres: Floats, squares: Array, slack: Array) -> Array:
     if not unsure.size:
         return number
     result = np.array(on_host(number))
-    result[unsure] = np.argmin(_differences(picked(X, unsure), centres), axis=1)
+    result[unsure] = np.argmin(_differences(take_rows(X, unsure), centres), axis=1)
     return like(result, X)
 
 
@@ -159,8 +159,8 @@ def _check_labels(centres: Floats, unit: float, block: Block) -> LabelCheck:
         more = slack * max(1.0, unit / unit_roundoff(np.float64))
         far = np.flatnonzero(known & ~on_host(own <= xp.min(squares, axis=1) + more))
         if far.size:
-            away = _differences(picked(X, far), centres)
-            nearer = away[np.arange(len(far)), number[far]] - np.min(away, axis=1) > on_host(picked(more, far))
+            away = _differences(take_rows(X, far), centres)
+            nearer = away[np.arange(len(far)), number[far]] - np.min(away, axis=1) > on_host(take_rows(more, far))
             far = far[nearer]
         energy = float(xp.sum(w * own))
         result = result.merge(LabelCheck(int(np.sum(~known)) + len(far), len(number), energy))

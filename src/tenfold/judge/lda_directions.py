@@ -19,7 +19,7 @@ from tenfold.judge.recompute import Pair
 from tenfold.machine import one_blas_thread
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.moments import GroupedMoments
-from tenfold.stats.within_class_scatter import WithinForms, WithinMoments, within_forms
+from tenfold.stats.within_class_scatter import WithinQuadraticForms, WithinMoments, within_quadratic_forms
 
 SAMPLE_ROWS = 1024
 
@@ -50,7 +50,7 @@ class Along:
         sample: Columns = rows.thin(sampling_step(rows.shape[0], SAMPLE_ROWS)).fold(Columns.lift)
         U = probes(sample.lengths(origin=False)[0][None] ** 2 / (sample.weight or 1.0))[0].T
         directions = np.hstack([directions, U])
-        found: WithinForms = rows.fold(within_forms(mean, np.ascontiguousarray(directions.T)))
+        found: WithinQuadraticForms = rows.fold(within_quadratic_forms(mean, np.ascontiguousarray(directions.T)))
         total = np.where(found.weight > 0.0, found.weight, 1.0)[:, None]
         away = found.sums / total
         variance = np.maximum(found.squares / total - away**2, 0.0)

@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from scipy import linalg as la
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, contiguous, is_numpy, like, namespace, on_host, picked, unit_roundoff
+from tenfold.arrays import Array, Floats, contiguous, is_numpy, like, namespace, on_host, take_rows, unit_roundoff
 from tenfold.data import Block, Rows, resolve, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.machine import one_blas_thread, threads
 from tenfold.problems import Gaussians
-from tenfold.stats.class_totals import class_columns, quadratics, scaled_distances
+from tenfold.stats.class_totals import class_columns, mahalanobis_distances, diagonal_distances
 from tenfold.stats.gaussians import Mixture
 from tenfold.stats.moments import Moments
 
@@ -85,14 +85,14 @@ def _lengths(mixture: Mixture) -> tuple[Floats, Callable[[Array], Array]]:
         offset = np.log(mixture.weights) - 0.5 * p * np.log(2.0 * np.pi)
     if mixture.diagonal:
         offset = offset - 0.5 * np.sum(np.log(mixture.variances), axis=1)
-        return offset, partial(scaled_distances, centre=mixture.means, scale=1.0 / np.sqrt(mixture.variances))
+        return offset, partial(diagonal_distances, centre=mixture.means, scale=1.0 / np.sqrt(mixture.variances))
     matrices = mixture.covariances if mixture.kind == "full" else mixture.covariances[None]
     with one_blas_thread:
         lower = [la.cholesky(C, lower=True, check_finite=False) for C in matrices]
         factors = [la.solve_triangular(L, np.eye(p), lower=True, check_finite=False).T for L in lower]
     offset = offset - np.array([np.sum(np.log(np.diag(L))) for L in lower])
     each = np.ascontiguousarray(np.broadcast_to(factors, (k, p, p)))
-    return offset, partial(quadratics, centres=mixture.means, factors=each)
+    return offset, partial(mahalanobis_distances, centres=mixture.means, factors=each)
 
 
 def _expectations(
@@ -101,7 +101,7 @@ def _expectations(
     """The log densities of the rows, (n,), and where asked for their weights in the components, (k, n)."""
     z = lengths(X)
     if is_numpy(z):
-        return _core.log_shares(z, offset, weight, shares, threads(8 * z.size))
+        return _core.logsumexp(z, offset, weight, shares, threads(8 * z.size))
     xp = namespace(z)
     z = like(offset, z) - 0.5 * z
     largest = xp.max(z, axis=1, keepdims=True)
@@ -153,8 +153,8 @@ def _patterns(block: Block, missing: bool) -> Iterator[tuple[Numbers, Pieces]]:
     kinds, numbers = np.unique(lacking, axis=0, return_inverse=True)
     for number, kind in enumerate(kinds):
         rows, there = np.flatnonzero(numbers.ravel() == number), np.flatnonzero(~kind)
-        part = namespace(X).take(picked(X, rows), like(there, X), axis=1)
-        yield there, _pieces(contiguous(part), picked(weight, rows))
+        part = namespace(X).take(take_rows(X, rows), like(there, X), axis=1)
+        yield there, _pieces(contiguous(part), take_rows(weight, rows))
 
 
 def _pieces(X: Array, weight: Array) -> Pieces:

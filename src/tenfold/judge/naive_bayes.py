@@ -18,18 +18,18 @@ from tenfold.judge.certificate import Certificate
 from tenfold.judge.recompute import Pair, exact, in_pieces
 from tenfold.stats.class_totals import (
     ClassColumns,
-    ClassProducts,
+    ClassScatterProducts,
     ClassSums,
-    class_errors,
-    class_products,
+    class_sums_about,
+    class_scatter_products,
     groups_of,
-    marks,
+    indicators,
     memberships,
 )
 from tenfold.stats.combined import Several
-from tenfold.stats.contingency import ClassTables, some_missing
+from tenfold.stats.contingency import ClassTables, has_missing
 from tenfold.stats.derivatives import adjoint
-from tenfold.stats.within_class_scatter import WithinForms, within_forms
+from tenfold.stats.within_class_scatter import WithinQuadraticForms, within_quadratic_forms
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
 """Of sums of numbers of one sign, in slots, and of a logarithm."""
@@ -46,11 +46,11 @@ def sums_again(rows: Rows, classes: int, threshold: float | None = None) -> Clas
 
 
 def _sums_again(classes: int, threshold: float | None, block: Block) -> Lifted[ClassSums]:
-    X = block.X if threshold is None else marks(block.X, threshold)
+    X = block.X if threshold is None else indicators(block.X, threshold)
     if is_numpy(X):
         places, none, rows = np.zeros((classes, X.shape[1])), np.zeros((1, 0, X.shape[1])), replace(block, X=X)
-        found = within_forms(places, none[0])(rows) if places.size <= HELD else class_products(places, none)(rows)
-        assert isinstance(found, WithinForms | ClassProducts)
+        found = within_quadratic_forms(places, none[0])(rows) if places.size <= HELD else class_scatter_products(places, none)(rows)
+        assert isinstance(found, WithinQuadraticForms | ClassScatterProducts)
         return ClassSums(found.weight, found.sums, np.inf)
     own = memberships(block, classes)
     if is_sparse(X):  # one class after the other: of the others no entry is read
@@ -228,12 +228,12 @@ def _mixed_again(classes: int, columns: tuple[Integers, ...], sizes: tuple[int, 
 
 def _each_class(classes: int, block: Block) -> ClassColumns:
     """Weights, means and squares of what is known, from the rows of one class after the other."""
-    if not some_missing(block.X):
+    if not has_missing(block.X):
         p, whole = block.X.shape[1], replace(block, X=contiguous(block.X))
-        found = class_products(np.zeros((classes, p)), np.zeros((1, 0, p)))(whole)
-        assert isinstance(found, ClassProducts)
+        found = class_scatter_products(np.zeros((classes, p)), np.zeros((1, 0, p)))(whole)
+        assert isinstance(found, ClassScatterProducts)
         mean = found.sums / np.where(found.weight > 0.0, found.weight, 1.0)[:, None]
-        squares = resolve(class_errors(mean)(whole)).squares
+        squares = resolve(class_sums_about(mean)(whole)).squares
         return ClassColumns(np.tile(found.weight[:, None], p), mean, squares)
     X, group, weight = block.X.astype(np.float64), groups_of(block), weights_of(block)
     parts = np.zeros((3, classes, X.shape[1]))
@@ -252,7 +252,7 @@ def mixed(
     added: float,
     *,
     numbers: tuple[Floats, Floats],
-    marks: Floats,
+    indicators: Floats,
     tables: Sequence[Floats],
     weight: Floats,
     log_prior: Floats,
@@ -276,7 +276,7 @@ def mixed(
         "mean": (mean, np.where(known, columns.mean, all_mean), np.where(size > 0.0, size, 1.0)),
         "variance": (variance, spread, spread),
         "smoothing": _relative(np.asarray(added), np.asarray(largest)),
-        "marks": _logs(marks, _ratio(marked.mean * marked.weight + alpha, marked.weight + 2.0 * alpha)),
+        "marks": _logs(indicators, _ratio(marked.mean * marked.weight + alpha, marked.weight + 2.0 * alpha)),
         **_categories(counted, alpha, tables),
     }
     return exact(pairs, floor=ROUNDING, note=note)
@@ -316,7 +316,7 @@ def gaussian(
 
 def _columns_about(rows: Rows, mean: Floats) -> ClassColumns:
     """Weights, and means and squares of the columns in each class, from sums about `mean`."""
-    found = rows.fold(class_errors(mean))
+    found = rows.fold(class_sums_about(mean))
     away = found.sums / np.where(found.weight > 0.0, found.weight, 1.0)[:, None]
     squares = np.maximum(found.squares - found.weight[:, None] * away**2, 0.0)
     return ClassColumns(found.weight, mean + away, squares)

@@ -14,7 +14,7 @@ from tenfold.arrays import (
     Array,
     Floats,
     Integers,
-    is_foreign,
+    is_array_api,
     is_numpy,
     is_sparse,
     like,
@@ -243,7 +243,7 @@ def _scramble(x: Any) -> Any:
 
 def plain_distances(metric: Any, params: dict[str, Any], X: Array, Q: Array) -> Array:
     """Distances (m, n) in float64 by SciPy, or by formulas that no search uses."""
-    if is_foreign(X):
+    if is_array_api(X):
         return plain_distances_on_device(metric, params, X, Q)
     if metric == "pyfunc":
         params = dict(params)

@@ -10,8 +10,8 @@ from tenfold.data import Block, Lifted, MemoryRows, Rows, sampling_step, targets
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.losses.loss import Loss
 from tenfold.problems import Glm
-from tenfold.stats.column_moments import Columns, squares_of_columns
-from tenfold.stats.combined import together
+from tenfold.stats.column_moments import Columns, column_squares
+from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import Derivatives, Params, derivatives
 from tenfold.stats.intercept_only import best_constant, mean_loss
 from tenfold.stats.min_max import of_columns
@@ -93,9 +93,9 @@ def sampled(rows: Rows) -> tuple[Floats, Rows, Floats]:
         return place[0], sample, place[1]
     # any centre is right; one amid the rows keeps digits, but not those of sparse rows, which are never centred
     if rows.sparse:
-        sums = sample.fold(squares_of_columns).sum
+        sums = sample.fold(column_squares).sum
         return np.zeros(p), sample, sums[:-1] / (sums[-1] or 1.0)
-    columns, extremes = sample.fold(together([Columns.lift, of_columns])).parts
+    columns, extremes = sample.fold(combine([Columns.lift, of_columns])).parts
     centre = columns.middle(extremes)
     with np.errstate(over="ignore", invalid="ignore"):  # rows that are not finite are found when all are read
         return centre, sample, columns.squares_about(centre)

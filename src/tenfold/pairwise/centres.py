@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, like, namespace, on_host, picked
+from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, like, namespace, on_host, take_rows
 from tenfold.data import Block, Deferred, Lifted, MemoryRows, Rows, weights_of
 from tenfold.machine import threads
 from tenfold.stats.derivatives import Params, forward
@@ -202,7 +202,7 @@ def _farthest_of_block(centres: Floats, most: int, block: Block) -> Farthest:
     square = np.where(weight > 0.0, square, 0.0)
     values = np.unique(square)[-most:]
     some = np.flatnonzero((square >= values[0]) & (square > 0.0))
-    rows: Any = picked(block.X, some)
+    rows: Any = take_rows(block.X, some)
     rows = np.asarray(rows.toarray() if is_sparse(rows) else on_host(rows), dtype=np.float64)
     return _select_farthest(most, rows, square[some], number[some], weight[some])
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from tenfold.arrays import Array, Floats, Integers, is_foreign, is_numpy, is_sparse, namespace, on_host, picked
+from tenfold.arrays import Array, Floats, Integers, is_array_api, is_numpy, is_sparse, namespace, on_host, take_rows
 from tenfold.data import Block, Lifted, MemoryRows, NotFinite, Rows
 from tenfold.distances import Distance, Given, Minkowski
 from tenfold.machine import require_memory
@@ -187,7 +187,7 @@ def _select_weighted(block: Block) -> tuple[Array, Integers | None]:
 
 
 def _nearest_of_block(form: BlockSearch, queries: Array, k: int, block: Block) -> Lifted[TopK]:
-    if is_foreign(block.X):
+    if is_array_api(block.X):
         return find_nearest(form.distance, queries, k, block)
     X, inside = _select_weighted(block)
     m, some = queries.shape[0], min(k, X.shape[0])
@@ -201,7 +201,7 @@ def _nearest_of_block(form: BlockSearch, queries: Array, k: int, block: Block) -
 
 def _within_of_block(form: BlockSearch, queries: Array, radius: Any, block: Block) -> Lifted[WithinRadius]:
     limits = to_reduced(form.distance, radius, queries.shape[0])
-    if is_foreign(block.X):
+    if is_array_api(block.X):
         return find_within(form.distance, queries, limits, block)
     X, inside = _select_weighted(block)
     m = queries.shape[0]
@@ -258,4 +258,4 @@ def _select_rows(numbers: Integers, missing: bool, block: Block) -> SelectedRows
         return SelectedRows((X,))
     first = int(on_host(block.y[:1, 0])[0])
     inside = numbers[(numbers >= first) & (numbers < first + X.shape[0])] - first
-    return SelectedRows((X[inside] if is_numpy(X) or is_sparse(X) else picked(X, inside),))
+    return SelectedRows((X[inside] if is_numpy(X) or is_sparse(X) else take_rows(X, inside),))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, Integers, is_foreign, namespace
+from tenfold.arrays import Array, Floats, Integers, is_array_api, namespace
 from tenfold.data import Block, Deferred, Lifted
 from tenfold.distances import Distance, Minkowski
 from tenfold.pairwise.array_api import TILE_SAMPLES, TILE_VALUES, compute_reduced_distances
@@ -15,7 +15,7 @@ from tenfold.pairwise.kernel_sums import LOGS, Tolerance, log_kernel_sums, merge
 from tenfold.pairwise.out_of_core import BlockSearch, NearestRequest
 from tenfold.pairwise.searches import TreeSearch, finish_of, metric_code
 from tenfold.pairwise.stored_samples import store_samples
-from tenfold.stats.combined import together
+from tenfold.stats.combined import combine
 
 EXACT = Tolerance(0.0, 0.0)
 
@@ -51,7 +51,7 @@ class KernelSumRequest:
 
     def lift(self, form: BlockSearch, queries: Array, itself: bool) -> Callable[[Block], Any]:
         sums = partial(_sum_block, form.distance, self, queries)
-        return together([sums, NearestRequest(1).lift(form, queries, False)]) if self.nearest else sums
+        return combine([sums, NearestRequest(1).lift(form, queries, False)]) if self.nearest else sums
 
     def finish(self, form: BlockSearch, result: Any, own: Integers | None) -> KernelSum:
         if not self.nearest:
@@ -104,7 +104,7 @@ class KernelSamples:
 
 
 def _sum_block(distance: Distance, request: KernelSumRequest, queries: Array, block: Block) -> Lifted[KernelSum]:
-    if is_foreign(block.X):
+    if is_array_api(block.X):
         return _sum_on_device(distance, request, queries, block)
     m, b, t = queries.shape[0], len(request.bandwidths), block.y.shape[1] if request.with_means else 0
     if not block.X.shape[0] or not m:

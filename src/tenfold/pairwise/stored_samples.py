@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import FLOATS, Array, Floats, Integers, entries, is_foreign, is_sparse, like, namespace
+from tenfold.arrays import FLOATS, Array, Floats, Integers, entries, is_array_api, is_sparse, like, namespace
 from tenfold.distances import Distance
 from tenfold.machine import require_memory, threads
 from tenfold.pairwise.array_api import compute_reduced_distances
@@ -106,7 +106,7 @@ class StoredPoints:
 
     @property
     def _is_compiled(self) -> bool:
-        return not is_sparse(self.X) and not is_foreign(self.X)
+        return not is_sparse(self.X) and not is_array_api(self.X)
 
     def block(self, queries: Array, function: PairFunction) -> Array:
         """All values k(q_i, x_j), (m, n), where the samples are."""
@@ -139,7 +139,7 @@ class StoredPoints:
 
     def diagonal(self, function: PairFunction) -> Array:
         """k(x_i, x_i), (n,), where the samples are."""
-        about_zero = like(np.zeros(self.X.shape[1]), self.X) if is_foreign(self.X) else np.zeros(self.X.shape[1])
+        about_zero = like(np.zeros(self.X.shape[1]), self.X) if is_array_api(self.X) else np.zeros(self.X.shape[1])
         return function.diagonal(_squares_about(self.X, about_zero))
 
     def _base(self, queries: Array, function: PairFunction) -> Array:
@@ -173,4 +173,4 @@ def _squares_about(X: Array, centre: Array) -> Array:
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
     xp = namespace(X)
     centred = xp.astype(X, xp.float64, copy=False) - centre
-    return compute_squared_lengths(centred) if not is_foreign(X) else xp.sum(centred * centred, axis=1)
+    return compute_squared_lengths(centred) if not is_array_api(X) else xp.sum(centred * centred, axis=1)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tenfold.arrays import is_foreign, is_sparse, on_host
+from tenfold.arrays import is_array_api, is_sparse, on_host
 from tenfold.persist.errors import LoadError, SaveError
 
 SHORT = 1 << 62
@@ -94,7 +94,7 @@ class Writer:
             return {"random": self._random(value, where)}
         if isinstance(value, type) and value in TYPE_NAMES:
             return {"type": TYPE_NAMES[value]}
-        if is_foreign(value):
+        if is_array_api(value):
             return self._array(on_host(value), where)
         return self._instance(self, value, where)
 

@@ -11,7 +11,7 @@ from tenfold.data import MemoryRows, NotFinite, Rows, sampling_step
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
 from tenfold.stats.column_moments import Columns
-from tenfold.stats.combined import together
+from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import Params
 from tenfold.stats.min_max import of_columns
 
@@ -85,7 +85,7 @@ def middle(rows: Rows, hessian: bool) -> Floats:
     if rows.sparse and hessian:
         return np.zeros(rows.shape[1])
     if not rows.sparse:
-        columns, extremes = sample.fold(together([Columns.lift, of_columns])).parts
+        columns, extremes = sample.fold(combine([Columns.lift, of_columns])).parts
         return columns.middle(extremes)
     columns = sample.fold(Columns.lift)
     mean = columns.mean[: columns.features]

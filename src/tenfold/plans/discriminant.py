@@ -23,10 +23,10 @@ from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.plans.by_class import TooFewRows
 from tenfold.stats.argmax_float32 import decide_linear, decide_whole
-from tenfold.stats.class_totals import fourth_powers, quadratics
+from tenfold.stats.class_totals import fourth_powers, mahalanobis_distances
 from tenfold.stats.derivatives import Params, Total, forward
 from tenfold.stats.moments import GroupedMoments, Moments
-from tenfold.stats.within_class_scatter import WithinMoments, within_moments
+from tenfold.stats.within_class_scatter import WithinMoments, within_scatter
 
 NARROW = 511
 """A matrix of more columns is better summed by all threads together, class by class."""
@@ -132,7 +132,7 @@ def fold_within(rows: Rows, classes: int) -> WithinMoments:
     if rows.shape[1] > NARROW or (rows.on_device and not rows.distributed):
         found = WithinMoments.of(rows.fold(GroupedMoments.lifter(classes)))
     else:
-        found = rows.fold(within_moments(classes))
+        found = rows.fold(within_scatter(classes))
     if not (np.isfinite(found.scatter).all() and np.isfinite(found.mean).all()):
         raise NotFinite
     return found
@@ -269,7 +269,7 @@ class QuadraticScores:
         return decide_whole(X, self.mean, self.factors, self.offset)
 
     def __call__(self, X: Array) -> Array:
-        z = quadratics(X, self.mean, self.factors)
+        z = mahalanobis_distances(X, self.mean, self.factors)
         z *= -0.5
         z += like(self.offset, z)
         return z

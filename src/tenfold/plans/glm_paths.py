@@ -30,7 +30,7 @@ from tenfold.plans.coordinates import NEWTON_COLUMNS
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Step
-from tenfold.stats.combined import together
+from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import total_weight
 from tenfold.stats.intercept_only import mean_over_targets
 from tenfold.stats.min_max import of_weights
@@ -284,7 +284,7 @@ def _blocks(objective: LinearObjective, x: Floats) -> lbfgs.Map:
     have nothing in common.
     """
     problem, shift, classes = objective.problem, objective.shift, objective.outputs
-    sums = objective.rows.fold(together([class_curvatures(unpack(x, classes), shift), total_weight])).parts
+    sums = objective.rows.fold(combine([class_curvatures(unpack(x, classes), shift), total_weight])).parts
     found = regular(problem, sums[0].sum / sums[1].sum)
     p = len(shift)
     strength = np.asarray(problem.penalty.strength).reshape(-1, 1)

@@ -21,7 +21,7 @@ from tenfold.problems import GreedyRule
 from tenfold.solvers.greedy_selection import Path, pursue
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
-from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram
+from tenfold.stats.gram import BATCH_COLUMNS, Gram, GramByColumns, WholeGram
 from tenfold.stats.moments import Moments
 
 FEW = 8
@@ -46,7 +46,7 @@ def gram_of(rows: Rows, intercept: bool, asked: int, whole: bool | None = None) 
     """
     n, p = rows.shape
     if whole is None:
-        whole = p <= min(n, DENSE_COLUMNS) and (FEW * asked >= p or p <= BATCH)
+        whole = p <= min(n, DENSE_COLUMNS) and (FEW * asked >= p or p <= BATCH_COLUMNS)
     return WholeGram.of(fold_moments(rows), intercept) if whole else GramByColumns.of(rows, intercept)
 
 

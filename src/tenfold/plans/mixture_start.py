@@ -17,7 +17,7 @@ from tenfold.plans.mixture import GaussianSteps
 from tenfold.stats.class_totals import ClassColumns, as_one_class, class_columns
 from tenfold.stats.derivatives import adjoint
 from tenfold.stats.gaussians import Mixture
-from tenfold.stats.mixtures import Gathered, MixtureSums, known_columns
+from tenfold.stats.mixtures import CollectedRows, MixtureSums, nonmissing_moments
 from tenfold.stats.moments import GroupedMoments
 
 SAMPLE = 20_000
@@ -45,7 +45,7 @@ def look(rows: Rows) -> Seen:
         found: ClassColumns = as_one_class(rows).fold(class_columns(1))
     if np.isfinite(found.mean).all() and np.isfinite(found.squares).all():
         return Seen(found.mean[0], found.squares[0] / found.weight[0], False)
-    found = rows.fold(known_columns)
+    found = rows.fold(nonmissing_moments)
     weight, mean, squares = found.weight[0], found.mean[0], found.squares[0]
     if not (np.isfinite(mean).all() and np.isfinite(squares).all()):
         raise NotFinite
@@ -108,8 +108,8 @@ def start(
 
 def _sample(rows: Rows, components: int, seen: Seen) -> tuple[Floats, Floats]:
     """Rows of positive weight, complete, and their weights."""
-    sample: Gathered = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_COMPONENT * components))).fold(
-        Gathered.lift
+    sample: CollectedRows = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_COMPONENT * components))).fold(
+        CollectedRows.lift
     )
     inside = sample.weight > 0.0
     X = np.where(np.isnan(sample.X), seen.mean, sample.X) if seen.missing else sample.X

@@ -15,7 +15,7 @@ from tenfold.judge import centroids as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans.by_class import PARTS, TooFewRows
 from tenfold.plans.discriminant import Classes, axes_of, triangle
-from tenfold.stats.class_totals import ClassColumns, class_columns, class_errors, quadratics, scaled_distances
+from tenfold.stats.class_totals import ClassColumns, class_columns, class_sums_about, mahalanobis_distances, diagonal_distances
 from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.moments import GroupedMoments
 
@@ -56,7 +56,7 @@ def fold_medians(rows: Rows, classes: int) -> Centres:
     weight = np.ones(block.y.shape[0]) if block.weight is None else block.weight
     group = np.asarray(block.group)
     centre = np.array([_medians(block.X[group == k], weight[group == k]) for k in range(classes)])
-    errors = rows.fold(class_errors(centre))
+    errors = rows.fold(class_sums_about(centre))
     total = means.together()
     return Centres(means.weight, centre, errors.squares, total.mean[0], total.squares[0] > 0.0)
 
@@ -166,14 +166,14 @@ def _euclidean(centroids: Floats, unit: Floats, offset: Floats, X: Array) -> Arr
         z = forward(X, Params(centroids / unit**2, np.zeros(len(centroids))))
         length = forward(squares, Params((1.0 / unit**2)[None, :], np.zeros(1)))
         return offset - (length - 2.0 * z + np.sum((centroids / unit) ** 2, axis=1))
-    z = scaled_distances(X, centroids, np.ascontiguousarray(np.broadcast_to(1.0 / unit, centroids.shape)))
+    z = diagonal_distances(X, centroids, np.ascontiguousarray(np.broadcast_to(1.0 / unit, centroids.shape)))
     return like(offset, z) - z
 
 
 def _whitened(centroids: Floats, factor: Floats, offset: Floats, X: Array) -> Array:
     if is_sparse(X):
         X = X.toarray()
-    z = quadratics(X, centroids, np.ascontiguousarray(np.broadcast_to(factor, (len(centroids), *factor.shape))))
+    z = mahalanobis_distances(X, centroids, np.ascontiguousarray(np.broadcast_to(factor, (len(centroids), *factor.shape))))
     return like(offset, z) - z
 
 

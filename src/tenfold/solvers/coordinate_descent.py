@@ -159,4 +159,4 @@ def _descend(
     l2 = np.array([gram.weight * b for _, b in penalties])
     C = np.ascontiguousarray(gram.C[part])
     with one_blas_thread:
-        return _core.descent(gram.S, C, yy, gram.unit, start, l1, l2, positive, tol * yy, most, seed)
+        return _core.cd_gram(gram.S, C, yy, gram.unit, start, l1, l2, positive, tol * yy, most, seed)

@@ -58,14 +58,14 @@ def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure:
         moving = np.flatnonzero((w != 0.0) | (np.abs(pull) > l1))
         if compressed is None or not np.isin(moving, known, assume_unique=True).all():
             known = np.union1d(known, np.flatnonzero((w != 0.0) | (np.abs(pull) > NEXT * l1)))
-            compressed = _core.chosen_columns_csr(
+            compressed = _core.gather_columns_csr(
                 X.data, X.indices, X.indptr, X.shape[1], known, None, threads(entries(X))
             )
         columns, row_numbers, ends = compressed
         places = np.searchsorted(known, moving)
         assert here.curvature is not None
         model = (here.curvature[:, 0], pull[known], slope, w[known], places, l1, l2, problem.intercept)
-        part, move, dz, sweeps = _core.descend_columns(columns, row_numbers, ends, *model, ENOUGH, SWEEPS)
+        part, move, dz, sweeps = _core.cd_quadratic(columns, row_numbers, ends, *model, ENOUGH, SWEEPS)
         d = np.zeros_like(w)
         d[known] = part
         spend(2.0 * sweeps * float(np.diff(ends)[places].sum()))

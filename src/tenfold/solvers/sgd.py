@@ -216,9 +216,9 @@ class Epochs:
         X, y = block.X, contiguous(np.ravel(block.y))
         arguments = (y, block.weight, self.skip, learners, begin, end, threads(self.rows.entries))
         if is_sparse(X):
-            _core.learn_csr(X.data, X.indices, X.indptr, X.shape[1], *arguments)
+            _core.sgd_scan_csr(X.data, X.indices, X.indptr, X.shape[1], *arguments)
         else:
-            _core.learn(contiguous(X), *arguments)
+            _core.sgd_scan(contiguous(X), *arguments)
 
     def _now(self, active: list[_Watched]) -> State:
         """The state after an epoch of the active learners; of the others it is what it was."""
@@ -233,7 +233,7 @@ class Epochs:
 
 def _learner(rule: Rule, target: Target, start: State, k: int, sparse: bool) -> Any:
     """The compiled learner of one target, at its start."""
-    learner = _core.Learner(
+    learner = _core.SgdLearner(
         rule.loss,
         rule.epsilon,
         rule.penalised,

@@ -115,7 +115,7 @@ def _on_products(chosen: Chosen, weights: Floats, task: Task) -> tuple[Floats, I
     """Descent on the products of the chosen columns."""
     unit, C = np.ones(len(chosen.index)), np.ascontiguousarray(task.along[:, chosen.index])
     with one_blas_thread:
-        W, _, sweeps = _core.descent(chosen.gram, C, float(np.sum(task.Y * task.Y)), unit, weights, *task.rules())
+        W, _, sweeps = _core.cd_gram(chosen.gram, C, float(np.sum(task.Y * task.Y)), unit, weights, *task.rules())
     return W, sweeps
 
 
@@ -139,7 +139,7 @@ class DenseColumns:
         if X.flags.c_contiguous:
             return adjoint(X, weighted, self.centre)
         R, k = np.ascontiguousarray(weighted.T), weighted.shape[1]
-        found = _core.times(X.T, R, np.zeros(k), None, threads(X.size))
+        found = _core.matvec(X.T, R, np.zeros(k), None, threads(X.size))
         return np.ascontiguousarray(found.T) - np.outer(weighted.sum(axis=0), self.centre)
 
     def extended(self, chosen: Chosen, index: Integers) -> Chosen:
@@ -157,12 +157,12 @@ class DenseColumns:
         gram = _with_room(chosen.gram, q, m, square=True)
         for X, part in zip(self.arrays, self.parts, strict=True):
             if X.flags.c_contiguous:
-                columns[q:m, part] = _core.some_columns(X, index, self.centre[index], self.root[part], used)
+                columns[q:m, part] = _core.gather_columns(X, index, self.centre[index], self.root[part], used)
             else:
                 columns[q:m, part] = self.root[part] * (np.take(X.T, index, axis=0) - self.centre[index, None])
         new = columns[q:m]
-        gram[q:m, q:m] = _core.inner_products(new, np.zeros(n), np.ones(len(index)), used)
-        gram[:q, q:m] = _core.times(columns[:q], new, np.zeros(m - q), None, threads(q * n))
+        gram[q:m, q:m] = _core.row_gram(new, np.zeros(n), np.ones(len(index)), used)
+        gram[:q, q:m] = _core.matvec(columns[:q], new, np.zeros(m - q), None, threads(q * n))
         gram[q:m, :q] = gram[:q, q:m].T
         return Chosen(np.concatenate([chosen.index, index]), columns, gram)
 
@@ -171,7 +171,7 @@ class DenseColumns:
 
     def fits(self, chosen: Chosen, weights: Floats) -> Floats:
         columns = chosen.columns[: len(chosen.index)]
-        return _core.times_t(columns, np.ascontiguousarray(weights.T), None, threads(columns.size)).T
+        return _core.matvec_t(columns, np.ascontiguousarray(weights.T), None, threads(columns.size)).T
 
     def none(self) -> Chosen:
         return Chosen(np.zeros(0, np.int64), np.zeros((0, self.shape[0])), np.zeros((0, 0)))
@@ -212,7 +212,7 @@ class SparseColumns:
     def extended(self, chosen: Chosen, index: Integers) -> Chosen:
         X, old = self.X, chosen.columns
         new = csc_array(
-            _core.chosen_columns_csr(X.data, X.indices, X.indptr, X.shape[1], index, self.root, threads(entries(X))),
+            _core.gather_columns_csr(X.data, X.indices, X.indptr, X.shape[1], index, self.root, threads(entries(X))),
             shape=(X.shape[0], len(index)),
         )
         q, m = len(chosen.index), len(chosen.index) + len(index)
@@ -257,7 +257,7 @@ class SparseColumns:
             return _on_products(chosen, weights, task)
         C, targets = chosen.columns, np.ascontiguousarray(task.Y.T)
         with one_blas_thread:
-            W, _, sweeps = _core.descent_along(
+            W, _, sweeps = _core.cd_csc(
                 C.data, C.indices, C.indptr, self.centre[chosen.index], targets, weights, *task.rules()
             )
         return W, sweeps

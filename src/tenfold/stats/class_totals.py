@@ -128,8 +128,8 @@ def _class_columns(classes: int, block: Block) -> Lifted[ClassColumns]:
     if not is_numpy(block.X):
         return class_columns_in_arrays(classes, block)
     X, weight, group = block.X, block.weight, groups_of(block)
-    shift = _core.first_means(X, weight, group, classes)
-    return _about(shift, *_core.class_squares(X, weight, group, shift, threads(entries(X))))
+    shift = _core.estimate_class_means(X, weight, group, classes)
+    return _about(shift, *_core.class_moments(X, weight, group, shift, threads(entries(X))))
 
 
 def _sparse_columns(classes: int, block: Block) -> ClassColumns:
@@ -213,7 +213,7 @@ def _class_errors(places: Floats, vectors: Floats | None, block: Block) -> Lifte
     if is_numpy(X):
         if vectors is not None:
             return ClassErrors(*_compiled_products(places, vectors, block))
-        return ClassErrors(*_core.class_squares(X, block.weight, groups_of(block), places, threads(entries(X))))
+        return ClassErrors(*_core.class_moments(X, block.weight, groups_of(block), places, threads(entries(X))))
     xp, own = namespace(X), memberships(block, len(places))
     away = xp.astype(X, xp.float64, copy=False) - xp.take(like(places, X), groups_of(block), axis=0)
     sums = [xp.sum(own, axis=0), xp.matmul(own.T, away), xp.matmul(own.T, away * away)]
@@ -236,7 +236,7 @@ def scaled_distances(X: Array, centre: Floats, scale: Floats) -> Array:
 def quadratics(X: Array, centres: Floats, factors: Floats) -> Array:
     """||(x_i - c_k) B_k||^2 for rows i and centres k with upper triangles B_k, (n, k) in float64, where X is."""
     if is_numpy(X):
-        return _core.quadratics(X, centres, factors, threads(entries(X) * factors.shape[1]))
+        return _core.mahalanobis_distances(X, centres, factors, threads(entries(X) * factors.shape[1]))
     xp = namespace(X)
     X, c, B = xp.astype(X, xp.float64, copy=False), like(centres, X), like(factors, X)
     return xp.stack([xp.sum(xp.matmul(X - c[k, :], B[k, :, :]) ** 2, axis=1) for k in range(len(centres))], axis=1)
@@ -272,7 +272,7 @@ def _class_products(places: Floats, vectors: Floats, block: Block) -> Lifted[Cla
 
 def _compiled_products(places: Floats, vectors: Floats, block: Block) -> tuple[Floats, Floats, Floats, Floats]:
     count = threads(entries(block.X) * max(1, vectors.shape[1]))
-    return _core.class_products(block.X, block.weight, groups_of(block), places, vectors, count)
+    return _core.class_scatter_products(block.X, block.weight, groups_of(block), places, vectors, count)
 
 
 def class_products_in_arrays(places: Floats, vectors: Floats, block: Block) -> Lifted[ClassProducts]:
@@ -319,7 +319,7 @@ def _pooled_products(places: Floats, factors: Floats, vectors: Floats, block: Bl
     z = z * (weights_of(block) * xp.take(like(factors, z), group, axis=0))[:, None]
     own = xp.astype(group[:, None] == like(np.arange(len(places)), z)[None, :], xp.float64)
     if is_numpy(z):
-        sums = _core.times_t(contiguous(z), contiguous(own), None, threads(entries(z) * len(places)))  # (k, q)
+        sums = _core.matvec_t(contiguous(z), contiguous(own), None, threads(entries(z) * len(places)))  # (k, q)
         return Total(adjoint(X, contiguous(z), shift) - sums.T @ away)
     found = xp.matmul(z.T, xp.astype(X, xp.float64, copy=False) - like(shift, X))
     return Deferred.of([found - xp.matmul(xp.matmul(own.T, z).T, like(away, z))], as_total)

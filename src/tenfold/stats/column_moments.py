@@ -12,7 +12,7 @@ from tenfold.data import Block, Deferred, Lifted, weights_of
 from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import Total, adjoint
 from tenfold.stats.min_max import Extremes
-from tenfold.stats.moments import FAR, Moments, dense_columns
+from tenfold.stats.moments import MIN_CENTRED_SHARE, Moments, dense_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def _sparse(X: Array, weight: Floats, pulling: Floats | None) -> tuple[Floats, F
         mean = sums / total
         raw = total * mean**2
         spread = squares - raw
-        far = np.flatnonzero((spread <= FAR * raw) & (raw > 0.0))
+        far = np.flatnonzero((spread <= MIN_CENTRED_SHARE * raw) & (raw > 0.0))
         mean, spread = np.ldexp(mean, unit), np.ldexp(np.sqrt(np.maximum(spread, 0.0)), unit)
         products = None if pulling is None else (products - float(np.sum(pulling)) * mean)[None, :]
     for some, column in dense_columns(X, far):

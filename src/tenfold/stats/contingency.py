@@ -67,7 +67,7 @@ def _class_tables(classes: int, block: Block) -> ClassTables:
         raise NotACategory(f"a category is {largest:g}, more than there can be; number them from zero on.")
     sizes = np.where(high >= low, high + 1.0, 0.0).astype(np.int64)
     starts = np.append(0, np.cumsum(sizes))
-    weight, sums = _core.class_tables(X, block.weight, groups_of(block), classes, starts, count)
+    weight, sums = _core.category_counts(X, block.weight, groups_of(block), classes, starts, count)
     return ClassTables(weight, tuple(sums[i:j].T.copy() for i, j in pairwise(starts)))
 
 

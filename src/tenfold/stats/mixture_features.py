@@ -35,7 +35,7 @@ class Forms:
     ) -> tuple[float, float, Floats, Floats, Floats]:
         """Weight, value, count, sums and squares as in `MixtureSums`."""
         p, away = mixture.shape[1], mixture.means - self.centre
-        total, value, found = _core.feature_sums(X, weight, self.centre, self.scale, self.coef, threads)
+        total, value, found = _core.gmm_estep_gemm(X, weight, self.centre, self.scale, self.coef, threads)
         count, first = found[:, 0].copy(), found[:, 1 : p + 1] / self.scale
         squares, (i, j) = np.empty((len(count), p, p)), np.triu_indices(p)
         squares[:, i, j] = squares[:, j, i] = found[:, p + 1 :] / (self.scale[i] * self.scale[j])

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from scipy import linalg as la
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, contiguous, cross, is_numpy, like, namespace, on_host, picked, wide
+from tenfold.arrays import Array, Floats, contiguous, cross, is_numpy, like, namespace, on_host, take_rows, wide
 from tenfold.data import Block, Deferred, Lifted, resolve, weights_of
 from tenfold.machine import one_blas_thread, threads
 from tenfold.stats.class_totals import ClassColumns
 from tenfold.stats.gaussians import Mixture
-from tenfold.stats.mixture_features import forms_of
+from tenfold.stats.mixture_features import quadratic_forms
 
 Columns = NDArray[np.intp]
 
@@ -69,10 +69,10 @@ def _sums(mixture: Mixture, block: Block) -> Lifted[MixtureSums]:
     X = block.X
     if not is_numpy(X):
         return mixture_sums_in_arrays(mixture, block)
-    forms = forms_of(mixture)
+    forms = quadratic_forms(mixture)
     if forms is not None:
         return MixtureSums(mixture, *forms.sums(mixture, X, block.weight, _threads(X, mixture)))
-    return MixtureSums(mixture, *_core.mixture_sums(X, block.weight, *_parts(mixture), _threads(X, mixture)))
+    return MixtureSums(mixture, *_core.gmm_estep(X, block.weight, *_parts(mixture), _threads(X, mixture)))
 
 
 def mixture_sums_in_arrays(mixture: Mixture, block: Block) -> Deferred[MixtureSums]:
@@ -113,7 +113,7 @@ def posterior(X: Array, mixture: Mixture, shares: bool = True) -> tuple[Array, A
     if bool(xp.any(xp.isnan(X))):
         return _posterior_with_missing(X, mixture)
     if is_numpy(X):
-        return _core.mixture_posterior(X, *_parts(mixture), shares, _threads(X, mixture))
+        return _core.gmm_responsibilities(X, *_parts(mixture), shares, _threads(X, mixture))
     return posterior_in_arrays(xp.astype(X, xp.float64, copy=False), mixture)
 
 
@@ -149,7 +149,7 @@ def _part(X: Array, rows: Columns, columns: Columns) -> Array:
     """Some columns of some rows."""
     if is_numpy(X):
         return np.ascontiguousarray(X[rows[:, None], columns])
-    return namespace(X).take(picked(X, rows), like(columns, X), axis=1)
+    return namespace(X).take(take_rows(X, rows), like(columns, X), axis=1)
 
 
 def _with_missing(mixture: Mixture, block: Block) -> MixtureSums:
@@ -159,12 +159,12 @@ def _with_missing(mixture: Mixture, block: Block) -> MixtureSums:
 
 
 def _of_pattern(mixture: Mixture, block: Block, columns: Columns, rows: Columns) -> MixtureSums:
-    weight = None if block.weight is None else picked(block.weight, rows)
+    weight = None if block.weight is None else take_rows(block.weight, rows)
     p = mixture.shape[1]
     if not columns.size:
         return _nothing_known(mixture, float(len(rows) if weight is None else on_host(namespace(weight).sum(weight))))
     X = block.X if len(columns) == p and len(rows) == block.X.shape[0] else _part(block.X, rows, columns)
-    part = Block(X, picked(block.y, rows), None if weight is None else contiguous(weight))
+    part = Block(X, take_rows(block.y, rows), None if weight is None else contiguous(weight))
     if len(columns) == p:
         return resolve(_sums(mixture, part))
     return _completed(mixture, resolve(_sums(mixture.marginal(columns), part)), columns)

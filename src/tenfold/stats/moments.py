@@ -17,7 +17,7 @@ from tenfold.arrays import (
     contiguous,
     cross,
     entries,
-    is_foreign,
+    is_array_api,
     is_numpy,
     is_sparse,
     like,
@@ -106,12 +106,12 @@ class Moments:
             return BatchRows(X, _targets(y, X.shape[0]), weight).fold(cls.lift)
         if is_sparse(X):
             X = X.tocsr()
-        elif not is_foreign(X):
+        elif not is_array_api(X):
             X = np.asarray(X)
             X = contiguous(X if X.dtype in FLOATS else X.astype(np.float64))
-        targets: Array = y if is_foreign(y) else like(_targets(y, X.shape[0]), X)
+        targets: Array = y if is_array_api(y) else like(_targets(y, X.shape[0]), X)
         targets = targets[:, None] if targets.ndim == 1 else targets
-        weight = weight if weight is None or is_foreign(weight) else like(np.array(weight, dtype=np.float64), X)
+        weight = weight if weight is None or is_array_api(weight) else like(np.array(weight, dtype=np.float64), X)
         return MemoryRows(X, targets, weight).fold(cls.lift)
 
     def save(self, file: Any) -> None:

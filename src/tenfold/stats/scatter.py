@@ -56,7 +56,7 @@ def _of_sparse(centre: Floats, vectors: Floats, block: Block) -> ScatterAbout:
     asked = np.concatenate([vectors, np.zeros((1, p))])
     by = np.append(np.einsum("qp,p->q", vectors, centre), -1.0)
     spend(2.0 * entries(X) * (q + 1))
-    line = _core.both_ways_csr(
+    line = _core.normal_product_csr(
         X.data, X.indices, X.indptr, p, asked, block.weight, np.ones(X.shape[0]), by, threads(entries(X))
     )
     totals = line[(q + 1) * p :]

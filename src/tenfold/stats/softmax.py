@@ -79,19 +79,19 @@ def rough_softmax(params: Params, shift: Floats) -> Callable[[Block], Derivative
 def _rough_softmax(params: Params, shift: Floats, block: Block) -> Derivatives:
     X = block.X
     spend(products(X, len(params.intercept), 1))
-    found = _core.rough_softmax(X, block.y, block.weight, params.coef, params.intercept, shift, threads(entries(X)))
+    found = _core.softmax_float32(X, block.y, block.weight, params.coef, params.intercept, shift, threads(entries(X)))
     return Derivatives(*found, hessian=None)
 
 
 def softmax_at(y: Floats, z: Floats, weight: Floats) -> AtMargins:
     """For targets (n, 1) of class numbers, margins (n, K) and weights (n,), all of NumPy."""
-    value, slope, bend, u = _core.softmax_at(y, z, weight, threads(z.size))
+    value, slope, bend, u = _core.softmax_at_margins(y, z, weight, threads(z.size))
     return AtMargins(value, Level(slope, bend), u)
 
 
 def softmax_along(y: Floats, z: Floats, dz: Floats, length: float, weight: Floats) -> tuple[float, float]:
     """The first two derivatives in t of the loss at margins z + t dz, at t = length."""
-    return _core.softmax_along(y, z, dz, length, weight, threads(z.size))
+    return _core.softmax_along_line(y, z, dz, length, weight, threads(z.size))
 
 
 def _hessian(params: Params, shift: Floats | None, block: Block, least: float = 0.0) -> Floats:

@@ -70,7 +70,7 @@ class ByColumns:
     def products(self, vectors: Floats) -> Floats:
         """A A'u of vectors (k, n)."""
         k, n = vectors.shape
-        line = _core.both_ways_csr(
+        line = _core.normal_product_csr(
             *self._storage, np.ascontiguousarray(vectors), None, self.mean, self._level(vectors), self._threads(2 * k)
         )
         found = line[: k * n].reshape(k, n)
@@ -79,7 +79,7 @@ class ByColumns:
     def scores(self, vectors: Floats) -> Floats:
         """A v of vectors (k, p), (k, n)."""
         vectors = np.ascontiguousarray(vectors)
-        found = _core.across_csr(*self._storage, vectors, self._threads(len(vectors)))
+        found = _core.left_matmul_csr(*self._storage, vectors, self._threads(len(vectors)))
         if self.mean is None:
             return found
         return found - np.outer(np.einsum("kp,p->k", vectors, self.mean), self.root)
@@ -87,4 +87,4 @@ class ByColumns:
     def back(self, vectors: Floats) -> Floats:
         """A'u of vectors (k, n), (k, p)."""
         vectors = np.ascontiguousarray(vectors)
-        return _core.along_csr(*self._storage, vectors, self.mean, self._level(vectors), self._threads(len(vectors)))
+        return _core.left_matmul_t_csr(*self._storage, vectors, self.mean, self._level(vectors), self._threads(len(vectors)))

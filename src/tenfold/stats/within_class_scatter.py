@@ -73,8 +73,8 @@ def _within_moments(classes: int, block: Block) -> WithinMoments:
     X, group = block.X, groups_of(block)
     if not is_numpy(X):
         return WithinMoments.of(GroupedMoments.lifter(classes)(block).result())
-    places = _core.first_means(X, block.weight, group, classes)
-    count, weight, sums, scatter = _core.within_moments(X, block.weight, group, places, threads(entries(X)))
+    places = _core.estimate_class_means(X, block.weight, group, classes)
+    count, weight, sums, scatter = _core.within_scatter(X, block.weight, group, places, threads(entries(X)))
     with np.errstate(invalid="ignore", over="ignore"):  # as in merge
         mean = places + sums / np.where(weight > 0.0, weight, 1.0)[:, None]
     return WithinMoments(count, weight, mean, scatter)
@@ -110,7 +110,7 @@ def _within_forms(places: Floats, vectors: Floats, block: Block) -> Lifted[Withi
     if not is_numpy(X):
         return within_forms_in_arrays(places, vectors, block)
     count = threads(entries(X) * max(1, len(vectors)))
-    return WithinForms(*_core.within_forms(X, block.weight, groups_of(block), places, vectors, count))
+    return WithinForms(*_core.within_quadratic_forms(X, block.weight, groups_of(block), places, vectors, count))
 
 
 def within_forms_in_arrays(places: Floats, vectors: Floats, block: Block) -> Deferred[WithinForms]:

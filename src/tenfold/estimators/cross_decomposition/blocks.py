@@ -16,7 +16,7 @@ from sklearn.base import (
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import FLOATS, Array, Floats, contiguous, is_dask, is_foreign, namespace, numpy_dtype, wide
+from tenfold.arrays import FLOATS, Array, Floats, contiguous, is_dask, is_array_api, namespace, numpy_dtype, wide
 from tenfold.data import Rows
 from tenfold.estimators import array_api
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, real
@@ -224,7 +224,7 @@ def ridges(ridge: Any, count: int = 2) -> list[float]:
 
 def _targets(y: Any, count: int) -> Array:
     """Targets in a form whose rows can be multiplied."""
-    if is_foreign(y) and not is_dask(y):
+    if is_array_api(y) and not is_dask(y):
         y = array_api.matrix(BaseEstimator(), y if y.ndim == 2 else y[:, None])
     elif not is_dask(y):
         y = check_array(y, input_name="y", dtype=list(FLOATS), ensure_2d=False)
@@ -240,7 +240,7 @@ def _of_targets(f: Callable[[Array], Array], y: Array) -> Array:
 
 def _back(scores: Any, name: str, loadings: Floats, units: Floats, place: Floats) -> Array:
     """Rows from their scores."""
-    if is_foreign(scores):
+    if is_array_api(scores):
         xp = namespace(scores)
         z = forward(scores, Params(loadings * units[:, None], place))
         return xp.astype(z, scores.dtype)

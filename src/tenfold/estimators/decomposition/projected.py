@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import FLOATS, Array, Floats, is_foreign, like, namespace, on_host
+from tenfold.arrays import FLOATS, Array, Floats, is_array_api, like, namespace, on_host
 from tenfold.estimators.predictors import Predictor
 from tenfold.stats.derivatives import Params, forward
 
@@ -35,7 +35,7 @@ class Projected(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
     def _back(self, X: Any, axes: Floats, place: Floats) -> Array:
         """Rows of coordinates in the space of the data."""
         check_is_fitted(self)
-        if is_foreign(X):
+        if is_array_api(X):
             xp = namespace(X)
             found = xp.matmul(xp.astype(X, xp.float64, copy=False), like(axes, X)) + like(place, X)
             return xp.astype(found, X.dtype)

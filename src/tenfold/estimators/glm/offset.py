@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.utils import check_array
 
-from tenfold.arrays import Array, is_dask, is_foreign, like, namespace, on_host
+from tenfold.arrays import Array, is_dask, is_array_api, like, namespace, on_host
 from tenfold.estimators.array_api import refuse_elsewhere
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.validation import beside, own_target, rowwise
@@ -19,13 +19,13 @@ def validate_offset(offset: Any, X: Array) -> Array | None:
     n = X.shape[0]
     if is_dask(X):
         return beside(offset, X, "offset")
-    if is_foreign(offset):
+    if is_array_api(offset):
         refuse_elsewhere(X, offset, "offset")
         return like(validate_offset(on_host(offset), np.zeros((n, 1))), X)
     values = check_array(offset, ensure_2d=False, dtype=np.float64, order="C", input_name="offset")
     if values.shape != (n,):
         raise ValueError(f"offset must have one number a row, shape {(n,)}, got shape {values.shape}.")
-    return like(values, X) if is_foreign(X) else values
+    return like(values, X) if is_array_api(X) else values
 
 
 def moved(raw: Array, offset: Any) -> Array:

@@ -8,7 +8,7 @@ from sklearn import get_config
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from tenfold.arrays import Array, is_foreign, on_host
+from tenfold.arrays import Array, is_array_api, on_host
 from tenfold.cross_validation.ridge_kfold import Split
 from tenfold.data import MemoryRows, Rows
 from tenfold.estimators.validation import refuse_extra
@@ -24,7 +24,7 @@ class ByFolds:
         if not get_config()["enable_metadata_routing"]:
             refuse_extra(self, params)
         routed = process_routing(self, "fit", **params).splitter.split if params else {}
-        if is_foreign(y):
+        if is_array_api(y):
             # folds of consecutive or shuffled rows need no more than their number
             blind = self.cv is None or isinstance(self.cv, (numbers.Integral, KFold))
             y = None if blind else on_host(y)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
 
-from tenfold.arrays import Array, is_dask, is_foreign, like
+from tenfold.arrays import Array, is_dask, is_array_api, like
 from tenfold.data import Rows
 from tenfold.estimators.parameters import (
     Constraints,
@@ -137,7 +137,7 @@ def _jittered(y: Array, most: float, random: Any) -> Array:
     """Targets with a little noise, so that no two columns tie."""
     noise = random.uniform(high=most, size=y.shape[0])
     noise = noise if y.ndim == 1 else noise[:, None]
-    return y + (like(noise, y) if is_foreign(y) and not is_dask(y) else noise)
+    return y + (like(noise, y) if is_array_api(y) and not is_dask(y) else noise)
 
 
 class Lars(Ends):

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, contiguous, is_dask, is_foreign, namespace, numpy_dtype, on_host, wide
+from tenfold.arrays import Array, Floats, contiguous, is_dask, is_array_api, namespace, numpy_dtype, on_host, wide
 from tenfold.data import MemoryRows, Rows
 from tenfold.estimators.parameters import (
     Constraints,
@@ -129,7 +129,7 @@ def require_rows(X: Array, k: int, weight: Array | None = None) -> None:
     """Raise where there are fewer samples than clusters."""
     if X.shape[0] < k:
         raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
-    if weight is not None and not is_foreign(weight) and (inside := int(np.sum(weight > 0.0))) < k:
+    if weight is not None and not is_array_api(weight) and (inside := int(np.sum(weight > 0.0))) < k:
         raise ValueError(f"{k} clusters need as many rows of positive weight, and there are {inside}.")
 
 
@@ -153,7 +153,7 @@ def seeds_of(model: Any, X: Array, k: int) -> plan.Seeds:
         return plan.plus_plus(k) if model.init == "k-means++" else plan.at_random(k)
     if callable(model.init):
         return partial(_call_init, model.init, k, X.shape[1])
-    init = on_host(model.init) if is_foreign(model.init) else model.init
+    init = on_host(model.init) if is_array_api(model.init) else model.init
     centres = check_array(init, dtype=numpy_dtype(X.dtype), copy=True, order="C", input_name="init")
     _require_shape(centres, k, X.shape[1])
     return plan.use_centres(np.asarray(centres, dtype=np.float64))

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import column_or_1d
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from tenfold.arrays import Array, Floats, is_foreign, on_host
+from tenfold.arrays import Array, Floats, is_array_api, on_host
 from tenfold.cross_validation.lasso_cv import Grid, errors_by_columns, mean_squared_errors, split_moments
 from tenfold.cross_validation.ridge_kfold import Split
 from tenfold.data import MemoryRows, Rows
@@ -100,7 +100,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
     def _targets(self, y: Array) -> Array:
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(f"For multi-task outputs, use MultiTask{type(self).__name__}")
-        return y if is_foreign(y) and y.ndim == 1 else column_or_1d(y, warn=True)
+        return y if is_array_api(y) and y.ndim == 1 else column_or_1d(y, warn=True)
 
     def _choose(self, rows: Rows, y: Array, split: dict[str, Any]) -> SparseFit:
         splits = self._splits(rows, y, split)
@@ -143,7 +143,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
         return [Grid(ratio, alphas_from(top, ratio, float(self.eps), int(self.alphas))) for ratio in ratios]
 
     def _splits(self, rows: Rows, y: Array, split: dict[str, Any]) -> list[Split]:
-        if is_foreign(y):
+        if is_array_api(y):
             # folds of consecutive or shuffled rows need no more than their number
             blind = self.cv is None or isinstance(self.cv, (Integral, KFold))
             y = None if blind else on_host(y)

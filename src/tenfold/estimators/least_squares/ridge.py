@@ -8,7 +8,7 @@ from sklearn.utils import column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, is_foreign, is_sparse, like, namespace, on_host
+from tenfold.arrays import Array, is_array_api, is_sparse, like, namespace, on_host
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.classes import (
     chosen_classes,
@@ -298,7 +298,7 @@ class RidgeClassification(Scored, ClassifierMixin):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array, Array | None]:
         """X, y, the targets (n, t) and the weights; sets `classes_`."""
         X, y = validate(self, X, y, numeric=False)
-        self._several = y.ndim == 2 if is_foreign(y) else type_of_target(y) == "multilabel-indicator"
+        self._several = y.ndim == 2 if is_array_api(y) else type_of_target(y) == "multilabel-indicator"
         weight = validate_weights(sample_weight, X)
         if self._several:
             y = y.toarray() if is_sparse(y) else y
@@ -308,7 +308,7 @@ class RidgeClassification(Scored, ClassifierMixin):
                 balance = np.asarray(compute_sample_weight(self.class_weight, on_host(y)), dtype=np.float64)
                 weight = like(balance, Y) if weight is None else weight * like(balance, Y)
             return X, y, Y, weight
-        if not is_foreign(y):
+        if not is_array_api(y):
             check_classification_targets(y)
             y = column_or_1d(y, warn=True)
         self.classes_, number = encoded(y, X)
@@ -473,7 +473,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
         if self.class_weight is not None:
             raise ValueError("class_weight needs all rows: weigh them by sample_weight in partial_fit.")
         X, y = validate_more(self, X, y, first=not hasattr(self, "moments_"), numeric=False)
-        if not is_foreign(y):
+        if not is_array_api(y):
             check_classification_targets(y)
             y = column_or_1d(y, warn=True)
         if not hasattr(self, "moments_"):

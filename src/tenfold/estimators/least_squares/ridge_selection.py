@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import Bunch, check_scalar
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from tenfold.arrays import Array, Floats, contiguous, is_foreign, is_sparse, on_host
+from tenfold.arrays import Array, Floats, contiguous, is_array_api, is_sparse, on_host
 from tenfold.cross_validation.classifier_scores import roc_areas
 from tenfold.cross_validation.ridge_kfold import SCORES, Fold, Split, folds, score_from_moments, score_from_rows, subset
 from tenfold.cross_validation.ridge_loo import JackknifePlus, jackknife_plus, leave_one_out
@@ -241,7 +241,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
     def _by_folds(self, rows: Rows, y: Array, alphas: Floats, routed: Bunch) -> tuple[Floats, Moments | None]:
         """Set the mean scores over the splits; return the alpha of every target, and all rows' moments or None."""
         self._jackknife = "Prediction intervals come from leave-one-out residuals: set cv=None."
-        if is_foreign(y):
+        if is_array_api(y):
             # only splitters see it, and folds of consecutive or shuffled rows need no more than their number
             blind = not is_classifier(self) and isinstance(self.cv, (numbers.Integral, KFold))
             y = None if blind else on_host(y)
@@ -359,7 +359,7 @@ def _score(scorer: Any, model: Any, X: Array, y: Array, parameters: dict[str, An
 
 def _of_rows(value: Any, index: Array, n: int) -> Any:
     """Of a value that has one entry a row, the entries of some rows."""
-    value = on_host(value) if is_foreign(value) else value
+    value = on_host(value) if is_array_api(value) else value
     return np.asarray(value)[index] if np.ndim(value) > 0 and len(value) == n else value
 
 

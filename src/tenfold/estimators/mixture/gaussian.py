@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import FLOATS, Array, is_dask, is_foreign, like, namespace, numpy_dtype, wide
+from tenfold.arrays import FLOATS, Array, is_dask, is_array_api, like, namespace, numpy_dtype, wide
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.classes import largest
 from tenfold.estimators.leaderboard_entry import Entry
@@ -422,7 +422,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         if n_samples < 1:
             raise ValueError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
         found = drawn(self._mixture(), int(n_samples), check_random_state(self.random_state))
-        rows, numbers = (like(part, self.means_) if is_foreign(self.means_) else part for part in found)
+        rows, numbers = (like(part, self.means_) if is_array_api(self.means_) else part for part in found)
         return rows, numbers
 
     def _n_parameters(self) -> int:

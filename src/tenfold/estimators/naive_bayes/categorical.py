@@ -14,7 +14,7 @@ from tenfold.estimators.parameters import Constraints, array_like, integer, noth
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import names_of
 from tenfold.plans import naive_bayes
-from tenfold.stats.contingency import ClassTables, NegativeCategory, NotACategory, class_tables
+from tenfold.stats.contingency import ClassTables, NegativeCategory, NotACategory, category_counts
 
 
 class CategoricalNB(DiscreteNB):
@@ -117,7 +117,7 @@ class CategoricalNB(DiscreteNB):
     def _fold(self, rows: Rows, classes: int) -> ClassTables:  # type: ignore[override]
         least = least_categories(self.min_categories, self.n_features_in_)
         try:
-            found = rows.fold(class_tables(classes))
+            found = rows.fold(category_counts(classes))
         except NegativeCategory as reason:
             raise ValueError(f"Negative values in data passed to CategoricalNB (input X): {reason}") from None
         except NotACategory as reason:

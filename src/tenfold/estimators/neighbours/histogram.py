@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import Array, Floats, Integers, is_foreign, like, on_host
+from tenfold.arrays import Array, Floats, Integers, is_array_api, like, on_host
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration, source_of
@@ -163,7 +163,7 @@ def _logs(edges: list[Floats], density: Floats, X: Array) -> Array:
     place = plan.find_bins(X, edges)
     with np.errstate(divide="ignore"):
         logs = np.log(np.where(place >= 0, density.ravel()[place], 0.0))
-    return like(logs, X) if is_foreign(X) else logs
+    return like(logs, X) if is_array_api(X) else logs
 
 
 def make_edges(model: Any, low: Floats, high: Floats) -> list[Floats]:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, is_dask, is_foreign, like, namespace, on_host
+from tenfold.arrays import Array, Floats, is_dask, is_array_api, like, namespace, on_host
 from tenfold.estimators.neighbours.neighbors_model import NeighborsBase, SupervisedNeighbors
 from tenfold.estimators.neighbours.remote_queries import Formatter, is_in_memory
 from tenfold.pairwise import NearestRequest, Neighbours, RadiusRequest, Request
@@ -198,7 +198,7 @@ def _beside(k: int, near: Neighbours) -> Floats:
 def _whole(numbers: Array) -> Array:
     """Numbers of rows as whole numbers, where they are."""
     xp = namespace(numbers)
-    return numbers.astype(np.int64) if is_dask(numbers) or not is_foreign(numbers) else xp.astype(numbers, xp.int64)
+    return numbers.astype(np.int64) if is_dask(numbers) or not is_array_api(numbers) else xp.astype(numbers, xp.int64)
 
 
 def _lists(near: Neighbours) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, is_dask, is_foreign, on_host
+from tenfold.arrays import Array, Floats, is_dask, is_array_api, on_host
 from tenfold.estimators.classes import weights_by_class
 from tenfold.estimators.neighbours.classification import VotingClassifierMixin
 from tenfold.estimators.neighbours.neighbors_model import RADIUS, SEARCH, WEIGHTS
@@ -301,7 +301,7 @@ class RadiusNeighborsRegressor(AveragingRegressorMixin, RadiusNeighborsMixin):
     def predict(self, X: Any) -> Array:
         """The target of each query, (m,) or (m, n_outputs); without X of the rows of the fit, without themselves."""
         means = super().predict(X)
-        if not is_foreign(means) and np.isnan(means).any():
+        if not is_array_api(means) and np.isnan(means).any():
             warnings.warn(
                 "One or more samples have no neighbors within specified radius; predicting NaN.", stacklevel=2
             )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Array, Integers, is_dask, is_foreign, like, namespace
+from tenfold.arrays import Array, Integers, is_dask, is_array_api, like, namespace
 from tenfold.data import BatchRows, Block, Table
 from tenfold.distances import Distance
 from tenfold.estimators.registration import SOURCES, source_of
@@ -115,6 +115,6 @@ def _of_block(answer: Callable[..., Array], block: Block) -> Array:
 
 def follow_queries(outputs: Array, X: Array) -> Array:
     """Numeric outputs of queries on a device, where the queries are; strings stay on the host."""
-    if is_dask(X) or not is_foreign(X) or outputs.dtype.kind not in "biuf":
+    if is_dask(X) or not is_array_api(X) or outputs.dtype.kind not in "biuf":
         return outputs
     return like(outputs, X)

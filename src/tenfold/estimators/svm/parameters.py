@@ -17,7 +17,7 @@ from tenfold.estimators.validation import as_rows, counted, total_weight
 from tenfold.losses.classification import Hinge, SquaredHinge
 from tenfold.losses.loss import Loss
 from tenfold.losses.regression import EpsilonInsensitive, SquaredEpsilonInsensitive
-from tenfold.machine import at_once
+from tenfold.machine import run_concurrently
 from tenfold.plans.result import Fitted
 from tenfold.plans.svm import Limits, Machine, fit_joint
 from tenfold.plans.svm import fit as fit_machine
@@ -143,10 +143,10 @@ class Fits:
         self.model, self.dual, self.callback, self.halted = model, dual, callback, False
         self.seed, self.begin, self.max_iter = seed_of(model), time.perf_counter(), int(model.max_iter)
 
-    def at_once(self, work: Callable[[Task], Fitted], todo: Sequence[Task], entries: int) -> list[Fitted]:
+    def run_concurrently(self, work: Callable[[Task], Fitted], todo: Sequence[Task], entries: int) -> list[Fitted]:
         """The fits of several targets; an interruption reaches those that go on in other threads, too."""
         self.callback = self.heed
-        return at_once(work, todo, entries, self.halt)
+        return run_concurrently(work, todo, entries, self.halt)
 
     def halt(self) -> None:
         """Interrupt what goes on, and begin nothing else."""
