@@ -46,7 +46,7 @@ auto seed_rows(const Rows &x, const Maybe<double, 1> &weight, Index first, const
   require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
   require(first >= 0 && first < x.rows, "first must be the number of a row");
   require(draws.shape(1) >= 1, "there must be a draw a step");
-  require(columns_are_inside(x), "an index of the sparse rows is not a column");
+  require(indices_in_range(x), "an index of the sparse rows is not a column");
   const int workers = checked_threads(threads);
   std::vector<std::int64_t> rows;
   {
@@ -64,7 +64,7 @@ auto online_rows(const Rows &x, const Maybe<double, 1> &weight, const In<double,
   require(centres.shape(1) == p && k >= 1, "centres must be (k, columns of X), with k above zero");
   require(counts.shape(0) == k, "counts must have one entry a centre");
   require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
-  require(columns_are_inside(x), "an index of the sparse rows is not a column");
+  require(indices_in_range(x), "an index of the sparse rows is not a column");
   const Out<double, 2> moved({k, p});
   const Out<double, 1> seen({k});
   std::copy(centres.span().begin(), centres.span().end(), moved.span().begin());

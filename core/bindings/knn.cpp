@@ -341,7 +341,7 @@ template <class I> void bind_sparse(nb::module_ &m) {
         const Compressed<double, I> x(data, indices, indptr, columns), q(q_data, q_indices, q_indptr, columns);
         const Compressed<double, I> by_column(c_data, c_indices, c_indptr, x.view.rows);
         require(by_column.view.rows == columns, "the columns must be those of the rows");
-        require(columns_are_inside(x.view) && columns_are_inside(q.view) && columns_are_inside(by_column.view),
+        require(indices_in_range(x.view) && indices_in_range(q.view) && indices_in_range(by_column.view),
                 "an index of the sparse rows is not a column");
         SearchOptions options{k, limits, by_distance, finish, 1.0, own, threads};
         options.check(x.view.rows, q.view.rows);

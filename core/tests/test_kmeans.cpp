@@ -168,13 +168,13 @@ void test_seeds(const Rows &rows, const Matrix<T> &x, Index k, Index trials, con
   check(one == plain_seeds(x, w, 1, draws, trials), what + ", seeds of plain sums");
   struct Interrupt {};
   bool stopped = k == 1;
-  look = [] { throw Interrupt{}; };
+  poll_hook = [] { throw Interrupt{}; };
   try {
     kmeans_plusplus(rows, w, 1, draws, trials, 1);
   } catch (const Interrupt &) {
     stopped = true;
   }
-  look = nullptr;
+  poll_hook = nullptr;
   check(stopped, what + ", seeding can be stopped");
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tenfold.arrays import Floats, Integers
-from tenfold.data import Block, Lifted, Rows
+from tenfold.data import Block, MaybeDeferred, Rows
 from tenfold.losses.loss import Loss
 from tenfold.penalties import Penalty
 from tenfold.stats.combined import combine
@@ -234,7 +234,9 @@ def objectives(problem: Glm, rows: Rows, several: Sequence[Params], shift: Float
     return _value(problem, combine, rows.fold(derivatives(problem.loss, combine, 0, shift)), shift)
 
 
-def _lift(loss: Loss, params: Params, order: int, shift: Floats | None) -> Callable[[Block], Lifted[Derivatives]]:
+def _lift(
+    loss: Loss, params: Params, order: int, shift: Floats | None
+) -> Callable[[Block], MaybeDeferred[Derivatives]]:
     return softmax(params, order, shift) if loss.joint else derivatives(loss, params, order, shift)
 
 

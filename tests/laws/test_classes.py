@@ -13,17 +13,22 @@ from tenfold.plans.naive_bayes import TableScores
 from tenfold.stats.class_totals import (
     class_columns,
     class_columns_in_arrays,
-    class_sums_about,
     class_scatter_products,
     class_scatter_products_in_arrays,
     class_sums,
+    class_sums_about,
     class_sums_in_arrays,
-    sum_scatter_products,
     diagonal_distances,
+    sum_scatter_products,
 )
 from tenfold.stats.contingency import category_counts, nonmissing_columns
 from tenfold.stats.moments import GroupedMoments
-from tenfold.stats.within_class_scatter import WithinMoments, within_quadratic_forms, within_quadratic_forms_in_arrays, within_scatter
+from tenfold.stats.within_class_scatter import (
+    WithinMoments,
+    within_quadratic_forms,
+    within_quadratic_forms_in_arrays,
+    within_scatter,
+)
 
 shapes = st.tuples(st.integers(1, 70), st.integers(1, 21), st.integers(1, 4), st.integers(0, 99), st.booleans())
 

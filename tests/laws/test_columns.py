@@ -8,7 +8,7 @@ from rows_of_numbers import EPS, drawn, truth
 from scipy import sparse
 
 from tenfold.data import Block
-from tenfold.stats.column_moments import ColumnsWithTargets, Columns
+from tenfold.stats.column_moments import Columns, ColumnsWithTargets
 from tenfold.stats.moments import Moments
 
 

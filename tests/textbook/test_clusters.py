@@ -5,7 +5,7 @@ import pytest
 
 import tenfold
 from tenfold import KMeans, OnlineKMeans
-from tenfold.estimators.validation import rows_alone
+from tenfold.estimators.validation import as_rows_without_target
 from tenfold.pairwise.centres import assign
 from tenfold.plans import kmeans as plan
 
@@ -22,7 +22,7 @@ def test_seeger_12_1_both_halves_of_a_step_lower_the_energy_by_the_printed_amoun
     centres = X[[0, 1, 2]]
     old = RNG.integers(0, 3, len(X))
     D = np.sum((X[:, None] - centres[None]) ** 2, axis=-1)
-    found = rows_alone(X, None).fold(assign(centres, np.zeros(2)))
+    found = as_rows_without_target(X, None).fold(assign(centres, np.zeros(2)))
     new = D.argmin(axis=1)
     assert energy(X, old, centres) - found.energy == pytest.approx(np.sum(D[np.arange(len(X)), old] - D.min(axis=1)))
     means = found.sums / found.weight[:, None]
@@ -41,7 +41,7 @@ def test_seeger_12_1_at_the_end_centres_are_means_and_rows_are_nearest():
 def test_seeger_12_1_restarts_keep_the_lowest_energy():
     several = KMeans(3, init="random", n_init=10, random_state=0).fit(X)
     random = np.random.RandomState(0)
-    rows = rows_alone(X, None)
+    rows = as_rows_without_target(X, None)
     runs = [
         plan.of_rows(rows, plan.at_random(3), 3, starts=1, max_iter=300, tol=1e-4, random=random) for _ in range(10)
     ]

@@ -593,9 +593,7 @@ def test_wrong_lengths_are_refused():
         lambda: _core.gather_columns_csr(data, indices, indptr, p, np.array([0]), weight[:-1].copy(), 1),
         lambda: _core.cd_csc(*columns, np.zeros(2), Y.T.copy(), coef, one, one, False, 0.0, 1, None),
         lambda: _core.cd_csc(*columns, np.zeros(3), Y[:-1].T.copy(), coef, one, one, False, 0.0, 1, None),
-        lambda: _core.cd_csc(
-            *columns, np.zeros(3), Y.T.copy(), coef[:, :2].copy(), one, one, False, 0.0, 1, None
-        ),
+        lambda: _core.cd_csc(*columns, np.zeros(3), Y.T.copy(), coef[:, :2].copy(), one, one, False, 0.0, 1, None),
         lambda: _core.cd_csc(*columns, np.zeros(3), Y.T.copy(), coef, one, np.ones(2), False, 0.0, 1, None),
         lambda: _core.matvec_csr(data, indices, indptr + 1, p, coef, zero, 1),
         lambda: _core.matvec_csr(data, indices, indptr[:0].copy(), p, coef, zero, 1),

@@ -11,7 +11,14 @@ from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tenfold import machine
-from tenfold.machine import MIN_PARALLEL_ENTRIES, run_concurrently, available_memory, one_blas_thread, require_memory, threads
+from tenfold.machine import (
+    MIN_PARALLEL_ENTRIES,
+    available_memory,
+    one_blas_thread,
+    require_memory,
+    run_concurrently,
+    threads,
+)
 from tenfold.stats.derivatives import Params, adjoint, forward
 
 

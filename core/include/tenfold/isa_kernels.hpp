@@ -26,9 +26,9 @@ template <class T> struct DenseKernels {
   void (*column_sums)(const T *x, Index count, Index columns, const double *u, const double *v, const double *shift,
                       double *s);
   // core/src/isa/loo.hpp
-  void (*centred_row)(const T *x, const double *centre, Index columns, double *out);
+  void (*centre_row)(const T *x, const double *centre, Index columns, double *out);
   // core/src/isa/axpy.hpp
-  void (*add_scaled)(double a, const T *x, Index count, double *y);
+  void (*axpy)(double a, const T *x, Index count, double *y);
   // core/src/isa/elementwise.hpp
   void (*exp)(const T *x, T *y, Index count);
   void (*log1p)(const T *x, T *y, Index count);

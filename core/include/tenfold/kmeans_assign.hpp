@@ -23,7 +23,7 @@ template <class T> void add_to(const Dense<T> &x, Index row, double w, const dou
 }
 // About zero: subtract_place moves the sums.
 template <class T, class I> void add_to(const Sparse<T, I> &x, Index row, double w, const double *, double *sums) {
-  row_of(x).add(row, w, sums);
+  row_access(x).axpy(row, w, sums);
 }
 template <class T> void subtract_place(const Dense<T> &, Assignment &, std::span<const double>) {}
 template <class T, class I>
@@ -37,7 +37,7 @@ void subtract_place(const Sparse<T, I> &x, Assignment &result, std::span<const d
 // The number of slots, such that merging their sums costs a small part of the loop.
 template <class Rows> Index assign_slots(const Rows &x, Index k, Index stride) {
   const double work = nearest_centre_work(x, k);
-  return slot_count(x.rows, work, most_class_slots(static_cast<double>(x.rows) * work, stride));
+  return partition_count(x.rows, work, max_class_partitions(static_cast<double>(x.rows) * work, stride));
 }
 inline Index assign_stride(Index k, Index p) { return (k * p + k + 1 + lanes - 1) / lanes * lanes; }
 
@@ -45,7 +45,7 @@ inline Index assign_stride(Index k, Index p) { return (k * p + k + 1 + lanes - 1
 template <class Rows>
 Assignment merged(const Rows &x, Buffer &sums, Index slots, Index k, std::span<const double> place, int threads) {
   const Index size = k * x.columns, stride = assign_stride(k, x.columns);
-  merge_slots(sums.data(), slots, stride, stride, threads);
+  merge_partitions(sums.data(), slots, stride, stride, threads);
   const double *all = sums.data();
   Assignment result{{all + size, all + size + k}, {all, all + size}, all[size + k]};
   subtract_place(x, result, place);
@@ -59,7 +59,7 @@ Assignment kmeans_assign(const Rows &x, std::span<const double> weight, const Ce
   const Index p = x.columns, stride = assign_stride(c.count, p), slots = assign_slots(x, c.count, stride);
   Buffer sums(slots * stride);
   parallel(slots, threads, [&](Index slot, int) {
-    const Range range = slot_range(x.rows, slots, slot);
+    const Range range = partition_range(x.rows, slots, slot);
     CentreBatch batch = make_batch(x);
     std::vector<std::int32_t> number(static_cast<std::size_t>(batch.most()));
     double *own = sums.data() + slot * stride, *weights = own + c.count * p, *energy = weights + c.count;

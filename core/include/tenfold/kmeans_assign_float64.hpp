@@ -59,13 +59,13 @@ public:
   }
 
   double longest = 0.0;
-  double length(const Workspace &work, Index i) const { return std::sqrt(row_of(x_).squares(work.first + i)); }
+  double length(const Workspace &work, Index i) const { return std::sqrt(row_access(x_).squared_norm(work.first + i)); }
 
   Index samples() const { return count_; }
   Index tile_samples() const { return count_; }
   void start(Workspace &work, Index first, Index count) const { work.first = first, work.count = count; }
   void fill(const Workspace &work, Index, Index, double *out, Index stride) const {
-    margins(x_, work.first, work.count, transposed_.data(), count_, nullptr, minus_half_.data(), out, stride, 1);
+    matvec_tile(x_, work.first, work.count, transposed_.data(), count_, nullptr, minus_half_.data(), out, stride, 1);
   }
 
 private:
@@ -119,7 +119,7 @@ Assignment kmeans_assign_float64(const Rows &x, std::span<const double> weight, 
   plain.measure();
   Buffer sums(slots * stride);
   parallel(slots, threads, [&](Index slot, int) {
-    const Range range = slot_range(x.rows, slots, slot);
+    const Range range = partition_range(x.rows, slots, slot);
     TileBuffers<Pairs> buffers(scores);
     std::vector<TopTwo::State> leads;
     TopTwo reduction;

@@ -33,7 +33,7 @@ public:
         chosen_(at(k * rows.columns)), squares_(at(k)), candidates_(at(trials * rows.columns)),
         candidate_squares_(at(trials)), between_(at(k * trials)), near_(at(k)), distance_(at(rows.rows)),
         patience_(first_patience * static_cast<double>(rows.rows)) {
-    slots_ = slot_count(panels_.count, row_work(rows) * static_cast<double>(panels_.side * trials), 64);
+    slots_ = partition_count(panels_.count, row_work(rows) * static_cast<double>(panels_.side * trials), 64);
     gains_.resize(at(slots_ * trials));
     wasted_.resize(at(slots_));
     marks_.assign(at(panels_.count * trials), 0);
@@ -90,7 +90,7 @@ private:
   }
   // Ranges of panels.
   template <class F> void each_slot(F &&body) {
-    parallel(slots_, threads_, [&](Index slot, int) { body(slot, slot_range(panels_.count, slots_, slot)); });
+    parallel(slots_, threads_, [&](Index slot, int) { body(slot, partition_range(panels_.count, slots_, slot)); });
   }
   void results(Index row) {
     copy_row(x_, row, chosen_.data() + count_ * x_.columns);
@@ -134,7 +134,7 @@ private:
         between_[at(k * trials_ + j)] = square;
         least = std::min(least, square);
       }
-      near_[at(k)] = rounded_down(least);
+      near_[at(k)] = round_down(least);
     });
   }
 

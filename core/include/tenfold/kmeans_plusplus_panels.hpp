@@ -77,7 +77,7 @@ public:
   }
 
   void set(Index lane, double square, Index number) {
-    squares[at(lane)] = rounded_up(square);
+    squares[at(lane)] = round_up(square);
     own[at(lane)] = static_cast<std::int32_t>(number);
     if (!values_.empty())
       start_[at(lane)] = static_cast<float>(unit_ * unit_ * square - static_cast<double>(size_[at(lane)]));
@@ -100,8 +100,8 @@ public:
 
   Gains gains_with(const Candidates &c) const {
     const double slack = (2.1 * static_cast<double>(columns_ + 4) + 8.0) * float32_roundoff;
-    return {values_.data(),  start_.data(), size_.data(), weight_.data(),    columns_,
-            c.values.data(), c.half.data(), c.count,      rounded_up(slack), rounded_up(c.reach)};
+    return {values_.data(),  start_.data(), size_.data(), weight_.data(),  columns_,
+            c.values.data(), c.half.data(), c.count,      round_up(slack), round_up(c.reach)};
   }
 
   // Rebuilds the panels with samples of the same centre adjacent; `distance` are the squares of all samples.
@@ -135,8 +135,7 @@ private:
     const Index many = std::min(some, x.rows), step = x.rows / many;
     shift_.assign(at(columns_), 0.0);
     for (Index i = 0; i < many; ++i)
-      kernels().dense<T>().add_scaled(1.0 / static_cast<double>(many), x.data + i * step * columns_, columns_,
-                                      shift_.data());
+      kernels().dense<T>().axpy(1.0 / static_cast<double>(many), x.data + i * step * columns_, columns_, shift_.data());
     double largest = 0.0;
     for (Index i = 0; i < many; ++i)
       largest =

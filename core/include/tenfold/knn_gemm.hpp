@@ -104,7 +104,7 @@ private:
           square += value * value;
           to[j * side_ + lane] = static_cast<float>(value);
         }
-        numbers_[at(panel * side_ + lane)] = rounded_down((1.0 - error_) * square);
+        numbers_[at(panel * side_ + lane)] = round_down((1.0 - error_) * square);
       }
     });
   }
@@ -182,7 +182,7 @@ private:
     void update_threshold(Index q) {
       const double worst = collectors_[at(q - first_)].worst() * in_.scale_ * in_.scale_;
       const double m = squares_[at(q - first_)];
-      thresholds_[at(q - first_)] = rounded_up(worst - (1.0 - in_.error_) * m + in_.least_);
+      thresholds_[at(q - first_)] = round_up(worst - (1.0 - in_.error_) * m + in_.least_);
     }
 
     const GemmSearch &in_;

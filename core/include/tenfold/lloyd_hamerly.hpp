@@ -49,7 +49,7 @@ public:
     Buffer changes(slots * stride);
     std::vector<Index> compared(at(slots));
     parallel(slots, threads, [&](Index slot, int) {
-      const Range range = slot_range(chunks, slots, slot);
+      const Range range = partition_range(chunks, slots, slot);
       Work work(x_, chunk_);
       for (Index chunk = range.begin; chunk < range.end; ++chunk) {
         first ? enter_all(chunk, c, work) : enter_open(chunk, c, work);
@@ -62,7 +62,7 @@ public:
     compared_ = 0;
     for (const Index count : compared)
       compared_ += count;
-    merge_slots(changes.data(), slots, stride, size, threads);
+    merge_partitions(changes.data(), slots, stride, size, threads);
     for (Index i = 0; i < size; ++i)
       sums_[at(i)] += changes[i];
     before_.assign(centres.begin(), centres.end());
@@ -74,7 +74,7 @@ public:
     const Index p = x_.columns, stride = assign_stride(k, p), slots = assign_slots(x_, k, stride);
     Buffer sums(slots * stride);
     parallel(slots, threads, [&](Index slot, int) {
-      const Range range = slot_range(x_.rows, slots, slot);
+      const Range range = partition_range(x_.rows, slots, slot);
       double *own = sums.data() + slot * stride;
       for (Index i = range.begin; i < range.end; ++i)
         if (const double w = weight(i); w > 0.0) {
@@ -145,7 +145,7 @@ private:
     for (Index k = 0; k < c.count; ++k) {
       const double *was = before_.data() + k * c.columns;
       const double move = up * std::sqrt(kernels().dense<double>().square_distance(was, c.at(k), c.columns));
-      move_[at(k)] = rounded_up(move);
+      move_[at(k)] = round_up(move);
       Drift &drift = drifts[at(group_of(k))];
       if (move > drift.most)
         drift = {move, drift.most, k};
@@ -155,9 +155,9 @@ private:
     decrease_.assign(at(groups_), 0.0f);
     for (Index g = 0; g < groups_; ++g) {
       const Drift &drift = drifts[at(g)];
-      decrease_[at(g)] = rounded_up(drift.most);
+      decrease_[at(g)] = round_up(drift.most);
       if (drift.who >= 0)
-        move_gap_[at(drift.who)] = rounded_down(down * (drift.most - drift.next));
+        move_gap_[at(drift.who)] = round_down(down * (drift.most - drift.next));
     }
     return false;
   }
@@ -191,7 +191,7 @@ private:
     }
     for (Index o = 0; o < open; ++o) {
       const Index i = work.open[at(o)], row = work.begin + i;
-      upper_[at(row)] = rounded_up(up * std::sqrt(distance_to(x_, row, c, number_[at(row)])));
+      upper_[at(row)] = round_up(up * std::sqrt(distance_to(x_, row, c, number_[at(row)])));
       if (!(upper_[at(row)] < work.least[at(i)]))
         enter(x_, row, c, work.batch);
     }
@@ -316,7 +316,7 @@ private:
     const double from = sure && left >= 0.0 && std::isfinite(left) ? std::sqrt(left) / c.unit
                                                                    : std::sqrt(distance_to(x_, row, c, number));
     number_[at(row)] = static_cast<std::int32_t>(number);
-    upper_[at(row)] = rounded_up(up * from);
+    upper_[at(row)] = round_up(up * from);
   }
 
   Rows x_;

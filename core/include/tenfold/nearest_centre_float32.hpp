@@ -27,7 +27,7 @@
 
 namespace tenfold {
 
-using Singles = std::vector<float, OnLines<float>>;
+using Singles = std::vector<float, CacheLineAllocator<float>>;
 
 constexpr double float32_roundoff = 5.9604644775390625e-8;
 
@@ -257,9 +257,9 @@ template <class Rows> double nearest_centre_work(const Rows &x, Index k) {
 template <class Rows>
 void nearest_centres(const Rows &x, const CentresFloat32 &c, int threads, std::span<std::int32_t> number,
                      std::span<double> square) {
-  const Index slots = slot_count(x.rows, nearest_centre_work(x, c.count), 64);
+  const Index slots = partition_count(x.rows, nearest_centre_work(x, c.count), 64);
   parallel(slots, threads, [&](Index slot, int) {
-    const Range range = slot_range(x.rows, slots, slot);
+    const Range range = partition_range(x.rows, slots, slot);
     CentreBatch batch = make_batch(x);
     for (Index begin = range.begin; begin < range.end; begin += batch.most()) {
       const Index end = std::min(begin + batch.most(), range.end);

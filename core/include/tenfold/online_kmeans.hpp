@@ -19,7 +19,7 @@ template <class T> void towards(const Dense<T> &x, Index row, double share, doub
 template <class T, class I> void towards(const Sparse<T, I> &x, Index row, double share, double *centre) {
   for (Index j = 0; j < x.columns; ++j)
     centre[j] -= share * centre[j];
-  row_of(x).add(row, share, centre);
+  row_access(x).axpy(row, share, centre);
 }
 
 // `centres` (k, p) and `counts` (k) are updated in place.

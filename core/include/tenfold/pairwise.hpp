@@ -175,14 +175,14 @@ public:
     work.first = first, work.count = count;
     for (Index i = 0; i < count; ++i) {
       double *to = work.centred.data() + i * q_.columns;
-      kernels().dense<Q>().centred_row(q_.data + (first + i) * q_.columns, centre_.data(), q_.columns, to);
+      kernels().dense<Q>().centre_row(q_.data + (first + i) * q_.columns, centre_.data(), q_.columns, to);
       work.squares[i] = kernels().f64.squares(to, q_.columns);
     }
   }
   void fill(const Workspace &work, Index begin, Index count, double *out, Index stride) const {
     const Index panel = begin / side_, some = (count + side_ - 1) / side_;
-    kernels().product(work.centred.data(), q_.columns, work.count, q_.columns, packed_.data() + panel * stride_,
-                      stride_, some, false, out, stride);
+    kernels().gemm_panel(work.centred.data(), q_.columns, work.count, q_.columns, packed_.data() + panel * stride_,
+                         stride_, some, false, out, stride);
     if (base_ == ProductBase::inner)
       return;
     for (Index i = 0; i < work.count; ++i) {
@@ -241,7 +241,7 @@ private:
 template <class T> std::vector<double> mean_of(const Dense<T> &x) {
   std::vector<double> mean(static_cast<std::size_t>(x.columns));
   for (Index i = 0; i < x.rows; ++i)
-    kernels().dense<T>().add_scaled(1.0 / static_cast<double>(x.rows), x.data + i * x.columns, x.columns, mean.data());
+    kernels().dense<T>().axpy(1.0 / static_cast<double>(x.rows), x.data + i * x.columns, x.columns, mean.data());
   return mean;
 }
 

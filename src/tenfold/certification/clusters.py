@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tenfold.arrays import Array, Floats, contiguous, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
-from tenfold.certification.models import status
+from tenfold.certification.models import fit_status
 from tenfold.certification.outputs import Labels, Output
 from tenfold.data import MemoryRows
-from tenfold.estimators.validation import as_rows, rows_alone, validate_rows, validate_weights
+from tenfold.estimators.validation import as_rows, as_rows_without_target, validate_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.kmeans import Labelled, Tree, leaves_of, lloyd_step, split_step
 from tenfold.plans.kmeans import max_decrease
@@ -27,12 +27,12 @@ def centres(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     promised = getattr(model, "compute_labels", True)
     known = promised and model.labels_.shape[0] == X.shape[0]
     result = lloyd_step(
-        rows_alone(X, weight),
+        as_rows_without_target(X, weight),
         wide(model.cluster_centers_),
         tol=max_decrease(float(getattr(model, "tol", 0.0))),
         dtype=dtype,
         reported=Labelled(as_rows(X, model.labels_, weight), float(model.inertia_), dtype) if known else None,
-        status=status(model),
+        fit_status=fit_status(model),
     )
     if known or not promised:
         return result
@@ -54,7 +54,7 @@ def halves(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         inertia=float(model.inertia_),
         tol=max_decrease(float(model.tol)),
         dtype=numpy_dtype(model.cluster_centers_.dtype),
-        status=status(model),
+        fit_status=fit_status(model),
     )
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import compute_sample_weight
 
-from tenfold.arrays import Array, Floats, is_dask, is_array_api, is_sparse, like, namespace, on_host
-from tenfold.certification.models import known, params, status, validated
+from tenfold.arrays import Array, Floats, is_array_api, is_dask, is_sparse, like, namespace, on_host
+from tenfold.certification.models import check_known_classes, fit_status, take_params, validate_like_fit
 from tenfold.data import Table
-from tenfold.estimators.classes import class_factors, factor_of_each, numbered
+from tenfold.estimators.class_labels import compute_class_weights, label_indices, sample_factors
 from tenfold.estimators.least_squares.ridge import signs
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
@@ -29,17 +29,17 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
 
 def _regression_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
     """X, the targets and the weights."""
-    X, y = validated(model, X, y, numeric=True)
+    X, y = validate_like_fit(model, X, y, numeric=True)
     return X, y, validate_weights(sample_weight, X)
 
 
 def _classification_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
     """X, targets of -1 and +1, and the weights with those of the classes."""
-    X, y = validated(model, X, y, numeric=False)
+    X, y = validate_like_fit(model, X, y, numeric=False)
     weight = validate_weights(sample_weight, X)
     if y.ndim == 1:
-        known(model, y)
-        Y = signs(numbered(model.classes_, y, X), model.classes_.shape[0])
+        check_known_classes(model, y)
+        Y = signs(label_indices(model.classes_, y, X), model.classes_.shape[0])
     else:
         Y = namespace(y).where(y > 0, 1.0, -1.0)
     if model.class_weight is not None:
@@ -51,8 +51,8 @@ def _classification_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tupl
 def _balance(model: Any, y: Array, X: Array) -> Array:
     """The class weight of each row."""
     if is_dask(y) and y.ndim == 1:
-        number = numbered(model.classes_, y, X)
-        return factor_of_each(class_factors(model.class_weight, model.classes_, number, None), number)
+        number = label_indices(model.classes_, y, X)
+        return sample_factors(compute_class_weights(model.class_weight, model.classes_, number, None), number)
     factor = np.asarray(compute_sample_weight(model.class_weight, on_host(y)), dtype=np.float64)
     return like(factor, X) if is_array_api(X) else factor
 
@@ -63,8 +63,8 @@ def _least_squares(model: Any, X: Array, y: Array, weight: Array | None) -> Cert
     alpha = np.asarray(getattr(model, "alpha_", getattr(model, "alpha", 0.0)), dtype=np.float64)
     alpha = np.array(np.broadcast_to(np.ravel(alpha), rows.targets))
     problem = ridge_problem(alpha, columns.weight, model.fit_intercept, getattr(model, "positive", False))
-    fitted, dtype = params(model, rows.targets)
-    return residual(problem, rows, fitted, columns, status=status(model), dtype=dtype).certificate
+    fitted, dtype = take_params(model, rows.targets)
+    return residual(problem, rows, fitted, columns, fit_status=fit_status(model), dtype=dtype).certificate
 
 
 def check_regression_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:

@@ -10,8 +10,8 @@ from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, is_array_api, is_sparse, on_host
 from tenfold.data import Table
-from tenfold.estimators.classes import unknown_classes
-from tenfold.estimators.validation import canonical, finiteness, validate
+from tenfold.estimators.class_labels import unknown_classes
+from tenfold.estimators.validation import finiteness, sum_duplicates, validate
 from tenfold.judge.certificate import Certificate
 from tenfold.stats.derivatives import Params
 
@@ -42,7 +42,7 @@ def validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Arra
         multi_output=True,
         y_numeric=numeric,
     )
-    return canonical(X), np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
+    return sum_duplicates(X), np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
 
 
 def known(model: Any, y: Array) -> None:

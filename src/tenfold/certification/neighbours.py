@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, Integers, is_dask, is_sparse, namespace, numpy_dtype, on_host
-from tenfold.certification.models import known
+from tenfold.certification.models import check_known_classes
 from tenfold.certification.outputs import Labels, Output, take_samples
 from tenfold.cross_validation.knn_loo import list_of
 from tenfold.data import MemoryRows, Rows
 from tenfold.distances import distance_of
-from tenfold.estimators.classes import numbered as numbered_classes
+from tenfold.estimators.class_labels import label_indices as numbered_classes
 from tenfold.estimators.neighbours.density import bandwidth_by_rule
 from tenfold.estimators.neighbours.distance_metric_objects import is_metric
 from tenfold.estimators.neighbours.histogram import list_bin_numbers, make_edges, read_histogram
@@ -32,8 +32,8 @@ from tenfold.estimators.neighbours.stored import count_samples, read_density, re
 from tenfold.estimators.registration import source_of
 from tenfold.estimators.validation import (
     as_rows,
+    as_rows_without_target,
     require_finite,
-    rows_alone,
     total_weight,
     validate,
     validate_rows,
@@ -61,7 +61,7 @@ def index(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     metric, metric_params = _metric_of(model)
     problem: dict[str, Any] = {"metric": metric, "params": metric_params}
     problem |= {"k": k, "radius": None if k is not None else model.radius}
-    rows = number_rows(rows_alone(kept, votes))
+    rows = number_rows(as_rows_without_target(kept, votes))
     numbers = places[judge.sample(len(places), kept.shape[1])]
     if isinstance(metric, str) and metric == "precomputed":
         return judge.neighbours(
@@ -104,7 +104,7 @@ def _compare_remote(model: Any, X: Any, y: Any, weight: Any) -> dict[str, tuple[
     """
     classes = hasattr(model, "classes_")
     if read_neighbors(model).targets is None:
-        kept, given = read_rows(model), rows_alone(validate_rows(BaseEstimator(), X), weight)
+        kept, given = read_rows(model), as_rows_without_target(validate_rows(BaseEstimator(), X), weight)
     else:
         X, y = validate(BaseEstimator(), X, y, numeric=not classes, multi_output=True)
         if classes:
@@ -199,7 +199,7 @@ def _read_kernel_samples(model: Any, X: Any, y: Any, sample_weight: Any, *, with
             else (validate_rows(BaseEstimator(), X), None)
         )
         weight = validate_weights(sample_weight, X)
-        given = as_rows(X, y, weight) if with_targets else rows_alone(X, weight)
+        given = as_rows(X, y, weight) if with_targets else as_rows_without_target(X, weight)
         rows = read_rows(model)
         return _KernelSamples(rows, kept, targets, own_weight, count_samples(model), _compare_rows(rows, given))
     X = validate_data(model, X, order="C", dtype=np.float64, reset=False)
@@ -214,7 +214,7 @@ def _read_kernel_samples(model: Any, X: Any, y: Any, sample_weight: Any, *, with
     if with_targets:
         stored["the targets"] = (targets, y)
     if not ours:
-        return _KernelSamples(rows_alone(kept, weight), kept, None, weight, len(kept), stored)
+        return _KernelSamples(as_rows_without_target(kept, weight), kept, None, weight, len(kept), stored)
     own = np.ones(len(kept)) if own_weight is None else own_weight
     stored["the weights"] = (own, np.ones(len(X)) if weight is None else weight)
     return _KernelSamples(read_rows(model), kept, targets, own_weight, len(kept), stored)
@@ -260,7 +260,7 @@ def means(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 def histogram(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Bars, counted again."""
-    rows = rows_alone(*read_histogram(model, X, sample_weight))
+    rows = as_rows_without_target(*read_histogram(model, X, sample_weight))
     return judge_kde.histogram(rows, model.bin_edges_, model.density_, model.counts_)
 
 
@@ -268,7 +268,7 @@ def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Means of the rows of each class that are nearest to a prototype."""
     X, y = validate_data(model, X, y, dtype=np.float64, order="C", reset=False)
     weight = validate_weights(sample_weight, X)
-    known(model, y)
+    check_known_classes(model, y)
     if weight is not None and not weight.all():
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
     number, which = (np.searchsorted(model.classes_, names) for names in (y, model.prototype_classes_))
@@ -457,7 +457,7 @@ def check_bandwidth(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
 def check_boxes(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Edges, by the parameters and the range of the samples, and of several numbers of boxes the one of least risk."""
     X, weight = read_histogram(model, X, sample_weight)
-    rows, total = rows_alone(X, weight), total_weight(X, weight)
+    rows, total = as_rows_without_target(X, weight), total_weight(X, weight)
     low, high = plan.range_of(rows)
     if isinstance(model.bins, str) and model.width is None:
         candidates = list_bin_numbers(model, len(low), total)

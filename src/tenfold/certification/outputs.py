@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from tenfold.arrays import Array, Floats, is_dask, is_array_api, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
+from tenfold.arrays import Array, Floats, is_array_api, is_dask, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
 from tenfold.data import BatchRows, Table
-from tenfold.estimators.validation import rows_alone, validate_rows
+from tenfold.estimators.validation import as_rows_without_target, validate_rows
 
 MOST_SAMPLES = 256
 """How many samples the model's own methods are tried on."""
@@ -47,7 +47,7 @@ Expect: TypeAlias = Callable[[Any, Any], "list[Output | Labels]"]
 class _AnyValues(BaseEstimator):
     """Takes samples of which values are missing."""
 
-    _missing = True
+    _allow_nan = True
 
 
 def take_samples(X: Any) -> Array:
@@ -55,9 +55,9 @@ def take_samples(X: Any) -> Array:
     X = validate_rows(_AnyValues(), X)
     step = -(-X.shape[0] // MOST_SAMPLES)
     if isinstance(X, Table):
-        return BatchRows(X, np.zeros((X.shape[0], 0))).thin(step).X
+        return BatchRows(X, np.zeros((X.shape[0], 0))).subsample(step).X
     if is_dask(X):
-        return np.asarray(rows_alone(X, None).X[::step].compute())  # type: ignore[attr-defined]
+        return np.asarray(as_rows_without_target(X, None).X[::step].compute())  # type: ignore[attr-defined]
     return X[::step, :]
 
 

@@ -21,7 +21,7 @@ from tenfold.cross_validation.ridge_kfold import (
     training_moments,
 )
 from tenfold.data import Block, MemoryRows, Rows, targets_of, weights_of
-from tenfold.machine import MIN_PARALLEL_ENTRIES, run_concurrently, one_blas_thread
+from tenfold.machine import MIN_PARALLEL_ENTRIES, one_blas_thread, run_concurrently
 from tenfold.plans.centred_design import Centred, Path, Settings, aligned_statistics
 from tenfold.plans.lasso import path_from_moments
 from tenfold.problems import SparseLeastSquares
@@ -139,4 +139,4 @@ def score_of_rows(rows: Rows, test: Integers, fold: Fold) -> Floats:
         return np.asarray(-np.einsum("i,iat->a", weight, squares) / (t * weight.sum()))
     inside = np.zeros(rows.shape[0], dtype=np.int32)
     inside[test] = 1
-    return score_from_rows(SCORE, rows.grouped(inside), fold, weighted=True, several=False)
+    return score_from_rows(SCORE, rows.regroup(inside), fold, weighted=True, several=False)

@@ -22,7 +22,7 @@ from tenfold.data import MemoryRows
 from tenfold.losses.classification import Logistic, Softmax
 from tenfold.machine import run_concurrently
 from tenfold.penalties import mixture
-from tenfold.plans.coordinates import NEWTON_COLUMNS, middle, moved
+from tenfold.plans.coordinates import NEWTON_COLUMNS, approximate_centre, shift_intercept
 from tenfold.plans.glm import CHEAP_HESSIAN_OF_CLASSES, FEW_COEFFICIENTS, forms_hessian, minimise
 from tenfold.stats.derivatives import Params
 
@@ -44,7 +44,7 @@ def paths(
 ) -> Paths:
     """The models of the rows of each fold under penalties of `strengths` (F, A), best from strong to weak."""
     outputs, weakest = 1 if classes == 2 else classes, float(np.min(strengths))
-    shift = middle(rows, True) if intercept else np.zeros(rows.shape[1])
+    shift = approximate_centre(rows, True) if intercept else np.zeros(rows.shape[1])
     common: dict[str, Any] = {"outputs": outputs, "shift": shift, "tol": tol, "max_iter": max_iter}
     found = None
     if _alike(rows, folds, weakest, outputs):
@@ -124,5 +124,5 @@ def _part(rows: MemoryRows, chosen: Integers) -> MemoryRows:
 def _away(params: Floats, shift: Floats) -> Floats:
     """Coefficients (..., p + 1) of rows measured from `shift`, for the rows themselves."""
     flat = params.reshape(-1, params.shape[-1])
-    back = moved(Params(flat[:, :-1], flat[:, -1]), -shift)
+    back = shift_intercept(Params(flat[:, :-1], flat[:, -1]), -shift)
     return np.column_stack([back.coef, back.intercept]).reshape(params.shape)

@@ -115,7 +115,7 @@ class _Nodes:
 
     def __init__(self, models: _Models) -> None:
         rows, share = models.rows, models.share
-        self.models, self.sample = models, rows.thin(sample_step(rows))
+        self.models, self.sample = models, rows.subsample(sample_step(rows))
         assert rows.group is not None
         assert self.sample.group is not None
         cells = np.bincount(self.sample.group, weights=self.sample.weight, minlength=len(share))

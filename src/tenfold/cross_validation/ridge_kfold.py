@@ -129,7 +129,7 @@ def grouped(rows: Rows, group: Integers, count: int) -> tuple[Moments, ...]:
     require_memory(
         f"The {p} x {p} matrices of second moments of {count} folds", 16 * count * p * p, "Use fewer folds or columns."
     )
-    parts = rows.grouped(group).fold(GroupedMoments.lifter(count)).groups
+    parts = rows.regroup(group).fold(GroupedMoments.lifter(count)).groups
     if not all(np.isfinite(part.XX).all() and np.isfinite(part.XY).all() for part in parts):
         raise NotFinite
     return parts

@@ -14,7 +14,7 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Array, Floats, is_array_api, is_numpy, is_sparse, likes, namespace, on_host, ones
 from tenfold.cross_validation.ridge_spectrum import Tall, Wide, intercepts, inverse
-from tenfold.data import Block, Deferred, Lifted, Rows, is_near
+from tenfold.data import Block, Deferred, MaybeDeferred, Rows, is_near
 from tenfold.machine import one_blas_thread, require_memory, threads
 
 
@@ -76,7 +76,7 @@ def leave_one_out(
     return rows.fold(partial(_compiled, products, keep))
 
 
-def _compiled(products: _Products, keep: bool, block: Block) -> Lifted[LeaveOneOut]:
+def _compiled(products: _Products, keep: bool, block: Block) -> MaybeDeferred[LeaveOneOut]:
     if not is_numpy(block.X):
         return loo_in_arrays(products, keep, block)
     P = products
@@ -88,7 +88,7 @@ def _compiled(products: _Products, keep: bool, block: Block) -> Lifted[LeaveOneO
     return LeaveOneOut(squares, errors)
 
 
-def loo_in_arrays(products: _Products, keep: bool, block: Block) -> Lifted[LeaveOneOut]:
+def loo_in_arrays(products: _Products, keep: bool, block: Block) -> MaybeDeferred[LeaveOneOut]:
     """The lift in the Array API, a tile of rows at a time: for sparse rows and other namespaces, and the reference for
     the compiled loop.
 

@@ -8,7 +8,19 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, Head, split_flat, contiguous, flat, heads_of, namespace, on_host, ones, some_rows
+from tenfold.arrays import (
+    Array,
+    Floats,
+    Head,
+    column_summaries,
+    contiguous,
+    flat,
+    namespace,
+    on_host,
+    ones,
+    some_rows,
+    split_flat,
+)
 from tenfold.data.passes import count_pass
 
 BLOCK_BYTES = 1 << 25
@@ -112,7 +124,7 @@ def _finished(finish: Callable[..., S], shapes: list[tuple[int, ...]], sources: 
     return finish(sources, *split_flat(numbers, shapes))
 
 
-Lifted: TypeAlias = S | Deferred[S]
+MaybeDeferred: TypeAlias = S | Deferred[S]
 """What a lift gives: the statistic of a block, or the promise of one."""
 
 
@@ -151,7 +163,7 @@ class Rows(Protocol):
         """How many numbers are stored."""
         ...
 
-    def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
+    def fold(self, lift: Callable[[Block], MaybeDeferred[S]]) -> S:
         """Merge the statistics of all blocks, in the order of the rows."""
         ...
 
@@ -218,11 +230,11 @@ class InOrder(Parts):
         """The blocks, from the first row on."""
         raise NotImplementedError
 
-    def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
+    def fold(self, lift: Callable[[Block], MaybeDeferred[S]]) -> S:
         """See `Rows`."""
         return resolve(self.begun(lift))
 
-    def begun(self, lift: Callable[[Block], Lifted[S]]) -> Any:
+    def begun(self, lift: Callable[[Block], MaybeDeferred[S]]) -> Any:
         """A fold of which a device is told, and not asked yet."""
         count_pass(self.entries)
         with closing(self.blocks()) as blocks:
@@ -286,9 +298,9 @@ def weights_of(block: Block) -> Any:
     return ones(block.y.shape[0], block.y) if block.weight is None else block.weight
 
 
-def head_of(block: Block) -> Head:
+def column_summary(block: Block) -> Head:
     """The head of [X y]: what its source keeps, or read."""
-    return heads_of(block.X, block.y, [(0, block.X.shape[0])])[0] if block.head is None else block.head()
+    return column_summaries(block.X, block.y, [(0, block.X.shape[0])])[0] if block.head is None else block.head()
 
 
 def is_near(shift: Floats, block: Block, reach: float = 1.0) -> bool:
@@ -297,7 +309,7 @@ def is_near(shift: Floats, block: Block, reach: float = 1.0) -> bool:
     """
     if not shift.size or not block.X.shape[0]:
         return not shift.size
-    return bool(np.all(np.abs(shift) <= reach * head_of(block).deviation[: shift.size]))
+    return bool(np.all(np.abs(shift) <= reach * column_summary(block).deviation[: shift.size]))
 
 
 def targets_of(block: Block) -> Any:

@@ -11,13 +11,13 @@ from tenfold.arrays import (
     Array,
     Floats,
     Head,
+    column_summaries,
     contiguous,
     entries,
-    make_contiguous,
-    heads_of,
     is_numpy,
     is_sparse,
     like,
+    make_contiguous,
     numpy_dtype,
     some_rows,
 )
@@ -79,7 +79,7 @@ class MemoryRows(InOrder):
         cuts = [(start, min(n, start + length)) for start in range(0, n, length)]
         if self.thinned is not None and all(head is self.thinned._heads[0] for head in self.thinned._heads):
             return self.thinned._heads[:1] * len(cuts)  # they agree, and that of a sample is known
-        return heads_of(self.X, self.y, cuts)
+        return column_summaries(self.X, self.y, cuts)
 
     def place(self) -> tuple[Floats, Floats] | None:
         """A point amid the rows, with the very value of a constant column, and the mean squares of the columns about
@@ -96,7 +96,11 @@ class MemoryRows(InOrder):
         if step == 1:
             return self
         X, y, weight, group = (every(part, step) for part in (self.X, self.y, self.weight, self.group))
-        return MemoryRows(make_contiguous(X), y, weight, group, self) if self.on_device else MemoryRows(X, y, weight, group)
+        return (
+            MemoryRows(make_contiguous(X), y, weight, group, self)
+            if self.on_device
+            else MemoryRows(X, y, weight, group)
+        )
 
     def whole(self) -> Block:
         return Block(self.X, self.y, self.weight, self.group)

@@ -8,8 +8,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, contiguous, is_dask, is_array_api, is_numpy, like, namespace, on_host
-from tenfold.estimators.validation import clusters
+from tenfold.arrays import Array, Floats, contiguous, is_array_api, is_dask, is_numpy, like, namespace, on_host
+from tenfold.estimators.validation import load_dask_input
 from tenfold.losses.classification import Logistic, Softmax
 from tenfold.machine import threads
 
@@ -73,7 +73,7 @@ def encoded(y: Array, X: Array) -> tuple[Array, Array]:
     refuses what is not a class.
     """
     if is_dask(y):
-        return clusters().encoded(y)
+        return load_dask_input().encoded(y)
     if is_array_api(y):
         return _of_two(y) or tuple(namespace(y).unique_inverse(y))
     refuse_numbers(y)
@@ -127,7 +127,7 @@ def _counted_classes(y: Array) -> tuple[Array, Array] | None:
 def numbered(classes: Array, y: Array, X: Array) -> Array:
     """The number of each row's class among known ones, where X lives."""
     if is_dask(y):
-        return clusters().numbered(on_host(classes), y)
+        return load_dask_input().numbered(on_host(classes), y)
     found = np.searchsorted(on_host(classes), on_host(y))
     return like(found, X) if is_array_api(X) else found
 
@@ -145,13 +145,13 @@ def numbered_or_refused(classes: Array, y: Array, X: Array) -> Array:
 
 def unknown_classes(classes: Array, y: Array) -> Array:
     """The values of y that are no classes."""
-    return clusters().unknown(on_host(classes), y) if is_dask(y) else np.setdiff1d(on_host(y), on_host(classes))
+    return load_dask_input().unknown(on_host(classes), y) if is_dask(y) else np.setdiff1d(on_host(y), on_host(classes))
 
 
 def chosen_classes(classes: Array, number: Array) -> Array:
     """classes[number], where the classes live, or the rows of a cluster; two classes may be numbered by bool."""
     if is_dask(number):
-        return clusters().rowwise(partial(chosen_classes, classes), number)
+        return load_dask_input().rowwise(partial(chosen_classes, classes), number)
     if not is_array_api(classes):
         return classes[on_host(number).astype(np.intp)]
     xp = namespace(number)
@@ -169,7 +169,7 @@ def class_factors(class_weight: Any, classes: Array, number: Array, weight: Arra
 def weights_by_class(count: int, number: Array, weight: Array | None) -> Floats:
     """The sum of the weights of each class's rows, or how many there are."""
     if is_dask(number):
-        return np.array([*map(float, clusters().sums_by_class(number, weight, count))])
+        return np.array([*map(float, load_dask_input().sums_by_class(number, weight, count))])
     if is_numpy(number):
         return np.bincount(number, weights=weight, minlength=count).astype(np.float64)
     xp, parts = namespace(number), [number == k for k in range(count)]

@@ -9,18 +9,18 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import FLOATS, Array, contiguous, is_dask, is_array_api, is_numpy, is_sparse, namespace, on_host
+from tenfold.arrays import FLOATS, Array, contiguous, is_array_api, is_dask, is_numpy, is_sparse, namespace, on_host
 from tenfold.data import BatchRows, Block, NotFinite, Table
 from tenfold.estimators import array_api
-from tenfold.estimators.classes import largest
+from tenfold.estimators.class_labels import argmax_scores
 from tenfold.estimators.validation import (
-    canonical,
-    clusters,
     finiteness,
     is_plain,
-    own_target,
+    load_dask_input,
     require_finite,
+    resolve_target,
     rowwise,
+    sum_duplicates,
     validate_weights,
 )
 from tenfold.stats.derivatives import Params, forward
@@ -42,21 +42,21 @@ UNSURE = 0.25
 class Predictor:
     """What a fitted model says of each row, wherever the rows are."""
 
-    _missing: ClassVar[bool] = False
+    _allow_nan: ClassVar[bool] = False
     """Whether values may be missing."""
 
-    _reveals: ClassVar[bool] = False
+    _propagates_nonfinite: ClassVar[bool] = False
     """Whether a value of a row that is not finite makes what is said of it so: then that is looked at, which is
     shorter.
     """
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         """A function of rows that were checked, dense or CSR or of another library: it goes to where they are. With
         `few` of them a compiled loop is not worth its call.
         """
         raise NotImplementedError
 
-    def _raw(
+    def _predict_raw(
         self,
         X: Any,
         of_rows: Callable[[bool], Callable[[Array], Array]] | None = None,
@@ -64,25 +64,25 @@ class Predictor:
     ) -> Array:
         """What `_of_rows`, or another one, says of the rows, and what `then` makes of that, row by row."""
         check_is_fitted(self)
-        of_rows = self._of_rows if of_rows is None else of_rows
+        of_rows = self._prediction_function if of_rows is None else of_rows
         if isinstance(X, Table):
             return self._raw_of_table(X, of_rows, then)
         if is_dask(X):
-            found = clusters().predictions(self, X, of_rows(False))
+            found = load_dask_input().predictions(self, X, of_rows(False))
             return found if then is None else rowwise(then, found)
         if is_array_api(X):
             return _followed(of_rows(False), then)(array_api.to_predict(self, X))
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
             finite = finiteness(self)
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finite, reset=False)
-        elif then is largest and X.size >= MANY and hasattr(f := of_rows(False), "decided"):
+        elif then is argmax_scores and X.size >= MANY and hasattr(f := of_rows(False), "decided"):
             return self._largest(f, X)
-        elif self._reveals and X.size >= FEW:
+        elif self._propagates_nonfinite and X.size >= FEW:
             return _in_pieces(partial(self._looked_at, of_rows(False)), then, X)
         elif not np.isfinite(X).all():
             check_array(X, ensure_all_finite=finiteness(self), input_name="X", estimator=self)
         f = of_rows(X.shape[0] * X.shape[1] < FEW)
-        return _followed(f, then)(canonical(X)) if is_sparse(X) else _in_pieces(f, then, X)
+        return _followed(f, then)(sum_duplicates(X)) if is_sparse(X) else _in_pieces(f, then, X)
 
     def _largest(self, scores: Any, X: Array) -> Array:
         """The number of the largest of each row's `scores`, of plain rows: in single precision where that can tell, and
@@ -94,10 +94,10 @@ class Predictor:
             number = scores.decided(part)
             unsure = np.flatnonzero(number < 0)
             if unsure.size:
-                number[unsure] = largest(exactly(part[unsure] if unsure.size < len(part) else part))
+                number[unsure] = argmax_scores(exactly(part[unsure] if unsure.size < len(part) else part))
             found.append(number)
             if unsure.size > UNSURE * len(part) and start + len(part) < len(X):
-                found.append(_in_pieces(exactly, largest, X[start + len(part) :]))
+                found.append(_in_pieces(exactly, argmax_scores, X[start + len(part) :]))
                 break
         return np.concatenate(found)
 
@@ -138,7 +138,7 @@ class Predictor:
         f = _followed(of_rows(table.shape[0] * table.shape[1] < FEW), then)
 
         def predictions(block: Block) -> Array:
-            if not self._missing and not np.isfinite(block.X.data if is_sparse(block.X) else block.X).all():
+            if not self._allow_nan and not np.isfinite(block.X.data if is_sparse(block.X) else block.X).all():
                 raise NotFinite
             return f(block.X)
 
@@ -164,9 +164,9 @@ class LinearPredictor(Predictor):
     coef_: Array
     intercept_: Array
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         coef = self.coef_.toarray() if is_sparse(self.coef_) else on_host(self.coef_)
-        return partial(_linear, coef, on_host(self.intercept_), few)
+        return partial(_linear, coef, on_host(self.intercept_), small)
 
 
 class Sparsified(LinearPredictor):
@@ -190,10 +190,10 @@ class Sparsified(LinearPredictor):
         return self
 
 
-def _linear(coef: Array, intercept: Array, few: bool, X: Array) -> Array:
+def _linear(coef: Array, intercept: Array, small: bool, X: Array) -> Array:
     """``X w + b`` in the dtype of X, or of the weights where that is wider."""
     dtype = X.dtype if is_array_api(X) else np.result_type(X.dtype, coef.dtype)
-    if few and is_numpy(X):
+    if small and is_numpy(X):
         with np.errstate(invalid="ignore"):  # BLAS may raise the flag for lanes that hold no row
             # in float64: products of single precision lose the digits of features far from zero
             return (np.asarray(X, np.float64) @ coef.T + intercept).astype(dtype, copy=False)
@@ -214,9 +214,9 @@ class Scored:
         """scikit-learn's score, R^2 or accuracy, of the predictions for X with targets y and optional `sample_weight`;
         a table brings its own target and weights.
         """
-        y, sample_weight = own_target(X, y, sample_weight)
+        y, sample_weight = resolve_target(X, y, sample_weight)
         if is_dask(X):
-            return clusters().score(self, X, y, sample_weight)
+            return load_dask_input().score(self, X, y, sample_weight)
         if is_array_api(X):
             return array_api.score(self, X, y, validate_weights(sample_weight, X))
         return float(super().score(X, y, sample_weight=sample_weight))  # type: ignore[misc]

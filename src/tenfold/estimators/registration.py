@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Literal, get_args
 
 import tenfold
-from tenfold.arrays import is_dask, is_array_api, is_sparse
+from tenfold.arrays import is_array_api, is_dask, is_sparse
 from tenfold.data import Table
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.schema import Check, Rule

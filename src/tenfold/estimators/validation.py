@@ -15,8 +15,8 @@ from tenfold.arrays import (
     FLOATS,
     Array,
     contiguous,
-    is_dask,
     is_array_api,
+    is_dask,
     is_sparse,
     like,
     namespace,
@@ -25,7 +25,7 @@ from tenfold.arrays import (
 )
 from tenfold.data import BatchRows, MemoryRows, NotFinite, Rows, Table
 from tenfold.estimators import array_api
-from tenfold.estimators.error_hints import advising
+from tenfold.estimators.error_hints import add_hint
 from tenfold.machine import interruptible
 from tenfold.plans import Fitted
 from tenfold.solvers.loop import Status
@@ -41,7 +41,7 @@ def restore_on_error(method: Method) -> Method:
     def fit(estimator: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(estimator))
         try:
-            with advising(estimator), interruptible():
+            with add_hint(estimator), interruptible():
                 return method(estimator, *args, **kwargs)
         except BaseException:
             vars(estimator).clear()
@@ -103,7 +103,7 @@ def validate_rows(estimator: Any, X: Any) -> Array:
     if is_dask(X):
         return clusters().validate_rows(estimator, X)
     if is_array_api(X):
-        X = array_api.matrix(estimator, X)
+        X = array_api.validate_matrix(estimator, X)
         return without_names(estimator, X)
     if isinstance(X, Table):
         remember_columns(estimator, X)
@@ -243,8 +243,8 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
         return clusters().validate_weights(sample_weight, X)
     n = X.shape[0]
     if is_array_api(sample_weight):
-        array_api.refuse_elsewhere(X, sample_weight, "sample_weight")
-        if tuple(sample_weight.shape) == (n,) and (weight := array_api.weights(sample_weight)) is not None:
+        array_api.check_same_device(X, sample_weight, "sample_weight")
+        if tuple(sample_weight.shape) == (n,) and (weight := array_api.check_weights(sample_weight)) is not None:
             return weight
         return like(validate_weights(on_host(sample_weight), np.zeros((n, 1))), X)
     if isinstance(sample_weight, Number):

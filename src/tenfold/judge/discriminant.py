@@ -16,7 +16,13 @@ from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.recompute import Pair, exact
-from tenfold.stats.class_totals import ClassSumsAbout, class_sums_about, class_scatter_products, fourth_powers, sum_scatter_products
+from tenfold.stats.class_totals import (
+    ClassSumsAbout,
+    class_scatter_products,
+    class_sums_about,
+    fourth_powers,
+    sum_scatter_products,
+)
 from tenfold.stats.moments import GroupedMoments
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)

@@ -106,7 +106,7 @@ def _centre(rows: Rows) -> Floats:
     """A point amid the rows; sparse rows are never centred."""
     if rows.sparse:
         return np.zeros(rows.shape[1])
-    sample = rows.thin(sampling_step(rows.shape[0], SAMPLE_ROWS))
+    sample = rows.subsample(sampling_step(rows.shape[0], SAMPLE_ROWS))
     return sample.fold(Columns.lift).middle(sample.fold(of_columns))
 
 
@@ -183,7 +183,9 @@ def _step(problem: ScaledHuber, sums: HuberSums, w: Floats, sigma: float) -> Flo
     return step if np.isfinite(step).all() else None
 
 
-def _by_projection(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: Floats, sums: HuberSums) -> float:
+def _by_projection(
+    problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: Floats, sums: HuberSums
+) -> float:
     """P - D at slopes moved along the features until they pull as the penalty asks for, with a sum of zero."""
     p = len(centre)
     zero = Params(np.zeros((1, p)), np.zeros(1))

@@ -26,19 +26,19 @@ from tenfold.arrays import (
     take_rows,
     unit_roundoff,
 )
-from tenfold.data import Block, Lifted, weights_of
+from tenfold.data import Block, MaybeDeferred, weights_of
 from tenfold.machine import threads
 from tenfold.pairwise.centres import Assignment
 
 TILE_VALUES = 1 << 22  # distances in memory at a time: 32 MiB
 
 
-def check_assignment(centres: Floats, place: Floats) -> Callable[[Block], Lifted[Assignment]]:
+def check_assignment(centres: Floats, place: Floats) -> Callable[[Block], MaybeDeferred[Assignment]]:
     """The lift of `Assignment` for centres (k, p), with sums about `place` (p,)."""
     return partial(_check_assignment, centres, place)
 
 
-def _check_assignment(centres: Floats, place: Floats, block: Block) -> Lifted[Assignment]:
+def _check_assignment(centres: Floats, place: Floats, block: Block) -> MaybeDeferred[Assignment]:
     X = block.X
     rest = (block.weight, centres, place, threads(entries(X) * len(centres)), True)
     if is_sparse(X):

@@ -19,7 +19,7 @@ from tenfold.judge.recompute import Pair
 from tenfold.machine import one_blas_thread
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.moments import GroupedMoments
-from tenfold.stats.within_class_scatter import WithinQuadraticForms, WithinMoments, within_quadratic_forms
+from tenfold.stats.within_class_scatter import WithinMoments, WithinQuadraticForms, within_quadratic_forms
 
 SAMPLE_ROWS = 1024
 
@@ -47,7 +47,7 @@ class Along:
     @classmethod
     def of_rows(cls, rows: Rows, mean: Floats, directions: Floats) -> "Along":
         """By one pass, and a few rows before for the units of the columns."""
-        sample: Columns = rows.thin(sampling_step(rows.shape[0], SAMPLE_ROWS)).fold(Columns.lift)
+        sample: Columns = rows.subsample(sampling_step(rows.shape[0], SAMPLE_ROWS)).fold(Columns.lift)
         U = probes(sample.lengths(origin=False)[0][None] ** 2 / (sample.weight or 1.0))[0].T
         directions = np.hstack([directions, U])
         found: WithinQuadraticForms = rows.fold(within_quadratic_forms(mean, np.ascontiguousarray(directions.T)))

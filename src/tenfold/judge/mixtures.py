@@ -28,7 +28,7 @@ from tenfold.data import Block, Rows, resolve, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.machine import one_blas_thread, threads
 from tenfold.problems import Gaussians
-from tenfold.stats.class_totals import class_columns, mahalanobis_distances, diagonal_distances
+from tenfold.stats.class_totals import class_columns, diagonal_distances, mahalanobis_distances
 from tenfold.stats.gaussians import Mixture
 from tenfold.stats.moments import Moments
 

@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats, Integers, contiguous, is_numpy, is_sparse, namespace, unit_roundoff
-from tenfold.data import Block, Deferred, Lifted, Rows, resolve, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, Rows, resolve, weights_of
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.recompute import Pair, exact, in_pieces
 from tenfold.stats.class_totals import (
     ClassColumns,
     ClassScatterProducts,
     ClassSums,
-    class_sums_about,
     class_scatter_products,
+    class_sums_about,
     groups_of,
     indicators,
     memberships,
@@ -45,11 +45,15 @@ def sums_again(rows: Rows, classes: int, threshold: float | None = None) -> Clas
     return rows.fold(partial(_sums_again, classes, threshold))
 
 
-def _sums_again(classes: int, threshold: float | None, block: Block) -> Lifted[ClassSums]:
+def _sums_again(classes: int, threshold: float | None, block: Block) -> MaybeDeferred[ClassSums]:
     X = block.X if threshold is None else indicators(block.X, threshold)
     if is_numpy(X):
         places, none, rows = np.zeros((classes, X.shape[1])), np.zeros((1, 0, X.shape[1])), replace(block, X=X)
-        found = within_quadratic_forms(places, none[0])(rows) if places.size <= HELD else class_scatter_products(places, none)(rows)
+        found = (
+            within_quadratic_forms(places, none[0])(rows)
+            if places.size <= HELD
+            else class_scatter_products(places, none)(rows)
+        )
         assert isinstance(found, WithinQuadraticForms | ClassScatterProducts)
         return ClassSums(found.weight, found.sums, np.inf)
     own = memberships(block, classes)

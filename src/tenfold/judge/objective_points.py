@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats, namespace, on_host, unit_roundoff
-from tenfold.data import Block, Lifted, MemoryRows, Rows, sampling_step, targets_of, weights_of
+from tenfold.data import Block, MaybeDeferred, MemoryRows, Rows, sampling_step, targets_of, weights_of
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.losses.loss import Loss
 from tenfold.problems import Glm
@@ -88,7 +88,7 @@ def sampled(rows: Rows) -> tuple[Floats, Rows, Floats]:
     """A centre, a sample of the rows, and the mean squares of its columns about the centre."""
     n, p = rows.shape
     wanted = 8 * SAMPLE_ROWS if rows.sparse else min(max(SAMPLE_ENTRIES // p, 64), SAMPLE_ROWS)
-    sample = rows.thin(sampling_step(n, wanted))
+    sample = rows.subsample(sampling_step(n, wanted))
     if isinstance(rows, MemoryRows) and (place := rows.place()) is not None:
         return place[0], sample, place[1]
     # any centre is right; one amid the rows keeps digits, but not those of sparse rows, which are never centred
@@ -207,7 +207,7 @@ def point_alone(data: Data, params: Params, sums: Derivatives) -> Point:
     return Point(params, sums.weight, _value(data, params, sums), np.empty(0), None)
 
 
-def reading(data: Data, params: Params, order: int) -> Callable[[Block], Lifted[Derivatives]]:
+def reading(data: Data, params: Params, order: int) -> Callable[[Block], MaybeDeferred[Derivatives]]:
     """The lift of what makes a point."""
     return derivatives(data.problem.loss, local(data, params), order, data.centre)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, like, namespace, on_host, take_rows
-from tenfold.data import Block, Deferred, Lifted, MemoryRows, Rows, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, MemoryRows, Rows, weights_of
 from tenfold.machine import threads
 from tenfold.stats.derivatives import Params, forward
 
@@ -30,12 +30,12 @@ class Assignment:
         return Assignment(self.weight + other.weight, self.sums + other.sums, self.energy + other.energy)
 
 
-def assign(centres: Floats, place: Floats) -> Callable[[Block], Lifted[Assignment]]:
+def assign(centres: Floats, place: Floats) -> Callable[[Block], MaybeDeferred[Assignment]]:
     """The lift of `Assignment` for centres (k, p), with sums about `place` (p,)."""
     return partial(_assign_block, centres, place)
 
 
-def _assign_block(centres: Floats, place: Floats, block: Block) -> Lifted[Assignment]:
+def _assign_block(centres: Floats, place: Floats, block: Block) -> MaybeDeferred[Assignment]:
     X = block.X
     rest = (block.weight, centres, place, threads(entries(X) * len(centres)))
     if is_sparse(X):

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from tenfold.arrays import Array, Floats, Integers, is_array_api, is_numpy, is_sparse, namespace, on_host, take_rows
-from tenfold.data import Block, Lifted, MemoryRows, NotFinite, Rows
+from tenfold.data import Block, MaybeDeferred, MemoryRows, NotFinite, Rows
 from tenfold.distances import Distance, Given, Minkowski
 from tenfold.machine import require_memory
 from tenfold.pairwise.array_api import find_nearest, find_within
@@ -51,7 +51,7 @@ def _one_leaf(distance: Minkowski, samples: Array) -> TreeSearch:
 class Request(Protocol):
     """A request of queries: the lift of a block, and the result from the merged blocks."""
 
-    def lift(self, form: BlockSearch, queries: Array, itself: bool) -> Callable[[Block], Lifted[Any]]: ...
+    def lift(self, form: BlockSearch, queries: Array, itself: bool) -> Callable[[Block], MaybeDeferred[Any]]: ...
     def finish(self, form: BlockSearch, result: Any, own: Integers | None) -> Any: ...
 
 
@@ -83,7 +83,7 @@ class NearestRequest:
         place = near.offsets[:-1, None] + np.arange(self.k)
         return Neighbours.from_table(near.distances[place], near.rows[place])
 
-    def lift(self, form: BlockSearch, queries: Array, itself: bool) -> Callable[[Block], Lifted[TopK]]:
+    def lift(self, form: BlockSearch, queries: Array, itself: bool) -> Callable[[Block], MaybeDeferred[TopK]]:
         """One more where a query may be one of the rows."""
         size = 16 * queries.shape[0] * (self.k + 1)
         require_memory(f"{self.k} neighbours of {queries.shape[0]} queries", size, "Ask for fewer queries at a time.")
@@ -109,7 +109,7 @@ class RadiusRequest:
     def read_graph(self, graph: Array, own: Integers | None) -> Neighbours:
         return read_graph(graph, own, self.radius)
 
-    def lift(self, form: BlockSearch, queries: Array, itself: bool) -> Callable[[Block], Lifted[WithinRadius]]:
+    def lift(self, form: BlockSearch, queries: Array, itself: bool) -> Callable[[Block], MaybeDeferred[WithinRadius]]:
         return partial(_within_of_block, form, queries, self.radius)
 
     def finish(self, form: BlockSearch, result: WithinRadius, own: Integers | None) -> Neighbours:
@@ -186,7 +186,7 @@ def _select_weighted(block: Block) -> tuple[Array, Integers | None]:
     return block.X[inside], inside
 
 
-def _nearest_of_block(form: BlockSearch, queries: Array, k: int, block: Block) -> Lifted[TopK]:
+def _nearest_of_block(form: BlockSearch, queries: Array, k: int, block: Block) -> MaybeDeferred[TopK]:
     if is_array_api(block.X):
         return find_nearest(form.distance, queries, k, block)
     X, inside = _select_weighted(block)
@@ -199,7 +199,7 @@ def _nearest_of_block(form: BlockSearch, queries: Array, k: int, block: Block) -
     return TopK(k, block.X.shape[0], distances, rows, block.y[rows], weights)
 
 
-def _within_of_block(form: BlockSearch, queries: Array, radius: Any, block: Block) -> Lifted[WithinRadius]:
+def _within_of_block(form: BlockSearch, queries: Array, radius: Any, block: Block) -> MaybeDeferred[WithinRadius]:
     limits = to_reduced(form.distance, radius, queries.shape[0])
     if is_array_api(block.X):
         return find_within(form.distance, queries, limits, block)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Array, Floats, Integers, is_array_api, namespace
-from tenfold.data import Block, Deferred, Lifted
+from tenfold.data import Block, Deferred, MaybeDeferred
 from tenfold.distances import Distance, Minkowski
 from tenfold.pairwise.array_api import TILE_SAMPLES, TILE_VALUES, compute_reduced_distances
 from tenfold.pairwise.kernel_sums import LOGS, Tolerance, log_kernel_sums, merge_sums, sum_kernels
@@ -103,7 +103,7 @@ class KernelSamples:
         return replace(result, nearest=nearest)
 
 
-def _sum_block(distance: Distance, request: KernelSumRequest, queries: Array, block: Block) -> Lifted[KernelSum]:
+def _sum_block(distance: Distance, request: KernelSumRequest, queries: Array, block: Block) -> MaybeDeferred[KernelSum]:
     if is_array_api(block.X):
         return _sum_on_device(distance, request, queries, block)
     m, b, t = queries.shape[0], len(request.bandwidths), block.y.shape[1] if request.with_means else 0

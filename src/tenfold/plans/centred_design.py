@@ -14,7 +14,7 @@ from tenfold.plans.result import stored
 from tenfold.problems import SparseLeastSquares
 from tenfold.solvers import working_set
 from tenfold.solvers.loop import Watch
-from tenfold.stats.column_moments import ColumnsWithTargets, Columns
+from tenfold.stats.column_moments import Columns, ColumnsWithTargets
 from tenfold.stats.derivatives import Params
 
 MARGIN = 0.8

@@ -81,7 +81,7 @@ def middle(rows: Rows, hessian: bool) -> Floats:
     """
     if isinstance(rows, MemoryRows) and (place := rows.place()) is not None:
         return place[0]
-    sample = rows.thin(sampling_step(rows.shape[0], 2048))
+    sample = rows.subsample(sampling_step(rows.shape[0], 2048))
     if rows.sparse and hessian:
         return np.zeros(rows.shape[1])
     if not rows.sparse:
@@ -113,7 +113,7 @@ def without_constants(problem: Glm, rows: Rows, params: Params) -> Params:
 
 def _constant_columns(rows: Rows) -> Floats:
     """The values of constant columns of sparse rows, and zero for all others."""
-    X = rows.thin(sampling_step(rows.shape[0], 2048)).whole().X
+    X = rows.subsample(sampling_step(rows.shape[0], 2048)).whole().X
     values = np.zeros(X.shape[1])
     full = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0])
     if full.size:

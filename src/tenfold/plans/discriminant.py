@@ -21,7 +21,7 @@ from scipy import linalg as la
 from tenfold.arrays import Array, Floats, Integers, like, unit_roundoff
 from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
-from tenfold.plans.by_class import TooFewRows
+from tenfold.plans.class_statistics import TooFewSamples
 from tenfold.stats.argmax_float32 import decide_linear, decide_whole
 from tenfold.stats.class_totals import fourth_powers, mahalanobis_distances
 from tenfold.stats.derivatives import Params, Total, forward
@@ -211,7 +211,7 @@ def factors_of(covariance: Floats, names: Sequence[Any]) -> tuple[Floats, Floats
     for S, name in zip(each, names if covariance.ndim == 3 else ["of all classes"], strict=True):
         variances, axes = axes_of(S)
         if not variances[-1] > np.finfo(np.float64).eps * len(S) * max(variances[0], 0.0):
-            raise TooFewRows(
+            raise TooFewSamples(
                 f"The covariance {name} is not positive definite: some columns do not vary, or depend on each "
                 "other, or there are too few rows. Give wishart, or leave columns out."
             )

@@ -137,7 +137,7 @@ def take_samples(rows: Rows, on_sample: bool) -> list[tuple[Rows, int]]:
     """
     # the densest first: the others are samples of it
     sizes = reversed(_sizes(rows, on_sample))
-    samples = [(rows.thin(sampling_step(rows.shape[0], size)), steps) for size, steps in sizes]
+    samples = [(rows.subsample(sampling_step(rows.shape[0], size)), steps) for size, steps in sizes]
     return [(sample, steps) for sample, steps in reversed(samples) if _has_weight(sample)]
 
 
@@ -183,7 +183,7 @@ def _from_samples(
 def _some_of(sample: Rows) -> Rows:
     """As many rows of a sample as a leap needs."""
     n, p = sample.shape
-    some = sample.thin(sampling_step(n, LEAP_ROWS * p))
+    some = sample.subsample(sampling_step(n, LEAP_ROWS * p))
     return some if _has_weight(some) else sample
 
 
@@ -252,7 +252,7 @@ def _sample(objective: LinearObjective) -> LinearObjective | None:
     step = sample_step(objective.rows)
     if step == 1:
         return None
-    sample = objective.rows.thin(step)
+    sample = objective.rows.subsample(step)
     if not _has_weight(sample):
         return None
     return LinearObjective(objective.problem, sample, objective.shift, objective.outputs)

@@ -124,9 +124,9 @@ def sample_for(rows: Rows, k: int) -> MemoryRows:
     if isinstance(rows, MemoryRows) and not rows.on_device:
         X, weight = contiguous(rows.X), rows.weight
     else:
-        sample: _Sample = rows.thin(sampling_step(rows.shape[0], max(SEED_SAMPLES, SEED_SAMPLES_PER_CENTRE * k))).fold(
-            _take_block
-        )
+        sample: _Sample = rows.subsample(
+            sampling_step(rows.shape[0], max(SEED_SAMPLES, SEED_SAMPLES_PER_CENTRE * k))
+        ).fold(_take_block)
         X, weight = sample.X, sample.weight
     if weight is not None and not np.all(weight > 0.0):
         X, weight = X[weight > 0.0], weight[weight > 0.0]

@@ -102,15 +102,15 @@ def start(
         raise KeyboardInterrupt
     label = kmeans.label_samples(sample, weight, found.centres)[0]
     if kind == "full":
-        return given.over(_of_groups(model, sample.grouped(label.astype(np.int32)), components, seen))
+        return given.over(_of_groups(model, sample.regroup(label.astype(np.int32)), components, seen))
     return given.over(_of_shares(model, kind, X, weight, np.eye(components)[label], seen))
 
 
 def _sample(rows: Rows, components: int, seen: Seen) -> tuple[Floats, Floats]:
     """Rows of positive weight, complete, and their weights."""
-    sample: CollectedRows = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_COMPONENT * components))).fold(
-        CollectedRows.lift
-    )
+    sample: CollectedRows = rows.subsample(
+        sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_COMPONENT * components))
+    ).fold(CollectedRows.lift)
     inside = sample.weight > 0.0
     X = np.where(np.isnan(sample.X), seen.mean, sample.X) if seen.missing else sample.X
     X, weight = (X, sample.weight) if inside.all() else (X[inside], sample.weight[inside])

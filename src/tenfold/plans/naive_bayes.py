@@ -27,11 +27,18 @@ from tenfold.data import Block, NotFinite, Rows, block_length
 from tenfold.judge import naive_bayes as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.machine import threads
-from tenfold.plans.by_class import PARTS
+from tenfold.plans.class_statistics import PARTS_NOTE
 from tenfold.stats.argmax_float32 import decide_linear, decide_scaled, undecided
-from tenfold.stats.class_totals import ClassColumns, ClassSums, class_columns, class_sums, indicators, diagonal_distances
+from tenfold.stats.class_totals import (
+    ClassColumns,
+    ClassSums,
+    class_columns,
+    class_sums,
+    diagonal_distances,
+    indicators,
+)
 from tenfold.stats.combined import Several
-from tenfold.stats.contingency import ClassTables, category_counts, nonmissing_columns, has_missing
+from tenfold.stats.contingency import ClassTables, category_counts, has_missing, nonmissing_columns
 from tenfold.stats.derivatives import Params, forward
 
 TINY = np.finfo(np.float64).tiny
@@ -154,7 +161,7 @@ def fit_gaussian(
     parts = [wide(part.astype(dtype)) for part in (sums.weight, shares, mean, variance)]
     found = judge.Gaussian(parts[0], parts[1], parts[2], parts[3], added, dtype)
     if rows is None:
-        return found, judge.gaussian_from_sums(sums, found, smoothing, priors=priors, note=PARTS)
+        return found, judge.gaussian_from_sums(sums, found, smoothing, priors=priors, note=PARTS_NOTE)
     return found, judge.gaussian(rows, found, smoothing, priors=priors)
 
 
@@ -191,13 +198,13 @@ def _counted(sums: ClassSums, log_p: Floats, priors: Floats | None) -> judge.Cou
 
 def _sums_again(sums: ClassSums, rows: Rows | None, threshold: float | None = None) -> tuple[ClassSums, str]:
     """What the judge goes by, and its note."""
-    return (sums, PARTS) if rows is None else (judge.sums_again(rows, len(sums.weight), threshold), "")
+    return (sums, PARTS_NOTE) if rows is None else (judge.sums_again(rows, len(sums.weight), threshold), "")
 
 
 def fit_priors(sums: ClassSums, rows: Rows | None, priors: Floats | None) -> tuple[Floats, Certificate]:
     """The shares of the classes alone, or priors that are given."""
     found = sums.weight / sums.weight.sum() if priors is None else priors
-    return found, judge.shares(rows, sums, found, priors, PARTS if rows is None else "")
+    return found, judge.shares(rows, sums, found, priors, PARTS_NOTE if rows is None else "")
 
 
 class Tables(NamedTuple):
@@ -223,7 +230,7 @@ def fit_categorical(
         log_p=found.log_p,
         log_prior=found.log_prior,
         priors=priors,
-        note=PARTS if rows is None else "",
+        note=PARTS_NOTE if rows is None else "",
     )
     return found, certificate
 
@@ -264,7 +271,7 @@ def fit_mixed(
         weight=weight,
         log_prior=found.log_prior,
         priors=priors,
-        note=PARTS if rows is None else "",
+        note=PARTS_NOTE if rows is None else "",
     )
     return found, certificate
 

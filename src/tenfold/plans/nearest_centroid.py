@@ -13,9 +13,15 @@ from tenfold.arrays import Array, Floats, contiguous, is_sparse, like, namespace
 from tenfold.data import NotFinite, Rows, block_length
 from tenfold.judge import centroids as judge
 from tenfold.judge.certificate import Certificate
-from tenfold.plans.by_class import PARTS, TooFewRows
+from tenfold.plans.class_statistics import PARTS_NOTE, TooFewSamples
 from tenfold.plans.discriminant import Classes, axes_of, triangle
-from tenfold.stats.class_totals import ClassColumns, class_columns, class_sums_about, mahalanobis_distances, diagonal_distances
+from tenfold.stats.class_totals import (
+    ClassColumns,
+    class_columns,
+    class_sums_about,
+    diagonal_distances,
+    mahalanobis_distances,
+)
 from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.moments import GroupedMoments
 
@@ -119,7 +125,7 @@ def whitener(moments: GroupedMoments) -> Floats:
     S = classes.pooled(classes.weight / (n - len(classes.weight)))
     variances, axes = axes_of(S)
     if not variances[-1] > np.finfo(np.float64).eps * len(S) * max(variances[0], 0.0):
-        raise TooFewRows(
+        raise TooFewSamples(
             "The covariance within classes is not positive definite: some columns do not vary, or depend on each "
             "other. Leave them out, or take the metric 'euclidean'."
         )
@@ -148,7 +154,7 @@ def fit_centroids(
         threshold=threshold,
         stored=stored,
         priors=given,
-        note=PARTS if rows is None else "",
+        note=PARTS_NOTE if rows is None else "",
     )
     return stored, certificate
 
@@ -173,7 +179,9 @@ def _euclidean(centroids: Floats, unit: Floats, offset: Floats, X: Array) -> Arr
 def _whitened(centroids: Floats, factor: Floats, offset: Floats, X: Array) -> Array:
     if is_sparse(X):
         X = X.toarray()
-    z = mahalanobis_distances(X, centroids, np.ascontiguousarray(np.broadcast_to(factor, (len(centroids), *factor.shape))))
+    z = mahalanobis_distances(
+        X, centroids, np.ascontiguousarray(np.broadcast_to(factor, (len(centroids), *factor.shape)))
+    )
     return like(offset, z) - z
 
 

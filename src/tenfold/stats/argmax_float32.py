@@ -40,7 +40,9 @@ def decide_linear(X: Array, coef: Floats, intercept: Floats) -> Integers:
         error * np.sqrt(np.max(np.sum(_over(coef, unit) ** 2, axis=1))),
         0.0,
     ])  # fmt: skip
-    return _core.argmax_diagonal_float32(X, place, unit, _over(own, unit), None, _apart(constant), slack, _count(X, len(coef)))
+    return _core.argmax_diagonal_float32(
+        X, place, unit, _over(own, unit), None, _apart(constant), slack, _count(X, len(coef))
+    )
 
 
 def decide_scaled(X: Array, centre: Floats, scale: Floats, constant: Floats) -> Integers:
@@ -53,7 +55,9 @@ def decide_scaled(X: Array, centre: Floats, scale: Floats, constant: Floats) -> 
     fixed = np.sum(h * away**2, axis=1)
     slack = error * np.array([np.max(2.0 * fixed + np.abs(constant)), 0.0, 2.0])
     linear, squared = _apart(2.0 * h * away), _apart(-h)
-    return _core.argmax_diagonal_float32(X, place, unit, linear, squared, _apart(constant - fixed), slack, _count(X, 2 * len(centre)))
+    return _core.argmax_diagonal_float32(
+        X, place, unit, linear, squared, _apart(constant - fixed), slack, _count(X, 2 * len(centre))
+    )
 
 
 def decide_whole(X: Array, centres: Floats, factors: Floats, constant: Floats) -> Integers:
@@ -67,7 +71,9 @@ def decide_whole(X: Array, centres: Floats, factors: Floats, constant: Floats) -
     reach = np.max(np.sum(scaled**2, axis=(1, 2)))
     fixed = np.max(np.sum(offsets**2, axis=1))
     slack = error * np.array([2.0 * fixed + np.max(np.abs(constant)), 0.0, 2.0 * reach])
-    return _core.argmax_full_float32(X, place, unit, scaled, offsets, constant, slack, _count(X, X.shape[1] * len(centres)))
+    return _core.argmax_full_float32(
+        X, place, unit, scaled, offsets, constant, slack, _count(X, X.shape[1] * len(centres))
+    )
 
 
 def _rounding(X: Array) -> float:

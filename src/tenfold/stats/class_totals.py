@@ -12,7 +12,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace
-from tenfold.data import Block, Deferred, Lifted, Rows, resolve, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, Rows, resolve, weights_of
 from tenfold.machine import threads
 from tenfold.stats.derivatives import Params, Total, adjoint, as_total, forward
 from tenfold.stats.moments import is_noise
@@ -33,12 +33,12 @@ class ClassSums:
         return ClassSums(self.weight + other.weight, self.sums + other.sums, float(np.minimum(self.low, other.low)))
 
 
-def class_sums(classes: int, threshold: float | None = None) -> Callable[[Block], Lifted[ClassSums]]:
+def class_sums(classes: int, threshold: float | None = None) -> Callable[[Block], MaybeDeferred[ClassSums]]:
     """The lift of `ClassSums`."""
     return partial(_class_sums, classes, threshold)
 
 
-def _class_sums(classes: int, threshold: float | None, block: Block) -> Lifted[ClassSums]:
+def _class_sums(classes: int, threshold: float | None, block: Block) -> MaybeDeferred[ClassSums]:
     X = block.X
     if not (is_sparse(X) or is_numpy(X)):
         return class_sums_in_arrays(classes, threshold, block)
@@ -77,7 +77,7 @@ def groups_of(block: Block) -> Any:
 
 def as_one_class(rows: Rows) -> Rows:
     """All rows in one class."""
-    return rows.grouped(np.zeros(rows.shape[0], dtype=np.int32))
+    return rows.regroup(np.zeros(rows.shape[0], dtype=np.int32))
 
 
 def memberships(block: Block, classes: int) -> Array:
@@ -117,12 +117,12 @@ class ClassColumns:
         return reduce(ClassColumns.merge, (ClassColumns(*(part[None] for part in each)) for each in parts))
 
 
-def class_columns(classes: int) -> Callable[[Block], Lifted[ClassColumns]]:
+def class_columns(classes: int) -> Callable[[Block], MaybeDeferred[ClassColumns]]:
     """The lift of `ClassColumns`."""
     return partial(_class_columns, classes)
 
 
-def _class_columns(classes: int, block: Block) -> Lifted[ClassColumns]:
+def _class_columns(classes: int, block: Block) -> MaybeDeferred[ClassColumns]:
     if is_sparse(block.X):
         return _sparse_columns(classes, block)
     if not is_numpy(block.X):
@@ -144,7 +144,7 @@ def _sparse_columns(classes: int, block: Block) -> ClassColumns:
     return ClassColumns(values.weight, mean, np.where(is_noise(left, raw, block.y.shape[0]), 0.0, left))
 
 
-def _settled(found: Lifted[ClassSums]) -> ClassSums:
+def _settled(found: MaybeDeferred[ClassSums]) -> ClassSums:
     return resolve(found)
 
 
@@ -196,14 +196,14 @@ class ClassErrors:
         )
 
 
-def class_errors(places: Floats, vectors: Floats | None = None) -> Callable[[Block], Lifted[ClassErrors]]:
+def class_errors(places: Floats, vectors: Floats | None = None) -> Callable[[Block], MaybeDeferred[ClassErrors]]:
     """The lift of `ClassErrors` about the rows of `places` (k, p); with `vectors` (k, q, p), or (1, q, p) for all
     classes, the products of dense rows come with it.
     """
     return partial(_class_errors, places, vectors)
 
 
-def _class_errors(places: Floats, vectors: Floats | None, block: Block) -> Lifted[ClassErrors]:
+def _class_errors(places: Floats, vectors: Floats | None, block: Block) -> MaybeDeferred[ClassErrors]:
     X = block.X
     if is_sparse(X):
         lift = class_sums(len(places))
@@ -256,14 +256,14 @@ class ClassProducts:
         return ClassProducts(self.weight + other.weight, self.sums + other.sums, self.products + other.products)
 
 
-def class_products(places: Floats, vectors: Floats) -> Callable[[Block], Lifted[ClassProducts]]:
+def class_products(places: Floats, vectors: Floats) -> Callable[[Block], MaybeDeferred[ClassProducts]]:
     """The lift of `ClassProducts` about the rows of `places` (k, p), with `vectors` (k, q, p) of each class: two
     products of the rows, and no matrix of products of columns.
     """
     return partial(_class_products, places, vectors)
 
 
-def _class_products(places: Floats, vectors: Floats, block: Block) -> Lifted[ClassProducts]:
+def _class_products(places: Floats, vectors: Floats, block: Block) -> MaybeDeferred[ClassProducts]:
     if is_numpy(block.X):
         weight, sums, _, products = _compiled_products(places, vectors, block)
         return ClassProducts(weight, sums, products)
@@ -275,7 +275,7 @@ def _compiled_products(places: Floats, vectors: Floats, block: Block) -> tuple[F
     return _core.class_scatter_products(block.X, block.weight, groups_of(block), places, vectors, count)
 
 
-def class_products_in_arrays(places: Floats, vectors: Floats, block: Block) -> Lifted[ClassProducts]:
+def class_products_in_arrays(places: Floats, vectors: Floats, block: Block) -> MaybeDeferred[ClassProducts]:
     """The lift in the Array API, and of sparse rows; the reference for the compiled loop."""
     (k, q, p), own = vectors.shape, memberships(block, len(places))
     X, xp, shift = block.X, namespace(own), places.mean(axis=0)  # a place near the rows keeps their digits
@@ -299,14 +299,14 @@ def _about_places(
     return ClassProducts(weight, found[k * q :] - weight[:, None] * places, products)
 
 
-def pooled_products(places: Floats, factors: Floats, vectors: Floats) -> Callable[[Block], Lifted[Total]]:
+def pooled_products(places: Floats, factors: Floats, vectors: Floats) -> Callable[[Block], MaybeDeferred[Total]]:
     """The lift of sum_c factor_c sum_i w (x_i - place_c)((x_i - place_c)'v) over the rows i of the classes c, (q, p),
     for vectors v (q, p).
     """
     return partial(_pooled_products, places, factors, vectors)
 
 
-def _pooled_products(places: Floats, factors: Floats, vectors: Floats, block: Block) -> Lifted[Total]:
+def _pooled_products(places: Floats, factors: Floats, vectors: Floats, block: Block) -> MaybeDeferred[Total]:
     if is_numpy(block.X):
         found = _class_products(places, vectors[None], block)
         assert isinstance(found, ClassProducts)
@@ -325,12 +325,12 @@ def _pooled_products(places: Floats, factors: Floats, vectors: Floats, block: Bl
     return Deferred.of([found - xp.matmul(xp.matmul(own.T, z).T, like(away, z))], as_total)
 
 
-def fourth_powers(centre: Floats, scale: Floats) -> Callable[[Block], Lifted[Total]]:
+def fourth_powers(centre: Floats, scale: Floats) -> Callable[[Block], MaybeDeferred[Total]]:
     """The lift of sums (k,) over the rows of each class of (sum_j (scale_kj (x_ij - centre_kj))^2)^2."""
     return partial(_fourth_powers, centre, scale)
 
 
-def _fourth_powers(centre: Floats, scale: Floats, block: Block) -> Lifted[Total]:
+def _fourth_powers(centre: Floats, scale: Floats, block: Block) -> MaybeDeferred[Total]:
     own, squares = memberships(block, len(centre)), scaled_distances(block.X, centre, scale)
     xp = namespace(squares)
     powers = xp.sum(own * squares**2, axis=0)

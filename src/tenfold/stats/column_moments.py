@@ -8,7 +8,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, namespace, on_host
-from tenfold.data import Block, Deferred, Lifted, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, weights_of
 from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import Total, adjoint
 from tenfold.stats.min_max import Extremes
@@ -28,7 +28,7 @@ class Columns:
     spread: Floats
 
     @classmethod
-    def lift(cls, block: Block) -> "Lifted[Columns]":
+    def lift(cls, block: Block) -> "MaybeDeferred[Columns]":
         """The statistic of one block."""
         if not (is_sparse(block.X) or is_numpy(block.X)):
             return columns_in_arrays(block)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, cross, entries, is_numpy, is_sparse, like, likes, namespace, on_host
-from tenfold.data import Block, Deferred, Lifted, is_near, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, is_near, weights_of
 from tenfold.losses.loss import Loss
 from tenfold.machine import spend, threads
 
@@ -53,14 +53,16 @@ class Derivatives:
 
 def derivatives(
     loss: Loss, params: Params, order: int, shift: Floats | None = None
-) -> Callable[[Block], Lifted[Derivatives]]:
+) -> Callable[[Block], MaybeDeferred[Derivatives]]:
     """The lift of `Derivatives` at z = (x - shift).w + b; order 0 stops at the slope, 1 at the gradient, 2 adds the
     Hessian (one target). One column of targets stands for all parameters.
     """
     return partial(_derivatives, loss, params, order, shift)
 
 
-def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, block: Block) -> Lifted[Derivatives]:
+def _derivatives(
+    loss: Loss, params: Params, order: int, shift: Floats | None, block: Block
+) -> MaybeDeferred[Derivatives]:
     X, y, t = block.X, block.y, len(params.intercept)
     spend(products(X, t, order))
     if y.shape[1] < t and (is_sparse(X) or is_numpy(X)):
@@ -271,10 +273,10 @@ def adjoint(X: Array, u: Array, shift: Floats | None = None) -> Floats:
     return on_host(namespace(X).matmul(u.T, away(X, shift)))
 
 
-def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], Lifted[Total]]:
+def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], MaybeDeferred[Total]]:
     """The lift of sum weight curvature [x - shift, 1] (p + 1,), for one target."""
 
-    def lift(block: Block) -> Lifted[Total]:
+    def lift(block: Block) -> MaybeDeferred[Total]:
         xp, X = namespace(block.y), block.X
         c = _weighted(loss.curvature(block.y, forward(X, params, shift)), block)
         if is_sparse(X) or is_numpy(X):

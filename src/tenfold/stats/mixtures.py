@@ -15,7 +15,7 @@ from scipy import linalg as la
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, cross, is_numpy, like, namespace, on_host, take_rows, wide
-from tenfold.data import Block, Deferred, Lifted, resolve, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, resolve, weights_of
 from tenfold.machine import one_blas_thread, threads
 from tenfold.stats.class_totals import ClassColumns
 from tenfold.stats.gaussians import Mixture
@@ -50,7 +50,7 @@ class MixtureSums:
         )
 
 
-def mixture_sums(mixture: Mixture, missing: bool = False) -> Callable[[Block], Lifted[MixtureSums]]:
+def mixture_sums(mixture: Mixture, missing: bool = False) -> Callable[[Block], MaybeDeferred[MixtureSums]]:
     """The lift of `MixtureSums`; values that are not a number are `missing`, or make the sums so."""
     return partial(_with_missing if missing else _sums, mixture)
 
@@ -65,7 +65,7 @@ def _threads(X: Array, mixture: Mixture) -> int:
     return threads(X.shape[0] * k * p * (1 if mixture.diagonal else p))
 
 
-def _sums(mixture: Mixture, block: Block) -> Lifted[MixtureSums]:
+def _sums(mixture: Mixture, block: Block) -> MaybeDeferred[MixtureSums]:
     X = block.X
     if not is_numpy(X):
         return mixture_sums_in_arrays(mixture, block)
@@ -265,7 +265,7 @@ class Gathered:
         return cls(wide(block.X), wide(weights_of(block)))
 
 
-def known_columns(block: Block) -> Lifted[ClassColumns]:
+def known_columns(block: Block) -> MaybeDeferred[ClassColumns]:
     """The lift of `ClassColumns` of one class, of the values that are not missing."""
     xp = namespace(block.X)
     X, own = xp.astype(block.X, xp.float64, copy=False), weights_of(block)[:, None]

@@ -25,7 +25,17 @@ from tenfold.arrays import (
     on_host,
     ones,
 )
-from tenfold.data import BatchRows, Block, Deferred, Lifted, MemoryRows, Table, head_of, resolve, weights_of
+from tenfold.data import (
+    BatchRows,
+    Block,
+    Deferred,
+    MaybeDeferred,
+    MemoryRows,
+    Table,
+    column_summary,
+    resolve,
+    weights_of,
+)
 from tenfold.machine import threads
 
 SMALLEST, LARGEST = 1e-280, 1e280
@@ -126,7 +136,7 @@ class Moments:
         return cls(int(count), float(weight), *arrays)
 
     @classmethod
-    def lift(cls, block: Block) -> "Lifted[Moments]":
+    def lift(cls, block: Block) -> "MaybeDeferred[Moments]":
         """The statistic of one block."""
         return _grouped(replace(block, group=None), 1)[0]
 
@@ -273,7 +283,7 @@ def all_but_one(parts: tuple[Moments, ...]) -> list[Moments]:
     return [suffix[1], *inner, prefix[-2]]
 
 
-def _grouped(block: Block, groups: int) -> "Sequence[Lifted[Moments]]":
+def _grouped(block: Block, groups: int) -> "Sequence[MaybeDeferred[Moments]]":
     if not (is_sparse(block.X) or is_numpy(block.X)):
         return moments_in_arrays(block, groups)
     data = (block.y, block.weight, block.group, groups, threads(entries(block.X)))
@@ -407,7 +417,7 @@ def _shift(block: Block) -> Floats:
     """Near the means of the columns, by the head of the block, and the very value of one that is constant; zero for X
     where no mean is further from zero than the columns deviate from it: that costs a bit, and saves a pass.
     """
-    mean, deviation, _, constant = head_of(block)
+    mean, deviation, _, constant = column_summary(block)
     shift, p = np.where(np.isnan(constant), mean, constant), block.X.shape[1]
     if np.all(np.abs(mean[:p]) <= deviation[:p]):
         shift[:p] = 0.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, namespace
-from tenfold.data import Block, Deferred, Lifted, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, weights_of
 from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import Params, away, forward
 
@@ -30,12 +30,12 @@ class ScatterAbout:
         return step, self.products - np.outer(np.einsum("qp,p->q", vectors, self.sums), step)
 
 
-def scatter_about(centre: Floats, vectors: Floats) -> Callable[[Block], Lifted[ScatterAbout]]:
+def scatter_about(centre: Floats, vectors: Floats) -> Callable[[Block], MaybeDeferred[ScatterAbout]]:
     """The lift of `Scattered` for vectors (q, p)."""
     return partial(_scattered, centre, np.ascontiguousarray(vectors))
 
 
-def _scattered(centre: Floats, vectors: Floats, block: Block) -> Lifted[ScatterAbout]:
+def _scattered(centre: Floats, vectors: Floats, block: Block) -> MaybeDeferred[ScatterAbout]:
     X = block.X
     if is_numpy(X):
         weight = float(X.shape[0]) if block.weight is None else float(np.sum(block.weight))

@@ -8,7 +8,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace, on_host, some_rows
-from tenfold.data import Block, Lifted, NotFinite, resolve, weights_of
+from tenfold.data import Block, MaybeDeferred, NotFinite, resolve, weights_of
 from tenfold.losses.classification import Softmax
 from tenfold.losses.regression import Square
 from tenfold.machine import spend, threads
@@ -265,12 +265,12 @@ def _hessian_in_arrays(joint: Array, weight: Array, q: Array) -> Floats:
     return total.reshape(K * k, K * k)
 
 
-def of_right_margins(params: Params, shift: Floats | None = None) -> Callable[[Block], Lifted[Extremes]]:
+def of_right_margins(params: Params, shift: Floats | None = None) -> Callable[[Block], MaybeDeferred[Extremes]]:
     """The lift for z_y minus the largest other z of a row: positive where the right class wins."""
     return partial(_right_margins, params, shift)
 
 
-def _right_margins(params: Params, shift: Floats | None, block: Block) -> Lifted[Extremes]:
+def _right_margins(params: Params, shift: Floats | None, block: Block) -> MaybeDeferred[Extremes]:
     z = forward(block.X, params, shift)
     xp = namespace(z)
     right = Softmax().right(block.y, z)

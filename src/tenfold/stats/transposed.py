@@ -87,4 +87,6 @@ class ByColumns:
     def back(self, vectors: Floats) -> Floats:
         """A'u of vectors (k, n), (k, p)."""
         vectors = np.ascontiguousarray(vectors)
-        return _core.left_matmul_t_csr(*self._storage, vectors, self.mean, self._level(vectors), self._threads(len(vectors)))
+        return _core.left_matmul_t_csr(
+            *self._storage, vectors, self.mean, self._level(vectors), self._threads(len(vectors))
+        )

@@ -9,7 +9,7 @@ from scipy.linalg import blas
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, like, namespace
-from tenfold.data import Block, Deferred, Lifted, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, weights_of
 from tenfold.machine import one_blas_thread, threads
 from tenfold.stats.class_totals import groups_of, memberships
 from tenfold.stats.moments import GroupedMoments
@@ -100,12 +100,12 @@ class WithinForms:
         )
 
 
-def within_forms(places: Floats, vectors: Floats) -> Callable[[Block], Lifted[WithinForms]]:
+def within_forms(places: Floats, vectors: Floats) -> Callable[[Block], MaybeDeferred[WithinForms]]:
     """The lift of `WithinForms` about the rows of `places` (k, p), for vectors (q, p)."""
     return partial(_within_forms, np.ascontiguousarray(places), np.ascontiguousarray(vectors))
 
 
-def _within_forms(places: Floats, vectors: Floats, block: Block) -> Lifted[WithinForms]:
+def _within_forms(places: Floats, vectors: Floats, block: Block) -> MaybeDeferred[WithinForms]:
     X = block.X
     if not is_numpy(X):
         return within_forms_in_arrays(places, vectors, block)

@@ -16,14 +16,14 @@ from sklearn.base import (
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import FLOATS, Array, Floats, contiguous, is_dask, is_array_api, namespace, numpy_dtype, wide
+from tenfold.arrays import FLOATS, Array, Floats, contiguous, is_array_api, is_dask, namespace, numpy_dtype, wide
 from tenfold.data import Rows
 from tenfold.estimators import array_api
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, real
-from tenfold.estimators.predictors import Predictor, Scored
+from tenfold.estimators.predictors import Predictor, ScoreMixin
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
     rowwise,
@@ -109,7 +109,7 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
         stored, p = found.stored, X.shape[1]
         assert stored.means is not None
         assert stored.units is not None
-        self.x_weights_, self.y_weights_ = (follow(side, X) for side in stored.weights)
+        self.x_weights_, self.y_weights_ = (convert_like(side, X) for side in stored.weights)
         self._x_mean, self._y_mean = stored.means[:p], stored.means[p:]
         self._x_std, self._y_std = stored.units[:p], stored.units[p:]
 
@@ -117,12 +117,12 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
         """The directions of X and y, as columns, in units of the columns."""
         return self.x_weights_, self.y_weights_
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return partial(along, wide(self._axes()[0]).T / self._x_std, self._x_mean)
 
     def _pair(self, X: Any, y: Any) -> Any:
         """Scores of X, and of y where it is there."""
-        scores = self._raw(X)
+        scores = self._predict_raw(X)
         if y is None:
             return scores
         f = partial(along, wide(self._axes()[1]).T / self._y_std, self._y_mean)
@@ -143,7 +143,7 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
 REPORT_ONLY = {"n_iter_": "how many iterations scikit-learn's solver took; ours takes none"}
 
 
-class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
+class Regressing(ScoreMixin, RegressorMixin, MultiOutputMixin, TwoBlocks):
     """Directions with loadings and rotations, from which y is predicted."""
 
     x_loadings_: Array
@@ -160,9 +160,9 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
         assert stored.loadings is not None
         assert stored.coef is not None
         assert stored.intercept is not None
-        self.x_loadings_, self.y_loadings_ = (follow(side, X) for side in stored.loadings)
-        self.x_rotations_, self.y_rotations_ = (follow(side, X) for side in stored.rotations)
-        self.coef_, self.intercept_ = follow(stored.coef, X), follow(stored.intercept, X)
+        self.x_loadings_, self.y_loadings_ = (convert_like(side, X) for side in stored.loadings)
+        self.x_rotations_, self.y_rotations_ = (convert_like(side, X) for side in stored.rotations)
+        self.coef_, self.intercept_ = convert_like(stored.coef, X), convert_like(stored.intercept, X)
         self.n_iter_ = [1] * found.reached
         if found.reached < self.n_components:
             warnings.warn(f"y residual is constant at iteration {found.reached}", stacklevel=5)
@@ -191,9 +191,9 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
 
     def predict(self, X: Any, copy: bool = True) -> Array:
         """Predictions ``(X - mean) coef_' + intercept_``; `copy` is accepted for compatibility."""
-        return self._raw(X, self._predicting)
+        return self._predict_raw(X, self._predicting)
 
-    def _predicting(self, few: bool) -> Callable[[Array], Array]:
+    def _predicting(self, small: bool) -> Callable[[Array], Array]:
         return partial(_predicted, wide(self.coef_), wide(self.intercept_), self._x_mean, self._predict_1d)
 
     def __sklearn_tags__(self) -> Any:
@@ -225,7 +225,7 @@ def ridges(ridge: Any, count: int = 2) -> list[float]:
 def _targets(y: Any, count: int) -> Array:
     """Targets in a form whose rows can be multiplied."""
     if is_array_api(y) and not is_dask(y):
-        y = array_api.matrix(BaseEstimator(), y if y.ndim == 2 else y[:, None])
+        y = array_api.validate_matrix(BaseEstimator(), y if y.ndim == 2 else y[:, None])
     elif not is_dask(y):
         y = check_array(y, input_name="y", dtype=list(FLOATS), ensure_2d=False)
     width = 1 if y.ndim == 1 else y.shape[1]

@@ -17,7 +17,7 @@ from tenfold.stats.derivatives import Params, forward
 class Projected(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, BaseEstimator):
     """A transformer with `components_` (k, p)."""
 
-    _reveals: ClassVar[bool] = True
+    _propagates_nonfinite: ClassVar[bool] = True
     components_: Array
 
     def _frame(self) -> tuple[Floats, Floats]:
@@ -26,9 +26,9 @@ class Projected(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
 
     def transform(self, X: Any) -> Array:
         """Coordinates of the samples X (n, n_features) along the components, (n, n_components)."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         axes, place = self._frame()
         return partial(_along, np.ascontiguousarray(axes), place)
 

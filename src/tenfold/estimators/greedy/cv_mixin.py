@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from tenfold.arrays import Array, is_array_api, on_host
 from tenfold.cross_validation.ridge_kfold import Split
 from tenfold.data import MemoryRows, Rows
-from tenfold.estimators.validation import refuse_extra
+from tenfold.estimators.validation import check_no_extra_params
 
 
 class ByFolds:
@@ -22,7 +22,7 @@ class ByFolds:
     def _splits(self, rows: Rows, y: Array, params: dict[str, Any]) -> list[Split]:
         """The splits of the rows; `params` are for the splitter."""
         if not get_config()["enable_metadata_routing"]:
-            refuse_extra(self, params)
+            check_no_extra_params(self, params)
         routed = process_routing(self, "fit", **params).splitter.split if params else {}
         if is_array_api(y):
             # folds of consecutive or shuffled rows need no more than their number

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
 
-from tenfold.arrays import Array, is_dask, is_array_api, like
+from tenfold.arrays import Array, is_array_api, is_dask, like
 from tenfold.data import Rows
 from tenfold.estimators.parameters import (
     Constraints,
@@ -19,11 +19,11 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
-from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.predictors import LinearPredictor, ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
     store,
@@ -46,7 +46,7 @@ PATH: Constraints = {
 """Of parameters that all classes of least angles share."""
 
 
-class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
+class LeastAngles(ScoreMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """What classes of least angles share: a path, and the model at its end."""
 
     _lasso: ClassVar[bool] = False
@@ -86,7 +86,7 @@ class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
         for name in ("active_", "coef_path_"):
             self.__dict__.pop(name, None)
         steps: Any = [len(knots.sizes) - 1 for knots in walked.knots]
-        alphas: Any = [follow(found if path else found[-1:], X) for found in walked.alphas]
+        alphas: Any = [convert_like(found if path else found[-1:], X) for found in walked.alphas]
         self.alphas_ = alphas[0] if one else alphas
         self.n_iter_ = steps[0] if one else steps
         if path:
@@ -94,13 +94,13 @@ class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
             # the end of the path is the model, which was corrected where the judge asked for it
             ends = walked.fitted.params.coef[:, None]
             paths = [np.concatenate([knots.weights[:-1], end]) for knots, end in zip(walked.knots, ends, strict=True)]
-            coef: Any = [follow(np.ascontiguousarray(weights.T), X) for weights in paths]
+            coef: Any = [convert_like(np.ascontiguousarray(weights.T), X) for weights in paths]
             self.active_ = active[0] if one else active
             self.coef_path_ = coef[0] if one else coef
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

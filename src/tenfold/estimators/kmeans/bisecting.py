@@ -20,7 +20,7 @@ from tenfold.estimators.kmeans.centroid_model import (
 from tenfold.estimators.parameters import Constraints, boolean, choice, function, integer
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
 )
@@ -169,7 +169,7 @@ class BisectingKMeans(CentroidModel):
                 **self._printing(),
             ),
         )
-        self._tree, self._leaves, self._nodes = result.tree, result.leaves, follow(result.nodes, X)
+        self._tree, self._leaves, self._nodes = result.tree, result.leaves, convert_like(result.nodes, X)
         self.cluster_centers_ = self._nodes[list(result.leaves)]
         self.labels_, self.inertia_, self.certificate_ = result.labels, result.energy, result.certificate
         return self
@@ -183,5 +183,5 @@ class BisectingKMeans(CentroidModel):
             "log": lambda centres: print(f"New centroids from bisection: {centres}"),
         }
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return partial(plan.descend, self._tree, wide(self._nodes), self._leaves)

@@ -9,7 +9,7 @@ from tenfold.arrays import Array, contiguous, is_sparse
 from tenfold.estimators.kmeans.centroid_model import require_rows
 from tenfold.estimators.kmeans.kmeans import KMeans
 from tenfold.estimators.parameters import boolean, check_arguments, integer, nothing
-from tenfold.estimators.validation import require_finite, rows_alone, validate_rows, validate_weights
+from tenfold.estimators.validation import as_rows_without_target, require_finite, validate_rows, validate_weights
 from tenfold.plans.kmeans import choose_rows, sample_for, scale_of
 
 
@@ -162,7 +162,7 @@ def kmeans_plusplus(
             f"{X.shape[0]}."
         )
     weight = validate_weights(sample_weight, X)
-    rows = rows_alone(contiguous(X), weight)
+    rows = as_rows_without_target(contiguous(X), weight)
     require_finite(BaseEstimator(), X, lambda: scale_of(rows))
     index = choose_rows(
         sample_for(rows, n_clusters), weight, n_clusters, check_random_state(random_state), n_local_trials

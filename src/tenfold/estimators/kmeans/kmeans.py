@@ -21,7 +21,7 @@ from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, boolean, choice
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
     warn_unless_certified,
@@ -192,7 +192,7 @@ class KMeans(CentroidModel):
         )
         self.n_iter_ = result.run.iterations
         self.trace_ = tuple(record.objective for record in result.run.trace[1:])
-        self.cluster_centers_, self.inertia_ = follow(result.centres, X), result.energy
+        self.cluster_centers_, self.inertia_ = convert_like(result.centres, X), result.energy
         self.certificate_ = result.certificate
         # those of rows on several machines stay there, and are computed when they are asked for
         self.labels_ = self.predict(X) if result.labels is None else result.labels

@@ -11,7 +11,7 @@ from tenfold.estimators.kmeans.centroid_model import BASIC, PEER_REPORT_ONLY, ro
 from tenfold.estimators.kmeans.online_update import REPORT_ONLY, OnlineKMeansBase
 from tenfold.estimators.parameters import Constraints, boolean, integer, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import require_finite, restore_on_error, rows_alone
+from tenfold.estimators.validation import as_rows_without_target, require_finite, restore_on_error
 from tenfold.plans import kmeans
 from tenfold.plans import minibatch_kmeans as plan
 from tenfold.plans.kmeans import scale_of
@@ -145,7 +145,7 @@ class MiniBatchKMeans(OnlineKMeansBase):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres of X (n, p) with optional `sample_weight`, a number or (n,); `y` is not used."""
         X, weight = rows_of_fit(self, X, sample_weight)
-        rows = kmeans.sample_for(rows_alone(contiguous(X), weight), self.n_clusters)
+        rows = kmeans.sample_for(as_rows_without_target(contiguous(X), weight), self.n_clusters)
         n, random = rows.X.shape[0], check_random_state(self.random_state)
         batch, log = min(self.batch_size, n), print if self.verbose else None
         seeds, starts, size = seeds_of(self, X, self.n_clusters), starts_of(self), self._init_rows(batch, n)

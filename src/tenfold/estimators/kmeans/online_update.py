@@ -8,7 +8,7 @@ from tenfold.arrays import Array, contiguous, wide
 from tenfold.data import Rows, Table
 from tenfold.estimators.kmeans.centroid_model import CentroidModel, require_rows
 from tenfold.estimators.parameters import check_parameters
-from tenfold.estimators.validation import follow, rows_alone, validate_more_rows, validate_weights
+from tenfold.estimators.validation import as_rows_without_target, convert_like, validate_more_rows, validate_weights
 from tenfold.plans import kmeans
 from tenfold.plans import minibatch_kmeans as plan
 
@@ -35,7 +35,7 @@ class OnlineKMeansBase(CentroidModel):
         return first, X, weight
 
     def _rows(self, X: Array, weight: Any) -> Rows:
-        return rows_alone(X if isinstance(X, Table) else contiguous(X), weight)
+        return as_rows_without_target(X if isinstance(X, Table) else contiguous(X), weight)
 
     def _start_from(self, start: Any) -> plan.Centres:
         """Centres that have had no samples."""
@@ -48,7 +48,7 @@ class OnlineKMeansBase(CentroidModel):
         """Set centres and counts, and with `labels` the nearest centre of each sample and the energy; `what` they
         follow is the reason why they are not judged.
         """
-        self.cluster_centers_, self.counts_ = follow(result.values, X), result.counts
+        self.cluster_centers_, self.counts_ = convert_like(result.values, X), result.counts
         if labels:
             self.labels_, self.inertia_ = kmeans.label_samples(rows, weight, wide(self.cluster_centers_))
         self.certificate_ = plan.leave_unjudged(what)

@@ -30,11 +30,11 @@ from tenfold.estimators.parameters import (
     real,
     splitter,
 )
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
-    refuse_extra,
+    check_no_extra_params,
     require_finite,
     restore_on_error,
     validate,
@@ -71,7 +71,7 @@ PATH_REPORT_ONLY = {
 }
 
 
-class SparseModelCV(Scored, RegressorMixin, SparseModel):
+class SparseModelCV(ScoreMixin, RegressorMixin, SparseModel):
     """A fit for each penalty and fold, and then one with the best penalty to all rows."""
 
     _joint: ClassVar[bool] = False
@@ -155,7 +155,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
         if get_config()["enable_metadata_routing"]:
             given = params if weight is None else {**params, "sample_weight": weight}
             return dict(process_routing(self, "fit", **given).splitter.split)
-        refuse_extra(self, params)
+        check_no_extra_params(self, params)
         return {}
 
     def get_metadata_routing(self) -> MetadataRouter:

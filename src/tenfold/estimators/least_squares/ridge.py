@@ -9,13 +9,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_array_api, is_sparse, like, namespace, on_host
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
-from tenfold.estimators.classes import (
-    chosen_classes,
-    class_factors,
-    encoded,
-    factor_of_each,
-    numbered_or_refused,
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
+from tenfold.estimators.class_labels import (
+    check_label_indices,
+    compute_class_weights,
+    encode_labels,
+    sample_factors,
+    take_classes,
 )
 from tenfold.estimators.least_squares.incremental import FromMoments, PartialRegression
 from tenfold.estimators.parameters import (
@@ -30,11 +30,11 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
-from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.predictors import LinearPredictor, ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
     store,
@@ -92,7 +92,7 @@ class _Ridge(CallbackSupportMixin, FromMoments, LinearPredictor, BaseEstimator):
 
         def attributes(params: Params) -> dict[str, Any]:
             coef = params.coef[0] if rows.targets == 1 else params.coef
-            return {"coef_": follow(coef, X), "intercept_": follow(params.intercept, X)}
+            return {"coef_": convert_like(coef, X), "intercept_": convert_like(params.intercept, X)}
 
         fitted = require_finite(
             self,
@@ -104,7 +104,9 @@ class _Ridge(CallbackSupportMixin, FromMoments, LinearPredictor, BaseEstimator):
                 positive=self.positive,
                 tol=self.tol,
                 max_iter=self.max_iter,
-                callback=watcher(self, X, Y, 10 * min(X.shape) if self.max_iter is None else self.max_iter, attributes),
+                callback=make_callback(
+                    self, X, Y, 10 * min(X.shape) if self.max_iter is None else self.max_iter, attributes
+                ),
                 dtype=rows.dtype,
             ),
         )
@@ -158,7 +160,7 @@ def penalties(alpha: Any, targets: int) -> Array:
     return np.array(np.broadcast_to(values, targets))
 
 
-class Ridge(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, _Ridge):
+class Ridge(ScoreMixin, PartialRegression, MultiOutputMixin, RegressorMixin, _Ridge):
     """Ridge regression: least squares with an L2 penalty.
 
     Minimises ``sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||^2``; ``b`` is not penalised.
@@ -269,7 +271,7 @@ class Ridge(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, _Ridge)
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def summary(self) -> str:
         """Refused: penalised weights are biased, so classical standard errors do not hold."""
@@ -290,7 +292,7 @@ def signs(number: Array, classes: int) -> Array:
     return xp.where(number[:, None] == like(np.arange(classes), number)[None, :], ones, -ones)
 
 
-class RidgeClassification(Scored, ClassifierMixin):
+class RidgeClassification(ScoreMixin, ClassifierMixin):
     """Classification by least squares on targets -1 and +1, one for each class (or one for two classes)."""
 
     class_weight: Any
@@ -311,18 +313,18 @@ class RidgeClassification(Scored, ClassifierMixin):
         if not is_array_api(y):
             check_classification_targets(y)
             y = column_or_1d(y, warn=True)
-        self.classes_, number = encoded(y, X)
+        self.classes_, number = encode_labels(y, X)
         Y = signs(number, self.classes_.shape[0])
         if self.class_weight is not None:
             # without sample weights: as in scikit-learn, classes are balanced by their rows
-            factors = class_factors(self.class_weight, self.classes_, number, None)
-            balance = factor_of_each(factors, number)
+            factors = compute_class_weights(self.class_weight, self.classes_, number, None)
+            balance = sample_factors(factors, number)
             weight = balance if weight is None else weight * balance
         return X, y, Y, weight
 
     def decision_function(self, X: Any) -> Array:
         """Signed scores of the samples X, (n,) for two classes, else (n, n_classes)."""
-        z = self._raw(X)
+        z = self._predict_raw(X)
         return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Array:
@@ -336,7 +338,7 @@ class RidgeClassification(Scored, ClassifierMixin):
             return xp.astype(scores > 0, xp.int64)
         # a single class is always right
         chosen = scores > 0 if scores.ndim == 1 else xp.argmax(scores, axis=1)
-        return chosen_classes(self.classes_, chosen if self.classes_.shape[0] > 1 else xp.zeros_like(chosen))
+        return take_classes(self.classes_, chosen if self.classes_.shape[0] > 1 else xp.zeros_like(chosen))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -482,7 +484,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
             self.classes_, self._several = np.unique(classes), False
         elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}")
-        number = numbered_or_refused(self.classes_, y, X)
+        number = check_label_indices(self.classes_, y, X)
         weight = validate_weights(sample_weight, X)
         self._merge(X, signs(number, self.classes_.shape[0]), weight)
         return self

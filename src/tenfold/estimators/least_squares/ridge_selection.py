@@ -20,7 +20,7 @@ from tenfold.data import MemoryRows, Rows, targets_of, weights_of
 from tenfold.estimators.least_squares.ridge import Ridge
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, function, nothing, real, splitter
 from tenfold.estimators.predictors import LinearPredictor
-from tenfold.estimators.validation import as_rows, refuse_extra, require_finite, store, warn_unless_certified
+from tenfold.estimators.validation import as_rows, check_no_extra_params, require_finite, store, warn_unless_certified
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import fold_moments, from_moments
@@ -271,7 +271,9 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         train, test = split.training_rows(rows.shape[0]), split.test
         if rows.distributed:
             return self._scattered_scores(rows, fold, test, "sample_weight" in routed.scorer.score)
-        parameters = {name: _of_rows(value, test, rows.shape[0]) for name, value in routed.scorer.score.items()}
+        parameters = {
+            name: _prediction_function(value, test, rows.shape[0]) for name, value in routed.scorer.score.items()
+        }
         if rows.on_device:
             return self._foreign_scores(subset(rows, test), fold, parameters)
         X_test, y_test = contiguous_rows(rows.whole().X, test), y[test]
@@ -290,7 +292,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         inside = np.zeros(rows.shape[0], dtype=np.int32)
         inside[test] = 1
         several = is_classifier(self) and self._several
-        return score_from_rows(name, rows.grouped(inside), fold, weighted=weighted, several=several)
+        return score_from_rows(name, rows.regroup(inside), fold, weighted=weighted, several=several)
 
     def _foreign_scores(self, rows: Rows, fold: Fold, parameters: dict[str, Any]) -> Floats:
         """The score of every alpha on test rows of another device: predictions, not rows, come to the host."""
@@ -324,7 +326,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         given = params if weight is None else {**params, "sample_weight": weight}
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, "fit", **given)
-        refuse_extra(self, set(params) - {"groups"})
+        check_no_extra_params(self, set(params) - {"groups"})
         score = {} if weight is None else {"sample_weight": weight}
         return Bunch(
             scorer=Bunch(score=score),
@@ -357,7 +359,7 @@ def _score(scorer: Any, model: Any, X: Array, y: Array, parameters: dict[str, An
     return float(scorer(model, X, y, **rest))
 
 
-def _of_rows(value: Any, index: Array, n: int) -> Any:
+def _prediction_function(value: Any, index: Array, n: int) -> Any:
     """Of a value that has one entry a row, the entries of some rows."""
     value = on_host(value) if is_array_api(value) else value
     return np.asarray(value)[index] if np.ndim(value) > 0 and len(value) == n else value

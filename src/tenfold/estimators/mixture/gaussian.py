@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import FLOATS, Array, is_dask, is_array_api, like, namespace, numpy_dtype, wide
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
-from tenfold.estimators.classes import largest
+from tenfold.arrays import FLOATS, Array, is_array_api, is_dask, like, namespace, numpy_dtype, wide
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
+from tenfold.estimators.class_labels import argmax_scores
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.mixture.progress import Reporter
 from tenfold.estimators.mixture.validation import given, positive, shape_of
@@ -33,16 +33,16 @@ from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
 from tenfold.estimators.validation import (
     ADVICE,
-    follow,
+    as_rows_without_target,
+    convert_like,
     require_finite,
     restore_on_error,
-    rows_alone,
     rowwise,
     validate_rows,
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.mixture import drawn
+from tenfold.plans.mixture import draw
 from tenfold.plans.mixture_fit import FittedMixture, Search, fit
 from tenfold.plans.mixture_start import Seen, look
 from tenfold.problems import Gaussians
@@ -194,7 +194,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
             dense=True,
         ),
     )
-    _missing: ClassVar[bool] = True
+    _allow_nan: ClassVar[bool] = True
     _constraints: ClassVar[Constraints] = {
         "n_components": (integer(1),),
         "covariance_type": (choice(*KINDS),),
@@ -289,7 +289,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         X = validate_rows(self, X)
         weight = validate_weights(sample_weight, X)
         self._refuse_few(X.shape[0])
-        rows = rows_alone(X, weight)
+        rows = as_rows_without_target(X, weight)
         k, p = self.n_components, rows.shape[1]
         start = given(self.covariance_type, k, p, self.weights_init, self.means_init, self.precisions_init)
         search = Search(
@@ -301,7 +301,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
             int(self.max_iter),
             check_random_state(self.random_state),
         )
-        callback = watcher(self, X, y, self.max_iter, partial(self._attributes, X=X))
+        callback = make_callback(self, X, y, self.max_iter, partial(self._attributes, X=X))
         told = Reporter(self.verbose, self.verbose_interval, callback) if self.verbose else None
         callback = callback if told is None else told.callback
 
@@ -355,11 +355,11 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
 
     def _attributes(self, mixture: Any, X: Array) -> dict[str, Any]:
         return {
-            "weights_": follow(mixture.weights, X),
-            "means_": follow(mixture.means, X),
-            "covariances_": follow(mixture.covariances, X),
-            "precisions_": follow(mixture.precisions, X),
-            "precisions_cholesky_": follow(mixture.triangles, X),
+            "weights_": convert_like(mixture.weights, X),
+            "means_": convert_like(mixture.means, X),
+            "covariances_": convert_like(mixture.covariances, X),
+            "precisions_": convert_like(mixture.precisions, X),
+            "precisions_cholesky_": convert_like(mixture.triangles, X),
         }
 
     def _store(self, fitted: FittedMixture, X: Array) -> None:
@@ -385,10 +385,10 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         """The parameters in float64."""
         return Mixture(self.covariance_type, wide(self.weights_), wide(self.means_), wide(self.covariances_))
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return partial(_shares, self._mixture())
 
-    def _densities_of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _densities_of_rows(self, small: bool) -> Callable[[Array], Array]:
         return partial(_densities, self._mixture())
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
@@ -399,15 +399,15 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the components for the samples X, (n, n_components)."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def predict(self, X: Any) -> Array:
         """The index of the most probable component of each sample of X, (n,)."""
-        return rowwise(largest, self._raw(X))
+        return rowwise(argmax_scores, self._predict_raw(X))
 
     def score_samples(self, X: Any) -> Array:
         """The log density of each sample of X, (n,); of the features that are there where values are missing."""
-        return self._raw(X, self._densities_of_rows)
+        return self._predict_raw(X, self._densities_of_rows)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of the samples X; `y` is not used."""
@@ -421,7 +421,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         check_is_fitted(self)
         if n_samples < 1:
             raise ValueError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
-        found = drawn(self._mixture(), int(n_samples), check_random_state(self.random_state))
+        found = draw(self._mixture(), int(n_samples), check_random_state(self.random_state))
         rows, numbers = (like(part, self.means_) if is_array_api(self.means_) else part for part in found)
         return rows, numbers
 

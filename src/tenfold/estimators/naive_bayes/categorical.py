@@ -135,7 +135,7 @@ class CategoricalNB(DiscreteNB):
         self.n_categories_ = np.array([table.shape[1] for table in sums.tables])
         self.feature_log_prob_, self.class_log_prior_ = found  # type: ignore[assignment]
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return naive_bayes.TableScores(
             "CategoricalNB", tuple(self.feature_log_prob_), self.class_log_prior_, names_of(self)
         )

@@ -15,7 +15,7 @@ from tenfold.estimators.neighbours.queries import SupervisedKNeighbors
 from tenfold.estimators.neighbours.remote_queries import Formatter
 from tenfold.estimators.neighbours.stored import INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.pairwise import Neighbours
 from tenfold.plans.neighbours import count_votes
@@ -26,7 +26,7 @@ NO_WEIGHT = (
 )
 
 
-class VotingClassifierMixin(Scored, ClassifierMixin, SupervisedNeighbors):
+class VotingClassifierMixin(ScoreMixin, ClassifierMixin, SupervisedNeighbors):
     """Classes of queries by the votes of their neighbours."""
 
     classes_: Any

@@ -24,7 +24,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.registration import Registration, Source
-from tenfold.estimators.validation import restore_on_error, rows_alone, total_weight
+from tenfold.estimators.validation import as_rows_without_target, restore_on_error, total_weight
 from tenfold.pairwise import KernelSamples, KernelSumRequest, Tolerance, density_tree, log_volume, take_rows
 from tenfold.plans.neighbours import (
     certify_density,
@@ -237,7 +237,9 @@ class KernelDensity(KernelModelBase):
             sums = np.cumsum(on_host(self._weight))
             which = np.searchsorted(sums, u * sums[-1])
         some, place = np.unique(which, return_inverse=True)
-        centres = on_host(take_rows(rows_alone(self._rows, None), some))[place].astype(np.float64, copy=False)
+        centres = on_host(take_rows(as_rows_without_target(self._rows, None), some))[place].astype(
+            np.float64, copy=False
+        )
         return centres + self.bandwidth_ * draw_from_kernel(
             self.kernel, cast(Minkowski, distance).p, (int(n_samples), d), rng
         )

@@ -15,9 +15,9 @@ from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration, source_of
 from tenfold.estimators.schema import floats
 from tenfold.estimators.validation import (
+    as_rows_without_target,
     require_finite,
     restore_on_error,
-    rows_alone,
     total_weight,
     validate_rows,
     validate_weights,
@@ -111,7 +111,7 @@ class Histogram(Predictor, BaseEstimator):
         X, weight = self._validate_samples(X, sample_weight, reset=True)
         for name in ("candidates_", "risks_"):
             self.__dict__.pop(name, None)
-        rows, total = rows_alone(X, weight), total_weight(X, weight)
+        rows, total = as_rows_without_target(X, weight), total_weight(X, weight)
         low, high = require_finite(self, X, lambda: plan.range_of(rows))
         choose = isinstance(self.bins, str) and self.width is None
         if choose:
@@ -134,15 +134,15 @@ class Histogram(Predictor, BaseEstimator):
             X = validate_rows(self if reset else BaseEstimator(), X)
         return X, validate_weights(sample_weight, X)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return partial(_logs, self.bin_edges_, self.density_)
 
     def score_samples(self, X: Any) -> Array:
         """Logarithms of the density at the samples X, (m,), where these are; minus infinity where it is zero."""
         check_is_fitted(self)
         if source_of(X) == "arrays":
-            return self._of_rows(False)(validate_data(self, X, order="C", dtype=np.float64, reset=False))
-        return self._raw(X)
+            return self._prediction_function(False)(validate_data(self, X, order="C", dtype=np.float64, reset=False))
+        return self._predict_raw(X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The log-likelihood of X (m, p): the sum of the logarithms of the density; `y` is not used."""

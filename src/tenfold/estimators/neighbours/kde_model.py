@@ -21,8 +21,8 @@ from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration, source_of
 from tenfold.estimators.validation import (
     as_rows,
+    as_rows_without_target,
     require_finite,
-    rows_alone,
     total_weight,
     validate,
     validate_rows,
@@ -90,7 +90,7 @@ class KernelModelBase(Predictor, BaseEstimator):
         some = None if self._weight is None else indicate_positive(self._weight)
         if self.metric == "ordinal":
             raise ValueError("metric='ordinal' needs all rows in memory: load them, or choose another metric.")
-        distance = distance_of(self.metric, self.metric_params or {}, rows_alone(self._rows, some))
+        distance = distance_of(self.metric, self.metric_params or {}, as_rows_without_target(self._rows, some))
         check_distance(self.metric, distance, self._rows)
         count = self._rows.shape[0] if some is None else int(total_weight(self._rows, some))
         return RowsSamples(BlockSearch(distance, False), self._to_rows(), count)
@@ -101,7 +101,7 @@ class KernelModelBase(Predictor, BaseEstimator):
     def _to_rows(self) -> Rows:
         """The rows, with their targets and weights."""
         if self._targets is None:
-            return rows_alone(self._rows, self._weight)
+            return as_rows_without_target(self._rows, self._weight)
         return as_rows(self._rows, self._targets, self._weight)
 
     @property

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tenfold.arrays import FLOATS, Array, Integers, is_dask, is_sparse, like, on_host
 from tenfold.data import Rows
 from tenfold.distances import VALID, distance_of
-from tenfold.estimators.classes import encoded
-from tenfold.estimators.error_hints import advising
+from tenfold.estimators.class_labels import encode_labels
+from tenfold.estimators.error_hints import add_hint
 from tenfold.estimators.neighbours.distance_metric_objects import is_metric
 from tenfold.estimators.neighbours.metrics import check_search, check_table, name_metric, warn_of_sets
 from tenfold.estimators.neighbours.remote_queries import (
@@ -40,10 +40,10 @@ from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration, source_of
 from tenfold.estimators.validation import (
     as_rows,
-    canonical,
+    as_rows_without_target,
     require_finite,
     restore_on_error,
-    rows_alone,
+    sum_duplicates,
     total_weight,
     validate,
     validate_rows,
@@ -127,7 +127,7 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
         raise NotImplementedError
 
     @property
-    def _missing(self) -> bool:  # type: ignore[override]
+    def _allow_nan(self) -> bool:  # type: ignore[override]
         return isinstance(self.metric, str) and self.metric == "nan_euclidean"
 
     def _keep(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -173,7 +173,7 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
         metric, params = self.effective_metric_, self.effective_metric_params_
         if source_of(X) in REMOTE:
             some = None if weight is None else indicate_positive(weight)
-            distance = distance_of(metric, params, rows_alone(X, some))
+            distance = distance_of(metric, params, as_rows_without_target(X, some))
             check_distance(metric, distance, X)
             count = X.shape[0] if some is None else int(total_weight(X, some))
             return search_rows(distance, self._to_rows(), count, self.algorithm)
@@ -187,7 +187,7 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
     def _to_rows(self) -> Rows:
         """The samples as Rows, with their targets and weights."""
         y = getattr(self, "_y", None)
-        return rows_alone(self._fit_X, self._votes) if y is None else as_rows(self._fit_X, y, self._votes)
+        return as_rows_without_target(self._fit_X, self._votes) if y is None else as_rows(self._fit_X, y, self._votes)
 
     def _validate_targets(self, X: Any, y: Any) -> tuple[Array, Any]:
         """Samples and targets as scikit-learn checks them."""
@@ -201,7 +201,7 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
 
     def _canonical(self, X: Array) -> Array:
         """Sparse rows without repeated entries; a graph of distances is taken as it is stored."""
-        return X if self.metric == "precomputed" else canonical(X)
+        return X if self.metric == "precomputed" else sum_duplicates(X)
 
     def _checks(self) -> dict[str, Any]:
         finite = "allow-nan" if self.metric == "nan_euclidean" else True
@@ -215,7 +215,7 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
             if y.ndim == 2:
                 raise ValueError("Several outputs are not read from Dask: fit a model for each column of y.")
             self.outputs_2d_ = False
-            self.classes_, self._y = encoded(y, X)
+            self.classes_, self._y = encode_labels(y, X)
             return
         y = on_host(y)
         if y.ndim == 2 and y.shape[1] == 1:
@@ -248,10 +248,10 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
                     "features as input: the distances to all rows of the fit."
                 )
             return (X if self._kept is None else X[:, self._kept]), None
-        with advising(self):
+        with add_hint(self):
             X = validate_data(self, X, reset=False, **self._checks())
         warn_of_sets(self.effective_metric_, X)
-        return canonical(X), None
+        return sum_duplicates(X), None
 
     def _answer(self, X: Any, request: Request, formatter: Formatter) -> Array:
         """The output for each query, wherever the queries are."""
@@ -277,7 +277,7 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
             )
 
     def _certify(self) -> Self:
-        rows = rows_alone(self._fit_X, self._votes)
+        rows = as_rows_without_target(self._fit_X, self._votes)
         self.certificate_ = require_finite(
             self, self._fit_X, lambda: certify_neighbours(self._index, rows, self._votes, **self._search_settings())
         )

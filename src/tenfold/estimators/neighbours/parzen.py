@@ -16,7 +16,7 @@ from tenfold.estimators.neighbours.kde_model import KernelModelBase
 from tenfold.estimators.neighbours.remote_queries import Formatter
 from tenfold.estimators.neighbours.stored import INDEXED
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, instance, nothing, real
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import restore_on_error
 from tenfold.pairwise import KernelSamples, KernelSum, KernelSumRequest
@@ -25,7 +25,7 @@ from tenfold.plans.neighbours import certify_means, list_bandwidths
 WINDOWS = {"box": "box", "triangular": "cut", "gaussian": "gaussian", "exponential": "exponential"}
 
 
-class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, KernelModelBase):
+class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, KernelModelBase):
     """The mean of all targets, weighted by a kernel of the distance (Nadaraya-Watson).
 
     ``f(x) = sum_i w_i y_i k(x, x_i) / sum_i w_i k(x, x_i)`` with, for the distance d,

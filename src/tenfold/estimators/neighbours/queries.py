@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, is_dask, is_array_api, like, namespace, on_host
+from tenfold.arrays import Array, Floats, is_array_api, is_dask, like, namespace, on_host
 from tenfold.estimators.neighbours.neighbors_model import NeighborsBase, SupervisedNeighbors
 from tenfold.estimators.neighbours.remote_queries import Formatter, is_in_memory
 from tenfold.pairwise import NearestRequest, Neighbours, RadiusRequest, Request

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, is_dask, is_array_api, on_host
-from tenfold.estimators.classes import weights_by_class
+from tenfold.arrays import Array, Floats, is_array_api, is_dask, on_host
+from tenfold.estimators.class_labels import class_weight_sums
 from tenfold.estimators.neighbours.classification import VotingClassifierMixin
 from tenfold.estimators.neighbours.neighbors_model import RADIUS, SEARCH, WEIGHTS
 from tenfold.estimators.neighbours.queries import RadiusNeighborsMixin
@@ -147,7 +147,7 @@ class RadiusNeighborsClassifier(VotingClassifierMixin, RadiusNeighborsMixin):
             return None
         if isinstance(label, str) and label == "most_frequent":
             if is_dask(self._y):
-                return [each[0][weights_by_class(len(each[0]), self._y, self._votes).argmax()]]
+                return [each[0][class_weight_sums(len(each[0]), self._y, self._votes).argmax()]]
             numbers, weight = self._y.reshape(len(self._y), -1), None if self._votes is None else on_host(self._votes)
             return [classes[np.bincount(numbers[:, t], weight).argmax()] for t, classes in enumerate(each)]
         several = not isinstance(label, str) and hasattr(label, "__len__")

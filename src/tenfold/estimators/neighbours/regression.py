@@ -13,13 +13,13 @@ from tenfold.estimators.neighbours.queries import SupervisedKNeighbors
 from tenfold.estimators.neighbours.remote_queries import Formatter
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED
 from tenfold.estimators.parameters import Constraints
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.pairwise import Neighbours
 from tenfold.plans.neighbours import average_targets
 
 
-class AveragingRegressorMixin(Scored, RegressorMixin, SupervisedNeighbors):
+class AveragingRegressorMixin(ScoreMixin, RegressorMixin, SupervisedNeighbors):
     """Targets of queries by the means of their neighbours."""
 
     def predict(self, X: Any) -> Array:

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Array, Integers, is_dask, is_array_api, like, namespace
+from tenfold.arrays import Array, Integers, is_array_api, is_dask, like, namespace
 from tenfold.data import BatchRows, Block, Table
 from tenfold.distances import Distance
 from tenfold.estimators.registration import SOURCES, source_of
-from tenfold.estimators.validation import clusters
+from tenfold.estimators.validation import load_dask_input
 from tenfold.pairwise import (
     KernelSamples,
     NeighbourSamples,
@@ -51,13 +51,13 @@ def answer_queries(model: Any, X: Any, request: Request, formatter: Formatter) -
         assert isinstance(index, RowsSamples)
         lift = partial(_lift, request, index.form, own)
         make = partial(_finish, request, index.form, formatter.make)
-        return clusters().crossed(model, X, index.rows, lift, make, formatter.empty, itself=own)
+        return load_dask_input().crossed(model, X, index.rows, lift, make, formatter.empty, itself=own)
     answer = partial(_query, model._index, request, formatter.make)
     if own and isinstance(X, Table):
         return number_rows(BatchRows(X, np.zeros((X.shape[0], 0)))).map(partial(_of_block, answer))
     if own:
         return follow_queries(answer(X, np.arange(X.shape[0])), X)
-    return follow_queries(model._raw(X, lambda few: answer), X)
+    return follow_queries(model._predict_raw(X, lambda few: answer), X)
 
 
 def is_in_memory(model: Any, X: Any) -> bool:
