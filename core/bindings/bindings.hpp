@@ -27,15 +27,16 @@ void bind_perceptron(nb::module_ &m);
 void bind_viterbi(nb::module_ &m);
 void bind_sgd(nb::module_ &m);
 void bind_lars(nb::module_ &m);
-void bind_nearest(nb::module_ &m);
+void bind_kmeans(nb::module_ &m);
 void bind_ridge_loo(nb::module_ &m);
-void bind_neighbours(nb::module_ &m);
+void bind_knn(nb::module_ &m);
 void bind_csv(nb::module_ &m);
 void bind_columns_to_rows(nb::module_ &m);
 void bind_elementwise(nb::module_ &m);
 void bind_blas(nb::module_ &m);
 void bind_csr_normal_product(nb::module_ &m);
-void bind_window_tree(nb::module_ &m);
+void bind_kde_tree(nb::module_ &m);
+void bind_pairwise(nb::module_ &m);
 
 // SciPy's BLAS, imported at the first call. Needs the GIL.
 const Blas &scipy_blas();

@@ -79,15 +79,16 @@ NB_MODULE(_core, m) {
   bind_viterbi(m);
   bind_sgd(m);
   bind_lars(m);
-  bind_nearest(m);
+  bind_kmeans(m);
   bind_ridge_loo(m);
-  bind_neighbours(m);
+  bind_knn(m);
   bind_csv(m);
   bind_columns_to_rows(m);
   bind_elementwise(m);
   bind_blas(m);
   bind_csr_normal_product(m);
-  bind_window_tree(m);
+  bind_kde_tree(m);
+  bind_pairwise(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
   m.def(
       "available_isas",

@@ -1628,47 +1628,47 @@ class Lars:
     def path(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
 
 @overload
-def online(
+def online_kmeans(
     X: NDArray[numpy.float32],
     weight: NDArray[numpy.float64] | None,
     centres: NDArray[numpy.float64],
     counts: NDArray[numpy.float64],
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def online(
+def online_kmeans(
     X: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     centres: NDArray[numpy.float64],
     counts: NDArray[numpy.float64],
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def nearest(
+def nearest_centres(
     X: NDArray[numpy.float32], centres: NDArray[numpy.float64], threads: int
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]: ...
 @overload
-def nearest(
+def nearest_centres(
     X: NDArray[numpy.float64], centres: NDArray[numpy.float64], threads: int
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]: ...
 @overload
-def assign(
+def kmeans_assign(
     X: NDArray[numpy.float32],
     weight: NDArray[numpy.float64] | None,
     centres: NDArray[numpy.float64],
     place: NDArray[numpy.float64],
     threads: int,
-    in_double: bool = False,
+    float64: bool = False,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
 @overload
-def assign(
+def kmeans_assign(
     X: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     centres: NDArray[numpy.float64],
     place: NDArray[numpy.float64],
     threads: int,
-    in_double: bool = False,
+    float64: bool = False,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
 @overload
-def seed(
+def kmeans_plusplus(
     X: NDArray[numpy.float32],
     weight: NDArray[numpy.float64] | None,
     first: int,
@@ -1676,7 +1676,7 @@ def seed(
     threads: int,
 ) -> NDArray[numpy.int64]: ...
 @overload
-def seed(
+def kmeans_plusplus(
     X: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
     first: int,
@@ -1684,7 +1684,7 @@ def seed(
     threads: int,
 ) -> NDArray[numpy.int64]: ...
 @overload
-def online_csr(
+def online_kmeans_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1694,7 +1694,7 @@ def online_csr(
     counts: NDArray[numpy.float64],
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def online_csr(
+def online_kmeans_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1704,7 +1704,7 @@ def online_csr(
     counts: NDArray[numpy.float64],
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def online_csr(
+def online_kmeans_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1714,7 +1714,7 @@ def online_csr(
     counts: NDArray[numpy.float64],
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def online_csr(
+def online_kmeans_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1724,7 +1724,7 @@ def online_csr(
     counts: NDArray[numpy.float64],
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def nearest_csr(
+def nearest_centres_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1733,7 +1733,7 @@ def nearest_csr(
     threads: int,
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]: ...
 @overload
-def nearest_csr(
+def nearest_centres_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1742,7 +1742,7 @@ def nearest_csr(
     threads: int,
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]: ...
 @overload
-def nearest_csr(
+def nearest_centres_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1751,7 +1751,7 @@ def nearest_csr(
     threads: int,
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]: ...
 @overload
-def nearest_csr(
+def nearest_centres_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1760,7 +1760,7 @@ def nearest_csr(
     threads: int,
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]: ...
 @overload
-def assign_csr(
+def kmeans_assign_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1769,10 +1769,10 @@ def assign_csr(
     centres: NDArray[numpy.float64],
     place: NDArray[numpy.float64],
     threads: int,
-    in_double: bool = False,
+    float64: bool = False,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
 @overload
-def assign_csr(
+def kmeans_assign_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1781,10 +1781,10 @@ def assign_csr(
     centres: NDArray[numpy.float64],
     place: NDArray[numpy.float64],
     threads: int,
-    in_double: bool = False,
+    float64: bool = False,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
 @overload
-def assign_csr(
+def kmeans_assign_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1793,10 +1793,10 @@ def assign_csr(
     centres: NDArray[numpy.float64],
     place: NDArray[numpy.float64],
     threads: int,
-    in_double: bool = False,
+    float64: bool = False,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
 @overload
-def assign_csr(
+def kmeans_assign_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1805,10 +1805,10 @@ def assign_csr(
     centres: NDArray[numpy.float64],
     place: NDArray[numpy.float64],
     threads: int,
-    in_double: bool = False,
+    float64: bool = False,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
 @overload
-def seed_csr(
+def kmeans_plusplus_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1819,7 +1819,7 @@ def seed_csr(
     threads: int,
 ) -> NDArray[numpy.int64]: ...
 @overload
-def seed_csr(
+def kmeans_plusplus_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1830,7 +1830,7 @@ def seed_csr(
     threads: int,
 ) -> NDArray[numpy.int64]: ...
 @overload
-def seed_csr(
+def kmeans_plusplus_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1841,7 +1841,7 @@ def seed_csr(
     threads: int,
 ) -> NDArray[numpy.int64]: ...
 @overload
-def seed_csr(
+def kmeans_plusplus_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -1852,7 +1852,7 @@ def seed_csr(
     threads: int,
 ) -> NDArray[numpy.int64]: ...
 
-class Lloyd:
+class LloydHamerly:
     @overload
     def __init__(self, X: NDArray[numpy.float32], weight: NDArray[numpy.float64] | None) -> None: ...
     @overload
@@ -1896,7 +1896,7 @@ class Lloyd:
     def step(
         self, centres: NDArray[numpy.float64], place: NDArray[numpy.float64], threads: int
     ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
-    def again(
+    def sum_again(
         self, place: NDArray[numpy.float64], threads: int
     ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
     @property
@@ -1931,7 +1931,7 @@ def ridge_loo(
     keep: bool,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None, bool]: ...
 @overload
-def near_products(
+def knn_gemm(
     X: NDArray[numpy.float32],
     Q: NDArray[numpy.float64],
     k: int,
@@ -1943,7 +1943,7 @@ def near_products(
     threads: int,
 ) -> tuple[Any, ...]: ...
 @overload
-def near_products(
+def knn_gemm(
     X: NDArray[numpy.float64],
     Q: NDArray[numpy.float64],
     k: int,
@@ -1955,7 +1955,7 @@ def near_products(
     threads: int,
 ) -> tuple[Any, ...]: ...
 @overload
-def near_entries(
+def knn_brute(
     X: NDArray[numpy.float32],
     Q: NDArray[numpy.float64],
     metric: int,
@@ -1969,7 +1969,7 @@ def near_entries(
     threads: int,
 ) -> tuple[Any, ...]: ...
 @overload
-def near_entries(
+def knn_brute(
     X: NDArray[numpy.float64],
     Q: NDArray[numpy.float64],
     metric: int,
@@ -1983,14 +1983,14 @@ def near_entries(
     threads: int,
 ) -> tuple[Any, ...]: ...
 @overload
-def tree(
+def kd_tree(
     X: NDArray[numpy.float32], leaf: int, threads: int
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 @overload
-def tree(
+def kd_tree(
     X: NDArray[numpy.float64], leaf: int, threads: int
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
-def near_tree(
+def knn_kd_tree(
     order: NDArray[numpy.int64],
     points: NDArray[numpy.float64],
     boxes: NDArray[numpy.float64],
@@ -2006,7 +2006,7 @@ def near_tree(
     own: NDArray[numpy.int64] | None,
     threads: int,
 ) -> tuple[Any, ...]: ...
-def window_sums(
+def kde_sums(
     X: NDArray[numpy.float64],
     Q: NDArray[numpy.float64],
     metric: int,
@@ -2020,7 +2020,7 @@ def window_sums(
     own: NDArray[numpy.int64] | None,
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
-def near_sets(
+def knn_sets(
     X: NDArray[numpy.uint64],
     Q: NDArray[numpy.uint64],
     columns: int,
@@ -2031,7 +2031,7 @@ def near_sets(
     own: NDArray[numpy.int64] | None,
     threads: int,
 ) -> tuple[Any, ...]: ...
-def near_table(
+def knn_table(
     D: NDArray[numpy.float64],
     k: int,
     limits: NDArray[numpy.float64] | None,
@@ -2040,7 +2040,7 @@ def near_table(
     threads: int,
 ) -> tuple[Any, ...]: ...
 @overload
-def near_sparse(
+def knn_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2060,7 +2060,7 @@ def near_sparse(
     threads: int,
 ) -> tuple[Any, ...]: ...
 @overload
-def near_sparse(
+def knn_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -2247,7 +2247,7 @@ def left_matmul_t_csr(
     by: NDArray[numpy.float64],
     threads: int,
 ) -> NDArray[numpy.float64]: ...
-def window_tree(
+def kde_tree(
     points: NDArray[numpy.float64],
     boxes: NDArray[numpy.float64],
     leaf: int,
@@ -2262,6 +2262,52 @@ def window_tree(
     relative: float,
     weight: NDArray[numpy.float64] | None,
     below: NDArray[numpy.float64] | None,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def pairwise_block(
+    X: NDArray[numpy.float32],
+    Q: NDArray[numpy.float64],
+    base: int,
+    function: int,
+    gamma: float,
+    offset: float,
+    degree: float,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def pairwise_block(
+    X: NDArray[numpy.float64],
+    Q: NDArray[numpy.float64],
+    base: int,
+    function: int,
+    gamma: float,
+    offset: float,
+    degree: float,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def pairwise_product(
+    X: NDArray[numpy.float32],
+    Q: NDArray[numpy.float64],
+    V: NDArray[numpy.float64],
+    base: int,
+    function: int,
+    gamma: float,
+    offset: float,
+    degree: float,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def pairwise_product(
+    X: NDArray[numpy.float64],
+    Q: NDArray[numpy.float64],
+    V: NDArray[numpy.float64],
+    base: int,
+    function: int,
+    gamma: float,
+    offset: float,
+    degree: float,
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 def isa() -> str: ...

@@ -1,12 +1,11 @@
-"""Distances by the names of scikit-learn, each as what a compiled search reads: rows in some form, and how to compare
-two of them.
+"""Distances by the names of scikit-learn: a map of the samples, and a distance of two mapped samples.
 
-Most are Minkowski's distance ``(sum_j |x_j - q_j|^p)^(1/p)`` of rows that were mapped first:
+Most are Minkowski's distance ``(sum_j |x_j - q_j|^p)^(1/p)`` of mapped samples:
 
-seuclidean     columns divided by their standard deviation, p = 2
+seuclidean     features divided by their standard deviation, p = 2
 mahalanobis    ``L'(x - centre)`` with ``L L'`` the inverse covariance, p = 2
-cosine         rows of length one: ``1 - x.q = |x - q|^2 / 2``
-correlation    the same of rows about their own means
+cosine         samples of length one: ``1 - x.q = |x - q|^2 / 2``
+correlation    the same about the mean of each sample
 ordinal        each value replaced by its rank among those seen, divided by their number, p = 1 (Cookbook, C.4)
 """
 
@@ -51,11 +50,11 @@ VALID = {
 VALID_SPARSE = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan", "precomputed", "sqeuclidean")
 
 Image: TypeAlias = Callable[[Array, bool], Array]
-"""Rows, and whether they are queries, to the rows that are compared."""
+"""Samples, and whether they are queries, to the mapped samples."""
 
 
 def same(X: Array, queries: bool) -> Array:
-    """Rows as they are; those of another library in float64."""
+    """Samples as they are; those of another library in float64."""
     return _in_double(X) if is_array_api(X) else X
 
 
@@ -65,7 +64,7 @@ def _in_double(X: Array) -> Array:
 
 @dataclass(frozen=True)
 class Scaled:
-    """Columns times factors."""
+    """Features times factors."""
 
     factors: Floats
 
@@ -89,7 +88,7 @@ class Whitened:
 
 @dataclass(frozen=True)
 class Unit:
-    """Rows of length one, about their own means or not. A row of zeros is at right angles to all others."""
+    """Samples of length one, about their own means or not. A sample of zeros is orthogonal to all others."""
 
     centred: bool
 
@@ -97,7 +96,7 @@ class Unit:
         if is_sparse(X):
             return self._sparse(X, queries)
         if is_array_api(X):
-            return self._elsewhere(X, queries)
+            return self._on_device(X, queries)
         X = np.asarray(X, dtype=np.float64)
         if self.centred:
             X = X - X.mean(axis=1, keepdims=True)
@@ -105,12 +104,12 @@ class Unit:
         X = X / np.where(largest > 0.0, largest, 1.0)  # so that squares neither overflow nor vanish
         length = np.sqrt(np.einsum("ij,ij->i", X, X))
         nothing = length == 0.0
-        found = np.zeros((X.shape[0], X.shape[1] + 2))
-        found[:, :-2] = X / np.where(nothing, 1.0, length)[:, None]
-        found[nothing, -2 if queries else -1] = 1.0
-        return found
+        result = np.zeros((X.shape[0], X.shape[1] + 2))
+        result[:, :-2] = X / np.where(nothing, 1.0, length)[:, None]
+        result[nothing, -2 if queries else -1] = 1.0
+        return result
 
-    def _elsewhere(self, X: Array, queries: bool) -> Array:
+    def _on_device(self, X: Array, queries: bool) -> Array:
         xp, X = namespace(X), _in_double(X)
         X = X - xp.mean(X, axis=1, keepdims=True) if self.centred else X
         largest = xp.max(xp.abs(X), axis=1, keepdims=True)
@@ -127,31 +126,31 @@ class Unit:
         scaled = sparse.csr_array(sparse.diags_array(1.0 / np.where(nothing, 1.0, lengths)) @ X.astype(np.float64))
         marks = np.zeros((X.shape[0], 2))
         marks[nothing, 0 if queries else 1] = 1.0
-        found = sparse.csr_array(sparse.hstack([scaled, sparse.csr_array(marks)], format="csr"))
-        found.sort_indices()
-        return found
+        result = sparse.csr_array(sparse.hstack([scaled, sparse.csr_array(marks)], format="csr"))
+        result.sort_indices()
+        return result
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Each value by its rank among the values of its column that were seen, divided by their number; between two of
-    them half-way.
+    """Each value by its rank among the stored values of its feature, divided by their number; between two of them
+    half-way.
     """
 
     levels: tuple[Floats, ...]
 
     def __call__(self, X: Array, queries: bool) -> Array:
-        found = np.empty(X.shape)
+        result = np.empty(X.shape)
         for j, levels in enumerate(self.levels):
             column = np.asarray(X[:, j], dtype=np.float64)
             below, above = np.searchsorted(levels, column, "left"), np.searchsorted(levels, column, "right")
-            found[:, j] = 0.5 * (below + above + 1) / len(levels)
-        return found
+            result[:, j] = 0.5 * (below + above + 1) / len(levels)
+        return result
 
 
 @dataclass(frozen=True)
 class Minkowski:
-    """Minkowski's distance with power p of the images of rows; `finish` says what is wanted of a sum of squares."""
+    """Minkowski's distance with power p of mapped samples; `finish`: what is made of a sum of squares."""
 
     p: float
     image: Image = same
@@ -168,7 +167,7 @@ class Entries:
 
 @dataclass(frozen=True)
 class Sets:
-    """A distance of sets: whether entries are zero is all that counts."""
+    """A distance of sets: of which entries are zero."""
 
     code: int
 
@@ -180,7 +179,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Called:
-    """A function of two rows."""
+    """A function of two samples."""
 
     function: Callable[..., float]
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -190,21 +189,21 @@ Distance: TypeAlias = Minkowski | Entries | Sets | Given | Called
 
 
 def distance_of(metric: Any, given: dict[str, Any], X: Array | Rows) -> Distance:
-    """The distance of a name, or a function, with its parameters; what they do not say is read off the rows X, in
-    memory or by a pass over them, where weights that are ones and zeros say which rows count.
+    """The distance of a name, or a function, with its parameters; variances, covariances and ranks that they lack are
+    those of the samples X, in memory or by a pass over Rows, whose weights are ones and zeros.
     """
     params = dict(given)
     if metric == "pyfunc":
         metric = params.pop("func")
     if callable(metric):
         return Called(metric, params)
-    found = _of_name(metric, params, X)
+    result = _distance_of_name(metric, params, X)
     if params:
         raise TypeError(f"The metric {metric!r} has no parameters {sorted(params)}.")
-    return found
+    return result
 
 
-def _of_name(metric: str, params: dict[str, Any], X: Any) -> Distance:
+def _distance_of_name(metric: str, params: dict[str, Any], X: Any) -> Distance:
     if metric == "precomputed":
         return Given()
     if metric in SETS:
@@ -217,7 +216,7 @@ def _of_name(metric: str, params: dict[str, Any], X: Any) -> Distance:
         params.pop("missing_values", None)
         return Entries(ENTRIES[metric], "root" if metric == "nan_euclidean" else "same")
     if metric in ("minkowski", "p"):
-        return _weighted(float(params.pop("p", 2.0)), params.pop("w", None), X)
+        return _make_minkowski(float(params.pop("p", 2.0)), params.pop("w", None), X)
     finish = {"sqeuclidean": "same", "cosine": "half", "correlation": "half"}.get(metric, "root")
     image: Image = same
     if metric in ("cosine", "correlation"):
@@ -225,13 +224,13 @@ def _of_name(metric: str, params: dict[str, Any], X: Any) -> Distance:
     elif metric == "seuclidean":
         image = Scaled(1.0 / np.sqrt(_variances(params.pop("V", None), X)))
     elif metric == "mahalanobis":
-        image = _whitened(params.pop("V", None), params.pop("VI", None), X)
+        image = _make_whitening(params.pop("V", None), params.pop("VI", None), X)
     elif metric == "ordinal":
         image = Ranks(tuple(np.unique(np.asarray(X[:, j], dtype=np.float64)) for j in range(X.shape[1])))
     return Minkowski(MINKOWSKI[metric], image, finish)
 
 
-def _weighted(p: float, w: Any, X: Array) -> Minkowski:
+def _make_minkowski(p: float, w: Any, X: Array) -> Minkowski:
     if w is None:
         return Minkowski(p)
     w = np.asarray(w, dtype=np.float64)
@@ -245,36 +244,36 @@ def _weighted(p: float, w: Any, X: Array) -> Minkowski:
 
 
 def _moments(X: Any) -> Moments:
-    """Of the rows, wherever they are; in memory by the same blocks."""
+    """Of the samples, wherever they are; in memory by the same blocks."""
     if hasattr(X, "fold"):
         return X.fold(Moments.lift)
     X = np.ascontiguousarray(X, dtype=np.float64)
     return MemoryRows(X, np.zeros((len(X), 0))).fold(Moments.lift)
 
 
-def _unbiased(moments: Moments) -> Floats:
-    """The covariance of rows that count one each."""
+def _sample_covariance(moments: Moments) -> Floats:
+    """The unbiased covariance of samples of weight one."""
     return moments.covariance() * (moments.weight / max(1.0, moments.weight - 1.0))
 
 
 def _variances(V: Any, X: Any) -> Floats:
-    found = np.diag(_unbiased(_moments(X))) if V is None else np.asarray(V, dtype=np.float64)
-    if found.shape != (X.shape[1],):
-        raise ValueError(f"V must have one variance for each of {X.shape[1]} columns, got shape {found.shape}.")
-    if not np.all(found > 0):
+    result = np.diag(_sample_covariance(_moments(X))) if V is None else np.asarray(V, dtype=np.float64)
+    if result.shape != (X.shape[1],):
+        raise ValueError(f"V must have one variance for each of {X.shape[1]} columns, got shape {result.shape}.")
+    if not np.all(result > 0):
         raise ValueError("seuclidean needs positive variances V: some column is constant. Leave it out, or give V.")
-    return found
+    return result
 
 
-def _whitened(V: Any, VI: Any, X: Any) -> Whitened:
-    """From a covariance, its inverse, or the rows."""
+def _make_whitening(V: Any, VI: Any, X: Any) -> Whitened:
+    """From a covariance, its inverse, or the samples."""
     d, moments = X.shape[1], _moments(X)
     centre = moments.mean
     with one_blas_thread:
         try:
             if VI is not None:
                 return Whitened(centre, scipy.linalg.cholesky(_square(VI, d, "VI"), lower=True))
-            V = _unbiased(moments) if V is None else V
+            V = _sample_covariance(moments) if V is None else V
             lower = scipy.linalg.cholesky(_square(V, d, "V"), lower=True)
             inverse = scipy.linalg.solve_triangular(lower, np.eye(d), lower=True)
             return Whitened(centre, np.ascontiguousarray(inverse.T))
@@ -286,7 +285,7 @@ def _whitened(V: Any, VI: Any, X: Any) -> Whitened:
 
 
 def _square(matrix: Any, d: int, name: str) -> Floats:
-    found = np.asarray(matrix, dtype=np.float64)
-    if found.shape != (d, d):
-        raise ValueError(f"{name} must be a square matrix for {d} columns, got shape {found.shape}.")
-    return 0.5 * (found + found.T)
+    result = np.asarray(matrix, dtype=np.float64)
+    if result.shape != (d, d):
+        raise ValueError(f"{name} must be a square matrix for {d} columns, got shape {result.shape}.")
+    return 0.5 * (result + result.T)

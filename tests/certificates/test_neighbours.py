@@ -54,9 +54,9 @@ def test_a_worsened_index_is_not_certified(algorithm, part):
     X = np.random.default_rng(0).standard_normal((200, 3))
     model = tenfold.NearestNeighbors(algorithm=algorithm).fit(X)
     worse = copy.deepcopy(model)
-    search = worse._index.index.search
+    search = worse._index.stored.search
     if part == "rows":
-        search.rows[17] += 0.1
+        search.samples[17] += 0.1
     elif part == "order":
         search.tree.order[[0, 1]] = search.tree.order[[1, 0]]
     elif part == "points":
@@ -72,14 +72,14 @@ def test_perturbed_answers_are_not_certified():
     model = tenfold.NearestNeighbors(n_neighbors=3).fit(X)
 
     def verdict(change):
-        def found(queries, asked):
-            distances, rows = model._index.index.nearest(queries, 3, asked)
+        def search(queries, own):
+            distances, rows = model._index.stored.nearest(queries, 3, own)
             change(distances, rows)
             return np.arange(0, 181, 3), distances.ravel(), rows.ravel()
 
-        asked = np.arange(60)
-        question = {"metric": "euclidean", "params": {}, "k": 3, "radius": None, "asked": asked, "queries": X}
-        return judge.neighbours({}, MemoryRows(X, asked[:, None].astype(float)), **question, found=found).ok
+        numbers = np.arange(60)
+        problem = {"metric": "euclidean", "params": {}, "k": 3, "radius": None, "numbers": numbers, "queries": X}
+        return judge.neighbours({}, MemoryRows(X, numbers[:, None].astype(float)), **problem, search=search).ok
 
     def farther(distances, rows):
         rest = np.setdiff1d(np.arange(60), [*rows[4], 4])
@@ -124,13 +124,13 @@ def test_plain_distances_of_the_judge():
     """Against formulas written out."""
     rng = np.random.default_rng(1)
     X, Q = rng.uniform(-1.5, 1.5, (9, 2)), rng.uniform(-1.5, 1.5, (4, 2))
-    found = judge.plain("haversine", {}, X, Q)
+    found = judge.plain_distances("haversine", {}, X, Q)
     a, b = np.sin((Q[:, None, 0] - X[:, 0]) / 2) ** 2, np.sin((Q[:, None, 1] - X[:, 1]) / 2) ** 2
     expected = 2 * np.arcsin(np.sqrt(a + np.cos(Q[:, None, 0]) * np.cos(X[:, 0]) * b))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     np.testing.assert_allclose(
-        judge.plain("mahalanobis", {"V": np.diag([4.0, 1.0])}, X, Q),
+        judge.plain_distances("mahalanobis", {"V": np.diag([4.0, 1.0])}, X, Q),
         np.hypot((Q[:, None, 0] - X[:, 0]) / 2, Q[:, None, 1] - X[:, 1]),
     )
-    ranks = judge.plain("ordinal", {}, np.array([[1.0], [5.0], [100.0]]), np.array([[5.0], [50.0]]))
+    ranks = judge.plain_distances("ordinal", {}, np.array([[1.0], [5.0], [100.0]]), np.array([[5.0], [50.0]]))
     np.testing.assert_allclose(ranks, [[1 / 3, 0, 1 / 3], [0.5, 1 / 6, 1 / 6]])

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from tenfold import _core
 from tenfold.distances import Minkowski, distance_of
-from tenfold.judge.neighbours import plain
-from tenfold.plans.neighbours import built
+from tenfold.judge.neighbours import plain_distances
+from tenfold.pairwise import store_samples
 
 
 @st.composite
@@ -54,24 +54,24 @@ def check(result, X, Q, k, table):
 @given(asked())
 def test_products_miss_no_neighbour(drawing):
     X, Q, k = drawing
-    check(built(Minkowski(2.0), X, "brute").nearest(Q, k), X, Q, k, squares(X, Q))
+    check(store_samples(Minkowski(2.0), X, "brute").nearest(Q, k), X, Q, k, squares(X, Q))
 
 
 @given(asked(columns=(1, 2, 3, 5, 9)), st.sampled_from([1.0, 2.0, np.inf]))
 def test_trees_miss_no_neighbour(drawing, p):
     X, Q, k = drawing
     X = np.repeat(X, 2, axis=0)
-    table = squares(X, Q) if p == 2.0 else plain({1.0: "manhattan", np.inf: "chebyshev"}[p], {}, X, Q)
-    check(built(Minkowski(p), X, "kd_tree").nearest(Q, k), X, Q, k, table)
+    table = squares(X, Q) if p == 2.0 else plain_distances({1.0: "manhattan", np.inf: "chebyshev"}[p], {}, X, Q)
+    check(store_samples(Minkowski(p), X, "kd_tree").nearest(Q, k), X, Q, k, table)
 
 
 @given(asked(), st.sampled_from([1.0, 2.0]))
 def test_sparse_rows_have_the_neighbours_of_dense_ones(drawing, p):
     X, Q, k = drawing
     X, Q = X * (np.abs(X) > np.median(np.abs(X))), Q * (np.abs(Q) > np.median(np.abs(Q)))
-    result = built(Minkowski(p), sparse.csr_array(X)).nearest(sparse.csr_array(Q), k)
+    found = store_samples(Minkowski(p), sparse.csr_array(X)).nearest(sparse.csr_array(Q), k)
     name = {1.0: "manhattan", 2.0: "euclidean"}[p]
-    check(result, X, Q, k, squares(X, Q) if p == 2.0 else plain(name, {}, X, Q))
+    check(found, X, Q, k, squares(X, Q) if p == 2.0 else plain_distances(name, {}, X, Q))
 
 
 @given(asked(), st.floats(0.1, 3.0))
@@ -80,7 +80,7 @@ def test_within_a_radius_are_those_that_are(drawing, radius):
     table = squares(X, Q)
     radius = radius * (np.median(table) or 1.0)
     for algorithm in ("brute", "kd_tree"):
-        near = built(Minkowski(2.0), X, algorithm).within(Q, radius)
+        near = store_samples(Minkowski(2.0), X, algorithm).within(Q, radius)
         for i, (distances, rows) in enumerate(
             zip(np.split(near.distances, near.offsets[1:-1]), np.split(near.rows, near.offsets[1:-1]), strict=True)
         ):
@@ -98,7 +98,7 @@ def test_a_row_is_not_its_own_neighbour(drawing):
     table = squares(X, X)
     np.fill_diagonal(table, np.inf)
     for algorithm in ("brute", "kd_tree"):
-        distances, rows = built(Minkowski(2.0), X, algorithm).nearest(X, k, own)
+        distances, rows = store_samples(Minkowski(2.0), X, algorithm).nearest(X, k, own)
         assert not np.any(rows == own[:, None])
         np.testing.assert_allclose(distances, ordered(table, k)[0], rtol=1e-13)
 
@@ -109,12 +109,12 @@ def test_bits_do_not_depend_on_threads(dtype, d):
     rng = np.random.default_rng(0)
     X, Q = rng.standard_normal((3000, d)).astype(dtype), rng.standard_normal((700, d))
     asked = {"limits": None, "by_distance": True, "finish": 1, "exponent": 1.0, "own": None, "k": 9}
-    first = _core.near_products(X, Q, threads=1, **asked)
+    first = _core.knn_gemm(X, Q, threads=1, **asked)
     for threads in (2, 5):
-        for a, b in zip(first, _core.near_products(X, Q, threads=threads, **asked), strict=True):
+        for a, b in zip(first, _core.knn_gemm(X, Q, threads=threads, **asked), strict=True):
             np.testing.assert_array_equal(a, b)
-    tree = _core.tree(X, 32, 1)
-    for a, b in zip(tree, _core.tree(X, 32, 3), strict=True):
+    tree = _core.kd_tree(X, 32, 1)
+    for a, b in zip(tree, _core.kd_tree(X, 32, 3), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -122,7 +122,7 @@ def test_bits_do_not_depend_on_threads(dtype, d):
 def test_squares_out_of_range(scale):
     """Where squares vanish or overflow all rows are at one distance, and the first are taken."""
     X = np.random.default_rng(0).standard_normal((40, 20)) * scale
-    distances, rows = built(Minkowski(2.0), X, "brute").nearest(X[:9] + scale, 3)
+    distances, rows = store_samples(Minkowski(2.0), X, "brute").nearest(X[:9] + scale, 3)
     assert np.all(distances == (0.0 if scale < 1 else np.inf))
     np.testing.assert_array_equal(rows, np.tile([0, 1, 2], (9, 1)))
 
@@ -135,7 +135,7 @@ def test_every_instruction_set_finds_the_same_rows():
         result = []
         for name in _core.available_isas():
             _core.set_isa(name)
-            result.append(built(Minkowski(2.0), X, "brute").nearest(Q, 7))
+            result.append(store_samples(Minkowski(2.0), X, "brute").nearest(Q, 7))
     finally:
         _core.set_isa(best)
     for distances, rows in result[1:]:
@@ -159,7 +159,7 @@ def test_every_distance_is_that_of_the_plain_formula(name, seed):
     if name == "nan_euclidean":
         X[rng.uniform(size=X.shape) < 0.3] = np.nan
     params = {"p": 3.0, "w": rng.uniform(0.1, 2.0, 70)} if name == "minkowski" else {}
-    table = plain(name, params, X, Q)
-    result = built(distance_of(name, params, X), X).nearest(Q, 7)
-    np.testing.assert_allclose(result[0], ordered(table, 7)[0], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(np.take_along_axis(table, result[1], axis=1), result[0], rtol=1e-9, atol=1e-12)
+    table = plain_distances(name, params, X, Q)
+    found = store_samples(distance_of(name, params, X), X).nearest(Q, 7)
+    np.testing.assert_allclose(found[0], ordered(table, 7)[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(np.take_along_axis(table, found[1], axis=1), found[0], rtol=1e-9, atol=1e-12)

@@ -6,8 +6,8 @@ import pytest
 import tenfold
 from tenfold import KMeans, OnlineKMeans
 from tenfold.estimators.validation import as_rows_without_target
+from tenfold.pairwise.centres import assign
 from tenfold.plans import kmeans as plan
-from tenfold.stats.kmeans_assignment import assigned
 
 RNG = np.random.default_rng(12)
 X = np.concatenate([RNG.standard_normal((60, 2)) + centre for centre in ([0, 0], [5, 1], [2, 6])])
@@ -23,7 +23,7 @@ def test_seeger_12_1_both_halves_of_a_step_lower_the_energy_by_the_printed_amoun
     centres = X[[0, 1, 2]]
     old = rng.integers(0, 3, len(X))
     D = np.sum((X[:, None] - centres[None]) ** 2, axis=-1)
-    result = as_rows_without_target(X, None).fold(assigned(centres, np.zeros(2)))
+    result = as_rows_without_target(X, None).fold(assign(centres, np.zeros(2)))
     new = D.argmin(axis=1)
     assert energy(X, old, centres) - result.energy == pytest.approx(np.sum(D[np.arange(len(X)), old] - D.min(axis=1)))
     means = result.sums / result.weight[:, None]

@@ -11,8 +11,8 @@ import tenfold
 from tenfold import BisectingKMeans, KMeans, MiniBatchKMeans, OnlineKMeans, _core
 from tenfold.bounds import kmeans_energy
 from tenfold.data import Block
-from tenfold.judge.kmeans_assignment import judged_assignment
-from tenfold.stats.kmeans_assignment import Farthest, assigned_in_arrays, farthest
+from tenfold.judge.kmeans_assignment import check_assignment
+from tenfold.pairwise.centres import Farthest, assign_in_arrays, find_farthest
 
 
 def brute(X, centres):
@@ -39,7 +39,7 @@ def test_labels_are_those_of_float64(isa, n, p, k, dtype):
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((n, p)) + 30.0).astype(dtype)
     centres = np.ascontiguousarray(X[:k] + rng.standard_normal((k, p)) * 1e-3, dtype=np.float64)
-    number, square = _core.nearest(X, centres, 2)
+    number, square = _core.nearest_centres(X, centres, 2)
     expected = brute(X, centres)
     np.testing.assert_array_equal(number, expected.argmin(axis=1))
     np.testing.assert_allclose(square, expected.min(axis=1), rtol=1e-12)
@@ -49,7 +49,7 @@ def test_near_ties_are_decided_in_float64(isa):
     """Centres that differ by less than float32 can tell, and rows half way between two of them."""
     centres = np.array([[1.0, 0.0], [1.0 + 1e-12, 0.0], [3.0, 0.0], [3.0, 0.0]])
     X = np.array([[1.0, 5.0], [1.0 + 1e-12, 5.0], [2.0, 1.0], [2.0 + 1e-11, 1.0], [9.0, 0.0]])
-    number, _ = _core.nearest(X, centres, 1)
+    number, _ = _core.nearest_centres(X, centres, 1)
     np.testing.assert_array_equal(number, brute(X, centres).argmin(axis=1))
 
 
@@ -62,7 +62,7 @@ def test_the_judge_assigns_rows_by_products_of_its_own(isa, storage):
     weight, centres, place = rng.integers(0, 3, 500).astype(np.float64), X[:60].astype(np.float64), np.full(4, 0.5)
     number, square = brute(X, centres).argmin(axis=1), brute(X, centres).min(axis=1)
     block = Block(sparse.csr_array(X) if storage == "sparse" else X, np.zeros((500, 0)), weight)
-    found = judged_assignment(centres, place)(block)
+    found = check_assignment(centres, place)(block)
     np.testing.assert_array_equal(found.weight, np.bincount(number, weight, 60))
     np.testing.assert_allclose(found.energy, np.sum(weight * square), rtol=1e-12)
     expected = [np.sum((weight[:, None] * (X - place))[number == k], axis=0) for k in range(60)]
@@ -71,7 +71,7 @@ def test_the_judge_assigns_rows_by_products_of_its_own(isa, storage):
 
 def test_the_judge_does_not_believe_the_loop_of_the_fit(monkeypatch):
     """Rows that go to the second of two centres whatever their distance: the fit believes it, the certificate not."""
-    X, right = blobs(), _core.Lloyd
+    X, right = blobs(), _core.LloydHamerly
 
     class Wrong:
         def __init__(self, X, weight):
@@ -80,10 +80,10 @@ def test_the_judge_does_not_believe_the_loop_of_the_fit(monkeypatch):
         def step(self, centres, place, threads):
             return np.array([1e-3, float(len(self.rows))]), np.stack([np.zeros(5), np.sum(self.rows - place, axis=0)])
 
-        def again(self, place, threads):
+        def sum_again(self, place, threads):
             return self.step(None, place, threads)
 
-    monkeypatch.setattr(_core, "Lloyd", Wrong)
+    monkeypatch.setattr(_core, "LloydHamerly", Wrong)
     with pytest.warns(ConvergenceWarning):
         model = KMeans(2, random_state=0).fit(X)
     assert not model.certificate_.ok
@@ -92,14 +92,14 @@ def test_the_judge_does_not_believe_the_loop_of_the_fit(monkeypatch):
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
 def test_any_scale_of_the_columns(scale):
     X, centres = blobs() * scale, blobs(6, seed=1) * scale
-    number, _ = _core.nearest(X, centres, 1)
+    number, _ = _core.nearest_centres(X, centres, 1)
     np.testing.assert_array_equal(number, brute(X / scale, centres / scale).argmin(axis=1))
 
 
 def test_a_row_far_beyond_float32_is_compared_in_float64():
     X = np.array([[1e60, 0.0], [0.0, 1e60], [1.0, 1.0]])
     centres = np.array([[1.0, 0.0], [0.0, 1.0]])
-    assert _core.nearest(X, centres, 1)[0].tolist() == [0, 0, 0]  # their distances are equal in float64
+    assert _core.nearest_centres(X, centres, 1)[0].tolist() == [0, 0, 0]  # their distances are equal in float64
 
 
 @pytest.mark.parametrize("k", [3, 40, 700])
@@ -110,16 +110,20 @@ def test_bounds_change_nothing_but_the_work(k, storage):
     weight = rng.integers(0, 3, len(X)).astype(np.float64)
     X = X.astype(np.float32) if storage == "float32" else X
     S = sparse.csr_array(X)
-    ours = _core.Lloyd(S.data, S.indices, S.indptr, 8, weight) if storage == "sparse" else _core.Lloyd(X, weight)
+    ours = (
+        _core.LloydHamerly(S.data, S.indices, S.indptr, 8, weight)
+        if storage == "sparse"
+        else _core.LloydHamerly(X, weight)
+    )
     place, centres = X.mean(axis=0, dtype=np.float64), X[:k].astype(np.float64)
     work = []
     for step in range(30):
         now, sums = ours.step(centres, place, 1 + step % 2)
-        again, sums_again = ours.again(place, 2)
+        again, sums_again = ours.sum_again(place, 2)
         if storage == "sparse":
-            expected = _core.assign_csr(S.data, S.indices, S.indptr, 8, weight, centres, place, 1)
+            expected = _core.kmeans_assign_csr(S.data, S.indices, S.indptr, 8, weight, centres, place, 1)
         else:
-            expected = _core.assign(X, weight, centres, place, 1)
+            expected = _core.kmeans_assign(X, weight, centres, place, 1)
         np.testing.assert_array_equal(again, expected[0])
         np.testing.assert_array_equal(sums_again, expected[1])
         np.testing.assert_allclose(now, again, rtol=1e-12)
@@ -133,8 +137,8 @@ def test_the_lift_in_the_array_api_is_the_compiled_one():
     rng = np.random.default_rng(0)
     X, weight = blobs(), rng.integers(0, 3, 600).astype(np.float64)
     centres, place = X[:7].copy(), X.mean(axis=0)
-    slow = assigned_in_arrays(centres, place, Block(X, np.zeros((600, 0)), weight)).result()
-    fast = _core.assign(X, weight, centres, place, 2)
+    slow = assign_in_arrays(centres, place, Block(X, np.zeros((600, 0)), weight)).result()
+    fast = _core.kmeans_assign(X, weight, centres, place, 2)
     np.testing.assert_array_equal(slow.weight, fast[0])
     np.testing.assert_allclose(slow.sums, fast[1], atol=1e-10)
     assert slow.energy == pytest.approx(fast[2], rel=1e-12)
@@ -143,21 +147,21 @@ def test_the_lift_in_the_array_api_is_the_compiled_one():
 def test_wrong_arguments_of_the_loops_are_sentences():
     X = np.zeros((3, 2))
     with pytest.raises(ValueError, match="centres must be"):
-        _core.nearest(X, np.zeros((2, 3)), 1)
+        _core.nearest_centres(X, np.zeros((2, 3)), 1)
     with pytest.raises(ValueError, match="one entry a row"):
-        _core.assign(X, np.zeros(2), X, np.zeros(2), 1)
+        _core.kmeans_assign(X, np.zeros(2), X, np.zeros(2), 1)
     with pytest.raises(ValueError, match="column index"):
-        _core.nearest_csr(np.ones(1), np.array([7]), np.array([0, 1]), 2, X, 1)
+        _core.nearest_centres_csr(np.ones(1), np.array([7]), np.array([0, 1]), 2, X, 1)
     with pytest.raises(ValueError, match="number of a row"):
-        _core.seed(X, None, 3, np.zeros((1, 1)), 1)
+        _core.kmeans_plusplus(X, None, 3, np.zeros((1, 1)), 1)
     with pytest.raises(ValueError, match="been a step"):
-        _core.Lloyd(X, None).again(np.zeros(2), 1)
+        _core.LloydHamerly(X, None).sum_again(np.zeros(2), 1)
 
 
 def test_the_furthest_rows_are_different_ones_in_any_order():
     X = np.repeat([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0], [1.0, 0.0]], [1, 3, 2, 1], axis=0)
     centres = np.zeros((1, 2))
-    lift = farthest(centres, 2)
+    lift = find_farthest(centres, 2)
     whole = lift(Block(X, np.zeros((7, 0))))
     assert whole.rows.tolist() == [[0.0, 5.0], [5.0, 0.0]]
     assert whole.weight.tolist() == [2.0, 3.0]

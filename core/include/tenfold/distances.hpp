@@ -1,4 +1,5 @@
-// Distances of a row to a query, in float64, as near_direct asks for them. Names and meanings are scikit-learn's.
+// Reduced distances of a sample to a query, in float64, for DirectPairs (pairwise.hpp). Names and meanings are
+// scikit-learn's.
 #pragma once
 
 #include "tenfold/isa_kernels.hpp"
@@ -22,7 +23,7 @@ enum class Metric : int {
   known        // sum of (x_j - q_j)^2 over the entries that both have, times d over their number: its root is wanted
 };
 
-// Rows and queries of a metric, entry by entry.
+// Samples and queries of a distance that is taken entry by entry.
 template <class T, class Term> struct Entries {
   Dense<T> x;
   Dense<double> q;
@@ -43,7 +44,7 @@ struct Powers {
   }
 };
 
-// The loops that are compiled for every instruction set.
+// The loops that are compiled for every instruction set (isa/distances.hpp).
 template <class T> struct Compiled {
   double (*loop)(const T *x, const double *q, Index columns);
   double operator()(const T *x, const double *q, Index d) const { return loop(x, q, d); }
@@ -92,9 +93,9 @@ struct Known {
     double sum = 0.0;
     Index both = 0;
     for (Index j = 0; j < d; ++j) {
-      const double away = x[j] - q[j];
-      if (!std::isnan(away)) {
-        sum += away * away;
+      const double difference = x[j] - q[j];
+      if (!std::isnan(difference)) {
+        sum += difference * difference;
         ++both;
       }
     }

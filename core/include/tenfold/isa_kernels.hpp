@@ -49,7 +49,7 @@ template <class T> struct DenseKernels {
   // core/src/isa/distances.hpp
   double (*city_block)(const T *x, const double *q, Index columns);
   double (*chessboard)(const T *x, const double *q, Index columns);
-  // core/src/isa/nearest.hpp
+  // core/src/isa/nearest_centre_float32.hpp
   float (*to_singles)(const T *x, Index columns, const double *shift, double unit, float *out);
   double (*square_distance)(const T *x, const double *c, Index columns);
   void (*add_about)(double w, const T *x, const double *shift, Index columns, double *sums);
@@ -74,9 +74,10 @@ template <class T, class I> struct SparseKernels {
                          double *g, double *totals);
   bool (*column_sums)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
                       const double *weight, const double *other, double *sums, double *extremes);
-  // core/src/isa/nearest.hpp
-  bool (*nearest)(const T *data, const I *indices, Index count, Index columns, double unit, const float *centres,
-                  Index stride, const float *half, Index panel_count, float *best, float *second, std::int32_t *number);
+  // core/src/isa/nearest_centre_float32.hpp
+  bool (*nearest_centre)(const T *data, const I *indices, Index count, Index columns, double unit, const float *centres,
+                         Index stride, const float *half, Index panel_count, float *best, float *second,
+                         std::int32_t *number);
 };
 
 // Value and slope are sums over the tile; u = weight * loss' and curvature = weight * loss'' of each row. `count` is
@@ -108,8 +109,8 @@ enum class Loss {
 };
 constexpr int loss_count = 16;
 
-// Panels of rows, entry (i, j) at rows[(i / near_rows) * columns * near_rows + j * near_rows + i % near_rows], with
-// three numbers for each of them, and new centres, entry (c, j) at candidates[j * count + c].
+// Panels of rows, entry (i, j) at rows[(i / filter_rows) * columns * filter_rows + j * filter_rows + i % filter_rows],
+// with three numbers for each of them, and new centres, entry (c, j) at candidates[j * count + c].
 struct Gains {
   const float *rows, *start, *size, *weight;
   Index columns;
@@ -174,13 +175,13 @@ struct Kernels {
   void (*feature_moments)(const double *features, Index step, Index count, Index size, const double *r, Index r_step,
                           Index components, double *in_lanes);
   // core/src/isa/knn_filter.hpp
-  Index near_rows, near_queries; // of one panel and one group
-  bool (*near)(const float *rows, const float *numbers, const float *queries, const float *thresholds, Index inner,
-               std::uint32_t *marks);
-  // core/src/isa/nearest.hpp
+  Index filter_rows, filter_queries; // of one panel and one group
+  bool (*knn_filter)(const float *rows, const float *numbers, const float *queries, const float *thresholds,
+                     Index inner, std::uint32_t *marks);
+  // core/src/isa/nearest_centre_float32.hpp
   Index singles; // centres of one panel
-  void (*nearest)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
-                  Index panel_count, float *best, float *second, std::int32_t *number);
+  void (*nearest_centre)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
+                         Index panel_count, float *best, float *second, std::int32_t *number);
   // core/src/isa/kmeanspp_gains.hpp
   void (*gains)(const Gains &in, const Index *list, Index panels, float *totals, std::uint32_t *marks);
   // core/src/isa/hamerly_bounds.hpp
@@ -220,7 +221,7 @@ struct Kernels {
   }
 };
 
-constexpr Index contest_rows = 64; // rows of one call of `nearest` at most
+constexpr Index nearest_centre_samples = 64; // of one call of `nearest_centre` at most
 
 constexpr Index lanes = 8; // doubles of the widest SIMD vector: tile buffers are padded to a multiple of it
 

@@ -1,4 +1,4 @@
-// Distances of a row x to a point q in float64; squares are in nearest.hpp.
+// Distances of a row x to a point q in float64; squares are in nearest_centre_float32.hpp.
 #pragma once
 
 #include "simd.hpp"

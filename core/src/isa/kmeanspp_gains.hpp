@@ -1,11 +1,11 @@
 // What rows gain from each of some new centres, in float32, and which of them may come nearer.
 //
-// Rows are in panels as for near.hpp (columns x near_rows, one row a lane). For row i and candidate c, with
+// Rows are in panels as for knn_filter.hpp (columns x filter_rows, one row a lane). For row i and candidate c, with
 // h_c = ||z_c||^2 / 2 and start_i the squared distance from the nearest centre so far less ||x_i||^2,
 //   gain_ic = start_i + 2 (x_i.z_c - h_c),   totals_c += sum_i weight_i max(0, gain_ic)   lane by lane,
-// and bit i of the marks of the panel with c is set unless gain_ic < -slack (size_i + reach). tenfold/seed.hpp says
-// what these must be, so that a row without a mark does not come nearer. Flops: 2 * columns * near_rows * candidates a
-// panel, all sums in registers.
+// and bit i of the marks of the panel with c is set unless gain_ic < -slack (size_i + reach).
+// tenfold/kmeans_plusplus.hpp says what these must be, so that a row without a mark does not come nearer. Flops: 2 *
+// columns * filter_rows * candidates a panel, all sums in registers.
 #pragma once
 
 #include "knn_filter.hpp"
@@ -13,7 +13,7 @@
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-constexpr Index gains_together = near_queries; // candidates whose sums the registers hold
+constexpr Index gains_together = filter_queries; // candidates whose sums the registers hold
 
 // A bit for every lane that is not below; of NaN, too.
 inline std::uint32_t not_below(Narrow v, Narrow limit) {
@@ -35,26 +35,26 @@ inline Narrow or_zero(Narrow v) { return v > Narrow{} ? v : Narrow{}; }
 // Candidates first, ..., first + n - 1 with one panel.
 template <Index n>
 inline void gains_of(const Gains &in, Index number, Index first, float *totals, std::uint32_t *marks) {
-  const float *rows = in.rows + number * in.columns * near_rows, *from = in.candidates + first;
+  const float *rows = in.rows + number * in.columns * filter_rows, *from = in.candidates + first;
   Narrow sums[n][2];
 #pragma GCC unroll 16
   for (Index c = 0; c < n; ++c)
     sums[c][0] = sums[c][1] = -in.half[first + c] - Narrow{};
   for (Index j = 0; j < in.columns; ++j) {
     const Narrow left = load_narrow(rows), right = load_narrow(rows + narrow);
-    __builtin_prefetch(rows + in.columns * near_rows);
-    __builtin_prefetch(rows + in.columns * near_rows + narrow);
+    __builtin_prefetch(rows + in.columns * filter_rows);
+    __builtin_prefetch(rows + in.columns * filter_rows + narrow);
 #pragma GCC unroll 16
     for (Index c = 0; c < n; ++c) {
       const Narrow z = from[c] - Narrow{};
       sums[c][0] += left * z;
       sums[c][1] += right * z;
     }
-    rows += near_rows;
+    rows += filter_rows;
     from += in.count;
   }
   for (Index v = 0; v < 2; ++v) {
-    const Index at = number * near_rows + v * narrow;
+    const Index at = number * filter_rows + v * narrow;
     const Narrow start = load_narrow(in.start + at), weight = load_narrow(in.weight + at);
     const Narrow limit = -in.slack * (load_narrow(in.size + at) + in.reach);
 #pragma GCC unroll 16

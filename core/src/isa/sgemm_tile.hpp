@@ -11,7 +11,7 @@
 #pragma once
 
 #include "functions.hpp"
-#include "nearest.hpp"
+#include "nearest_centre_float32.hpp"
 
 namespace tenfold::TENFOLD_ISA {
 namespace {

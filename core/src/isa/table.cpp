@@ -17,7 +17,7 @@
 #include "matvec.hpp"
 #include "matvec_t.hpp"
 #include "mixture.hpp"
-#include "nearest.hpp"
+#include "nearest_centre_float32.hpp"
 #include "pack.hpp"
 #include "panel_cross.hpp"
 #include "quadratic_features.hpp"
@@ -67,7 +67,7 @@ constexpr SparseKernels<T, I> sparse = {
     .matvec_t = sparse_matvec_t<T, I>,
     .normal_product = sparse_normal_product<T, I>,
     .column_sums = sparse_column_sums<T, I>,
-    .nearest = sparse_nearest<T, I>,
+    .nearest_centre = sparse_nearest_centre<T, I>,
 };
 
 constexpr Kernels kernels = {
@@ -97,11 +97,11 @@ constexpr Kernels kernels = {
     .quadratic_features = quadratic_features,
     .quadratic_forms = quadratic_forms,
     .feature_moments = feature_moments,
-    .near_rows = near_rows,
-    .near_queries = near_queries,
-    .near = near,
+    .filter_rows = filter_rows,
+    .filter_queries = filter_queries,
+    .knn_filter = knn_filter,
     .singles = singles,
-    .nearest = nearest,
+    .nearest_centre = nearest_centre,
     .gains = gains,
     .drift = drift,
     .sgemm_tile = sgemm_tile,

@@ -1,4 +1,4 @@
-"""Centres of clusters: the fall of the energy in one exact step of Lloyd, and the lower bound; labels and inertia."""
+"""Certificates of k-means: the decrease of the energy in one exact step of Lloyd, a lower bound, labels and inertia."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,31 +13,31 @@ from tenfold.data import MemoryRows
 from tenfold.estimators.validation import as_rows, as_rows_without_target, validate_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.kmeans import Labelled, Tree, leaves_of, lloyd_step, split_step
-from tenfold.plans.kmeans import allowed_fall
+from tenfold.plans.kmeans import max_decrease
 
 
 def centres(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Whether centres are at rest, whoever found them: of batches, of single rows or by bisection they seldom are, and
-    then the number says what steps of Lloyd from there would gain at least. Labels and inertia are judged where the
-    parameters of the model promise them.
+    """Whether centres are a fixed point of Lloyd. Those of batches, single samples or a bisection seldom are: the value
+    is then a lower bound on the decrease by further steps. Labels and inertia are judged where the parameters of the
+    model promise them.
     """
     X = _columns(model, X)
     weight = validate_weights(sample_weight, X)
     dtype = numpy_dtype(model.cluster_centers_.dtype)
     promised = getattr(model, "compute_labels", True)
     known = promised and model.labels_.shape[0] == X.shape[0]
-    found = lloyd_step(
+    result = lloyd_step(
         as_rows_without_target(X, weight),
         wide(model.cluster_centers_),
-        tol=allowed_fall(float(getattr(model, "tol", 0.0))),
+        tol=max_decrease(float(getattr(model, "tol", 0.0))),
         dtype=dtype,
-        said=Labelled(as_rows(X, model.labels_, weight), float(model.inertia_), dtype) if known else None,
+        reported=Labelled(as_rows(X, model.labels_, weight), float(model.inertia_), dtype) if known else None,
         status=fit_status(model),
     )
     if known or not promised:
-        return found
+        return result
     note = f"The labels are those of {model.labels_.shape[0]} samples, and X has {X.shape[0]}: parts has the fall."
-    return replace(found, value=np.inf, note=f"{note} {found.note}".rstrip())
+    return replace(result, value=np.inf, note=f"{note} {result.note}".rstrip())
 
 
 def halves(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -52,7 +52,7 @@ def halves(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         centres=wide(model.cluster_centers_),
         labels=np.asarray(model.labels_),
         inertia=float(model.inertia_),
-        tol=allowed_fall(float(model.tol)),
+        tol=max_decrease(float(model.tol)),
         dtype=numpy_dtype(model.cluster_centers_.dtype),
         status=fit_status(model),
     )
@@ -100,7 +100,7 @@ def nearest(model: Any, X: Array) -> list[Output | Labels]:
 
 
 def down_the_tree(model: Any, X: Array) -> list[Output | Labels]:
-    """Every label that is reached by the nearer of two centres, up to rounding, has the score 1."""
+    """Every label that is reached by the nearer of two centres, up to rounding, has score 1."""
     tree, nodes = _tree_of(model)
     squares, rounding = _squares(X, nodes)
     slack = 2.0 * np.max(rounding, axis=1)

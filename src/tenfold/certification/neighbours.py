@@ -1,4 +1,6 @@
-"""Models that keep their rows: these are compared with those given, and their neighbours with plain distances."""
+"""Certificates of fitted neighbours and densities, ours or scikit-learn's: stored samples beside those given, and
+neighbours and densities beside plain distances.
+"""
 
 import warnings
 from dataclasses import dataclass
@@ -17,14 +19,16 @@ from tenfold.certification.outputs import Labels, Output, take_samples
 from tenfold.cross_validation.knn_loo import list_of
 from tenfold.data import MemoryRows, Rows
 from tenfold.distances import distance_of
-from tenfold.estimators.class_labels import label_indices
+from tenfold.estimators.class_labels import label_indices as numbered_classes
 from tenfold.estimators.neighbours.density import bandwidth_by_rule
 from tenfold.estimators.neighbours.distance_metric_objects import is_metric
-from tenfold.estimators.neighbours.kde_model import Windowed
+from tenfold.estimators.neighbours.histogram import list_bin_numbers, make_edges, read_histogram
+from tenfold.estimators.neighbours.kde_model import KernelModelBase
 from tenfold.estimators.neighbours.metrics import name_metric
 from tenfold.estimators.neighbours.neighbors_model import NeighborsBase
-from tenfold.estimators.neighbours.parzen import largest_targets, windows_about
-from tenfold.estimators.neighbours.remote_queries import THERE
+from tenfold.estimators.neighbours.parzen import kernel_request, largest_targets
+from tenfold.estimators.neighbours.remote_queries import REMOTE
+from tenfold.estimators.neighbours.stored import count_samples, read_density, read_neighbors, read_rows
 from tenfold.estimators.registration import source_of
 from tenfold.estimators.validation import (
     as_rows,
@@ -35,78 +39,83 @@ from tenfold.estimators.validation import (
     validate_rows,
     validate_weights,
 )
-from tenfold.judge import kde as judge_windows
+from tenfold.judge import kde as judge_kde
 from tenfold.judge import neighbours as judge
 from tenfold.judge import prototypes as judge_prototypes
 from tenfold.judge.certificate import Certificate
-from tenfold.plans.neighbours import bandwidths_to_try, log_volume, numbered, rows_at, sampled
+from tenfold.pairwise import collect_rows, log_volume, number_rows
 from tenfold.plans.neighbours import histogram as plan
+from tenfold.plans.neighbours import list_bandwidths, sample_queries
 
 
 def index(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """The judge asks the model for neighbours of some of its rows, as anybody would."""
-    kept = model._fit_X
-    there = source_of(kept) in THERE
+    """Neighbours of some of the stored samples by the methods of the model."""
+    kept, _, votes = read_neighbors(model)
+    there = source_of(kept) in REMOTE
     given = X if there or is_sparse(X) else np.asarray(X, dtype=kept.dtype if kept.dtype in FLOATS else None)
     weight = validate_weights(sample_weight, given)
-    votes = getattr(model, "_votes", None)
-    stored = _stored_there(model, X, y, weight) if there else _stored(model, given, y, weight)
+    stored = _compare_remote(model, X, y, weight) if there else _compare(model, given, y, weight)
     places = np.flatnonzero(on_host(votes)) if votes is not None else np.arange(kept.shape[0])
     k = getattr(model, "n_neighbors_", getattr(model, "n_neighbors", None))
     k = None if k is None else min(int(k), len(places) - 1)
     metric, metric_params = _metric_of(model)
-    question: dict[str, Any] = {"metric": metric, "params": metric_params}
-    question |= {"k": k, "radius": None if k is not None else model.radius}
-    rows = numbered(as_rows_without_target(kept, votes))
-    asked = places[judge.sample(len(places), kept.shape[1])]
+    problem: dict[str, Any] = {"metric": metric, "params": metric_params}
+    problem |= {"k": k, "radius": None if k is not None else model.radius}
+    rows = number_rows(as_rows_without_target(kept, votes))
+    numbers = places[judge.sample(len(places), kept.shape[1])]
     if isinstance(metric, str) and metric == "precomputed":
         return judge.neighbours(
-            stored, rows, **question, asked=asked[:0], queries=kept, found=partial(_found, model, k)
+            stored, rows, **problem, numbers=numbers[:0], queries=kept, search=partial(_search, model, k)
         )
     missing = isinstance(metric, str) and metric == "nan_euclidean"
-    queries = rows_at(rows, asked, missing=missing)
-    return judge.neighbours(stored, rows, **question, asked=asked, queries=queries, found=partial(_found, model, k))
+    queries = collect_rows(rows, numbers, missing=missing)
+    return judge.neighbours(
+        stored, rows, **problem, numbers=numbers, queries=queries, search=partial(_search, model, k)
+    )
 
 
 def _metric_of(model: Any) -> tuple[Any, dict[str, Any]]:
     """The metric and its parameters, from the parameters of the user."""
-    asked = SimpleNamespace(**{name: getattr(model, name) for name in ("algorithm", "metric", "metric_params", "p")})
+    parameters = SimpleNamespace(
+        **{name: getattr(model, name) for name in ("algorithm", "metric", "metric_params", "p")}
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        name_metric(asked, model._fit_X.shape[1])
-    return asked.effective_metric_, asked.effective_metric_params_
+        name_metric(parameters, read_neighbors(model).samples.shape[1])
+    return parameters.effective_metric_, parameters.effective_metric_params_
 
 
-def _stored(model: Any, given: Any, y: Any, weight: Any) -> dict[str, tuple[Any, Any]]:
-    """What the model keeps in memory, and what it was given."""
-    kept, stored = model._fit_X, {"the rows": (model._fit_X, given)}
-    if hasattr(model, "_y") and model._y is not None:
+def _compare(model: Any, given: Any, y: Any, weight: Any) -> dict[str, tuple[Any, Any]]:
+    """What the model stores in memory, and what it was given."""
+    kept, targets, votes = read_neighbors(model)
+    stored = {"the rows": (kept, given)}
+    if targets is not None:
         if y is None:
             raise ValueError(f"{type(model).__name__} was fitted with targets: give y.")
         stored["the targets"] = (_targets(model), np.asarray(y).reshape(np.shape(_targets(model))))
-    votes, ones = getattr(model, "_votes", None), np.ones(kept.shape[0])
+    ones = np.ones(kept.shape[0])
     stored["the weights"] = (ones if votes is None else votes, ones if weight is None else weight)
     return stored
 
 
-def _stored_there(model: Any, X: Any, y: Any, weight: Any) -> dict[str, tuple[Any, Any]]:
-    """The same of rows that stay where they are: marks of both, for they are never together; on a device the numbers
-    of entries that differ.
+def _compare_remote(model: Any, X: Any, y: Any, weight: Any) -> dict[str, tuple[Any, Any]]:
+    """The same for samples that stay where they are: checksums of both, or on a device the numbers of entries that
+    differ.
     """
     classes = hasattr(model, "classes_")
-    if not hasattr(model, "_y"):
-        kept, given = model._stored(), as_rows_without_target(validate_rows(BaseEstimator(), X), weight)
+    if read_neighbors(model).targets is None:
+        kept, given = read_rows(model), as_rows_without_target(validate_rows(BaseEstimator(), X), weight)
     else:
         X, y = validate(BaseEstimator(), X, y, numeric=not classes, multi_output=True)
         if classes:
             each = [on_host(part) for part in (model.classes_ if model.outputs_2d_ else [model.classes_])]
-            y = label_indices(each[0], y, X) if is_dask(y) else _numbers(each, on_host(y))
-        kept, given = model._stored(), as_rows(X, y, weight)
-    return _marks(kept, given)
+            y = numbered_classes(each[0], y, X) if is_dask(y) else _numbers(each, on_host(y))
+        kept, given = read_rows(model), as_rows(X, y, weight)
+    return _compare_rows(kept, given)
 
 
-def _marks(kept: Rows, given: Rows) -> dict[str, tuple[Any, Any]]:
-    """What rows have in common that are never together: their marks, or the numbers of entries that differ."""
+def _compare_rows(kept: Rows, given: Rows) -> dict[str, tuple[Any, Any]]:
+    """Checksums of Rows that are in different places, or the numbers of entries that differ."""
     if not isinstance(kept, MemoryRows) or not isinstance(given, MemoryRows):
         return {"the rows": (judge.mark(kept), judge.mark(given))}
     return {
@@ -126,32 +135,33 @@ def _differences(one: Any, other: Any) -> float:
 def _numbers(each: list[Any], y: Any) -> Any:
     """Numbers of classes (n, t), -1 of what is none."""
     columns = y.reshape(len(y), -1).T
-    found = []
+    numbers = []
     for classes, column in zip(each, columns, strict=True):
         place = np.minimum(np.searchsorted(classes, column), len(classes) - 1)
-        found.append(np.where(classes[place] == column, place, -1))
-    return np.column_stack(found)
+        numbers.append(np.where(classes[place] == column, place, -1))
+    return np.column_stack(numbers)
 
 
 def _targets(model: Any) -> Any:
+    targets = read_neighbors(model).targets
     if not hasattr(model, "classes_"):
-        return model._y
+        return targets
     if not model.outputs_2d_:
-        return model.classes_[model._y]
-    return np.column_stack([classes[model._y[:, t]] for t, classes in enumerate(model.classes_)])
+        return model.classes_[targets]
+    return np.column_stack([classes[targets[:, t]] for t, classes in enumerate(model.classes_)])
 
 
-def _found(model: Any, k: int | None, queries: Any, asked: Integers) -> judge.Answer:
-    """Neighbours of some rows, other than these: one more is asked for, and the row itself left out."""
+def _search(model: Any, k: int | None, queries: Any, numbers: Integers) -> judge.Answer:
+    """Neighbours of some stored samples: one more is searched, and the sample itself left out."""
     if k is None:
         distances, rows = (on_host(part) for part in model.radius_neighbors(queries))
         counts = np.array([len(one) for one in rows])
         distances, rows = np.concatenate(list(distances)), np.concatenate(list(rows))
-        stays = rows != np.repeat(asked, counts)
+        stays = rows != np.repeat(numbers, counts)
         counts = np.add.reduceat(np.append(stays, 0), np.append(0, np.cumsum(counts))[:-1]) * (counts > 0)
     else:
         distances, rows = (on_host(part) for part in model.kneighbors(queries, k + 1))
-        stays = rows != asked[:, None]
+        stays = rows != numbers[:, None]
         stays[stays.all(axis=1), -1] = False  # more rows at its place than neighbours
         counts = stays.sum(axis=1)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -159,71 +169,72 @@ def _found(model: Any, k: int | None, queries: Any, asked: Integers) -> judge.An
 
 
 @dataclass(frozen=True)
-class _Windows:
-    """Samples that are kept with windows about them, as rows and as they are; their weights; how many of them count;
-    and what is kept beside what was given.
+class _KernelSamples:
+    """Stored samples of a density, as Rows and as they are; their targets and weights; how many have a positive weight;
+    and what is stored beside what was given.
     """
 
     rows: Rows
     samples: Any
+    targets: Any
     weight: Any
     count: int
     stored: dict[str, tuple[Any, Any]]
 
-    def asked(self, model: Any) -> Array:
+    def take_queries(self, model: Any) -> Array:
         """The samples at which a density or a mean is computed again."""
-        return require_finite(model, self.samples, lambda: sampled(self.rows, self.weight, self.count)[1])
+        return require_finite(model, self.samples, lambda: sample_queries(self.rows, self.weight, self.count)[1])
 
 
-def _windows(model: Any, X: Any, y: Any, sample_weight: Any, *, told: bool) -> _Windows:
-    """What a model of ours keeps, or a density of scikit-learn's."""
-    if told and y is None and source_of(X) != "files":
+def _read_kernel_samples(model: Any, X: Any, y: Any, sample_weight: Any, *, with_targets: bool) -> _KernelSamples:
+    """What a model of ours stores, or a density of scikit-learn's."""
+    if with_targets and y is None and source_of(X) != "files":
         raise ValueError(f"{type(model).__name__} was fitted with targets: give y.")
-    ours = isinstance(model, Windowed)
-    kept = model._rows if ours else np.array(model.tree_.data)
-    if source_of(kept) in THERE:
+    ours = isinstance(model, KernelModelBase)
+    kept, targets, own_weight = read_density(model)
+    if source_of(kept) in REMOTE:
         X, y = (
             validate(BaseEstimator(), X, y, numeric=True, multi_output=True)
-            if told
+            if with_targets
             else (validate_rows(BaseEstimator(), X), None)
         )
         weight = validate_weights(sample_weight, X)
-        given = as_rows(X, y, weight) if told else as_rows_without_target(X, weight)
-        rows = model._stored()
-        return _Windows(rows, kept, model._weight, model._index.count, _marks(rows, given))
+        given = as_rows(X, y, weight) if with_targets else as_rows_without_target(X, weight)
+        rows = read_rows(model)
+        return _KernelSamples(rows, kept, targets, own_weight, count_samples(model), _compare_rows(rows, given))
     X = validate_data(model, X, order="C", dtype=np.float64, reset=False)
     weight = validate_weights(sample_weight, X)
-    y = np.asarray(y, dtype=np.float64).reshape(len(X), -1) if told else None
+    y = np.asarray(y, dtype=np.float64).reshape(len(X), -1) if with_targets else None
     if weight is not None and not weight.all():
         inside = weight > 0
         X, y, weight = X[inside], None if y is None else y[inside], weight[inside]
         if not ours and len(kept) == len(inside):
             kept = kept[inside]  # scikit-learn keeps rows of weight zero
     stored = {"the rows": (kept, X)}
-    if told:
-        stored["the targets"] = (model._targets, y)
+    if with_targets:
+        stored["the targets"] = (targets, y)
     if not ours:
-        return _Windows(as_rows_without_target(kept, weight), kept, weight, len(kept), stored)
-    own = np.ones(len(kept)) if model._weight is None else model._weight
+        return _KernelSamples(as_rows_without_target(kept, weight), kept, None, weight, len(kept), stored)
+    own = np.ones(len(kept)) if own_weight is None else own_weight
     stored["the weights"] = (own, np.ones(len(X)) if weight is None else weight)
-    return _Windows(model._stored(), kept, model._weight, len(kept), stored)
+    return _KernelSamples(read_rows(model), kept, targets, own_weight, len(kept), stored)
 
 
 def density(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """A density is asked for its logarithms at some of its samples, as anybody would."""
-    kept = _windows(model, X, y, sample_weight, told=False)
+    """Logarithms of the density at some of the stored samples, by `score_samples`."""
+    kept = _read_kernel_samples(model, X, y, sample_weight, with_targets=False)
     h, d = float(model.bandwidth_), kept.rows.shape[1]
-    queries = kept.asked(model)
-    return judge_windows.density(
+    queries = kept.take_queries(model)
+    return judge_kde.density(
         kept.rows,
         metric=model.metric,
         params=model.metric_params or {},
-        window=model.kernel,
+        kernel=model.kernel,
         bandwidth=h,
         volume=float(log_volume(model.kernel, np.array([h]), d)[0]),
         total=total_weight(kept.samples, kept.weight),
         queries=queries,
-        found=on_host(model.score_samples(queries)),
+        values=on_host(model.score_samples(queries)),
         bandwidths=(h, bandwidth_by_rule(model, kept.count, d)),
         stored=kept.stored,
         allowed=(float(model.atol), float(model.rtol)),
@@ -231,26 +242,26 @@ def density(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 
 def means(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Local means at some of the samples, as anybody would ask for them."""
-    kept = _windows(model, X, y, sample_weight, told=True)
-    about, queries = windows_about(model, model.bandwidth_), kept.asked(model)
-    return judge_windows.means(
+    """Local means at some of the stored samples, by `predict`."""
+    kept = _read_kernel_samples(model, X, y, sample_weight, with_targets=True)
+    request, queries = kernel_request(model, model.bandwidth_), kept.take_queries(model)
+    return judge_kde.means(
         kept.rows,
         metric=model.metric,
         params=model.metric_params or {},
-        window=about.window,
-        bandwidth=float(about.bandwidths[0]),
-        size=largest_targets(model._targets),
+        kernel=request.kernel,
+        bandwidth=float(request.bandwidths[0]),
+        size=largest_targets(kept.targets),
         queries=queries,
-        found=on_host(model.predict(queries)).reshape(queries.shape[0], -1),
+        values=on_host(model.predict(queries)).reshape(queries.shape[0], -1),
         stored=kept.stored,
     )
 
 
 def histogram(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Bars, counted again."""
-    rows = as_rows_without_target(*model._validated(X, sample_weight))
-    return judge_windows.histogram(rows, model.bin_edges_, model.density_, model.counts_)
+    rows = as_rows_without_target(*read_histogram(model, X, sample_weight))
+    return judge_kde.histogram(rows, model.bin_edges_, model.density_, model.counts_)
 
 
 def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -266,8 +277,9 @@ def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 def check_index(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """What of a model that keeps its samples does not follow from its parameters and these samples."""
-    if model.n_samples_fit_ != model._fit_X.shape[0]:
-        return f"n_samples_fit_ is {model.n_samples_fit_}, and {model._fit_X.shape[0]} samples are kept."
+    count = read_neighbors(model).samples.shape[0]
+    if model.n_samples_fit_ != count:
+        return f"n_samples_fit_ is {model.n_samples_fit_}, and {count} samples are kept."
     metric, metric_params = _metric_of(model)
     if not (
         _alike(model.effective_metric_, metric) or (is_metric(model.metric) and not isinstance(model, NeighborsBase))
@@ -309,14 +321,14 @@ def _complain_of_choice(name: str, chosen: Any, candidates: Any, errors: Any, mo
 def _complain_of_answers(model: Any, X: Any) -> str:
     """Predictions and graphs beside those of the neighbours that the model itself finds, which were judged."""
     samples = take_samples(X)
-    if _counts(model) and _asked_for(model) > _voters(model):
+    if _counts(model) and _list_length(model) > _voters(model):
         return ""  # more neighbours than samples: no query has an answer
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if hasattr(model, "transform"):
             wrong = "transform" if _other_graph(model, samples) else ""
         else:
-            wrong = _other_answers(model, samples) if hasattr(model, "_y") else ""
+            wrong = _other_answers(model, samples) if read_neighbors(model).targets is not None else ""
     return f"{type(model).__name__}.{wrong} does not return what the neighbours say." if wrong else ""
 
 
@@ -325,7 +337,7 @@ def _counts(model: Any) -> bool:
     return getattr(model, "n_neighbors", None) is not None
 
 
-def _asked_for(model: Any) -> int:
+def _list_length(model: Any) -> int:
     """How many neighbours an answer takes: a graph of distances has the sample itself, too."""
     graph = hasattr(model, "transform") and model.mode == "distance"
     return int(getattr(model, "n_neighbors_", model.n_neighbors)) + int(graph)
@@ -333,14 +345,14 @@ def _asked_for(model: Any) -> int:
 
 def _voters(model: Any) -> int:
     """How many samples can be neighbours."""
-    votes = getattr(model, "_votes", None)
-    return int(model._fit_X.shape[0]) if votes is None else int(np.count_nonzero(on_host(votes)))
+    samples, _, votes = read_neighbors(model)
+    return int(samples.shape[0]) if votes is None else int(np.count_nonzero(on_host(votes)))
 
 
 def _lists(model: Any, samples: Any, more: int = 0) -> tuple[list[Floats], list[Integers]]:
     """Distances and numbers of the neighbours of each sample."""
-    found = model.kneighbors(samples, _asked_for(model) + more) if _counts(model) else model.radius_neighbors(samples)
-    distances, rows = (list(on_host(part)) for part in found)
+    lists = model.kneighbors(samples, _list_length(model) + more) if _counts(model) else model.radius_neighbors(samples)
+    distances, rows = (list(on_host(part)) for part in lists)
     return distances, rows
 
 
@@ -358,11 +370,11 @@ def _other_answers(model: Any, samples: Any) -> str:
     is at the limit: there several answers are right.
     """
     distances, rows = _lists(model, samples)
-    some = np.array([len(one) > 0 for one in rows]) & ~_tied(model, samples, distances)
+    some = np.array([len(one) > 0 for one in rows]) & ~_is_tied(model, samples, distances)
     weight = _weights(model, distances, rows)
     if weight is None or not some.any():
         return ""
-    y, tol = np.asarray(model._y), 1e-4 if numpy_dtype(samples.dtype) == np.float32 else 1e-9
+    y, tol = np.asarray(read_neighbors(model).targets), 1e-4 if numpy_dtype(samples.dtype) == np.float32 else 1e-9
     y = y.reshape(len(y), -1)
     own = np.asarray(on_host(model.predict(samples)))
     own = own.reshape(len(own), -1)
@@ -392,7 +404,7 @@ def _other_answers(model: Any, samples: Any) -> str:
     return ""
 
 
-def _tied(model: Any, samples: Any, distances: list[Floats]) -> Any:
+def _is_tied(model: Any, samples: Any, distances: list[Floats]) -> Any:
     """Where a sample has further neighbours at the limit."""
     tol = 1e-4 if numpy_dtype(samples.dtype) == np.float32 else 1e-7
     if not _counts(model):
@@ -416,16 +428,16 @@ def _weights(model: Any, distances: list[Floats], rows: list[Integers]) -> list[
     if callable(model.weights):
         if not _counts(model):
             return None
-        found = [np.asarray(one, dtype=np.float64) for one in model.weights(np.array(distances))]
+        weights = [np.asarray(one, dtype=np.float64) for one in model.weights(np.array(distances))]
     elif model.weights == "distance":
-        found = [(one == 0.0).astype(np.float64) if np.any(one == 0.0) else 1.0 / one for one in distances]
+        weights = [(one == 0.0).astype(np.float64) if np.any(one == 0.0) else 1.0 / one for one in distances]
     else:
-        found = [np.ones(len(one)) for one in distances]
-    votes = getattr(model, "_votes", None)
+        weights = [np.ones(len(one)) for one in distances]
+    votes = read_neighbors(model).weight
     if votes is None:
-        return found
+        return weights
     votes = on_host(votes)
-    return [own * votes[one] for own, one in zip(found, rows, strict=True)]
+    return [own * votes[one] for own, one in zip(weights, rows, strict=True)]
 
 
 def check_bandwidth(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
@@ -434,8 +446,8 @@ def check_bandwidth(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
         # rules of thumb are judged with the density
         given = isinstance(model.bandwidth, str) or model.bandwidth_ == model.bandwidth
         return "" if given else f"bandwidth_ is {model.bandwidth_}, and bandwidth {model.bandwidth}."
-    distance = distance_of(model.metric, model.metric_params or {}, model._rows)
-    expected = bandwidths_to_try(distance, model._rows, model.candidates)
+    distance = distance_of(model.metric, model.metric_params or {}, read_density(model).samples)
+    expected = list_bandwidths(distance, read_density(model).samples, model.candidates)
     if np.shape(model.candidates_) != expected.shape or not np.allclose(model.candidates_, expected, rtol=1e-12):
         return "candidates_ are not those that the parameters ask for."
     errors = -model.likelihoods_ if model.bandwidth == "likelihood" else model.cv_errors_
@@ -444,21 +456,21 @@ def check_bandwidth(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
 
 def check_boxes(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Edges, by the parameters and the range of the samples, and of several numbers of boxes the one of least risk."""
-    X, weight = model._validated(X, sample_weight)
+    X, weight = read_histogram(model, X, sample_weight)
     rows, total = as_rows_without_target(X, weight), total_weight(X, weight)
     low, high = plan.range_of(rows)
     if isinstance(model.bins, str) and model.width is None:
-        tried = model._tried(len(low), total)
-        if not np.array_equal(model.candidates_, tried):
+        candidates = list_bin_numbers(model, len(low), total)
+        if not np.array_equal(model.candidates_, candidates):
             return "candidates_ are not those that the parameters ask for."
-        edges = [plan.edges_of(low, high, int(bins)) for bins in tried]
-        risks = judge_windows.risks(rows, edges, total)
+        edges = [plan.edges_of(low, high, int(bins)) for bins in candidates]
+        risks = judge_kde.risks(rows, edges, total)
         size = np.max(np.abs(risks[np.isfinite(risks)]), initial=1e-300)
         if not np.allclose(model.risks_, risks, rtol=0.0, atol=1e-9 * size, equal_nan=True):
             return "risks_ are not those of the counts."
         best = edges[0 if np.isnan(model.risks_).all() else int(np.nanargmin(model.risks_))]
     else:
-        best = model._edges(low, high)
+        best = make_edges(model, low, high)
     same = len(best) == len(model.bin_edges_) and all(
         np.shape(own) == edge.shape and np.allclose(own, edge, rtol=1e-12, atol=1e-12 * float(np.ptp(edge)))
         for own, edge in zip(model.bin_edges_, best, strict=True)
@@ -485,15 +497,18 @@ def bars(model: Any, X: Array) -> list[Output | Labels]:
 
 
 def local_means(model: Any, X: Array) -> list[Output | Labels]:
-    """Means of windows that are not empty; what is said of the others depends on ties."""
-    if source_of(model._rows) in THERE:
+    """Means where some sample is in the support; others depend on ties."""
+    stored = read_density(model)
+    if source_of(stored.samples) in REMOTE:
         return []
-    value = judge_windows.local_means(
-        model._stored(),
+    request = kernel_request(model, model.bandwidth_)
+    value = judge_kde.local_means(
+        read_rows(model),
         model.metric,
         model.metric_params or {},
-        windows_about(model, model.bandwidth_),
+        request.kernel,
+        float(request.bandwidths[0]),
         np.asarray(X, dtype=np.float64),
     )
-    rounding = np.where(np.isnan(value), np.inf, 1e-9 * largest_targets(model._targets))
+    rounding = np.where(np.isnan(value), np.inf, 1e-9 * largest_targets(stored.targets))
     return [Output("predict", np.nan_to_num(value), rounding)]

@@ -1,4 +1,4 @@
-"""Densities and local means judged by sums of windows over plain distances, and histograms by counting again."""
+"""Certificates of kernel densities and local means by sums over plain distances, of histograms by counting again."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy as np
 from tenfold.arrays import Array, Floats, namespace, on_host, some_rows, unit_roundoff
 from tenfold.data import Block, Rows
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.neighbours import PIECE, completed, plain, same
+from tenfold.judge.neighbours import TILE_VALUES, complete_parameters, plain_distances, same
 from tenfold.judge.recompute import Pair, exact
 
 ROUNDING = 4096.0 * unit_roundoff(np.float64)
@@ -25,7 +25,7 @@ LOGS: dict[str, Callable[[Array, float], Array]] = {
     "cosine": lambda d, h: _where(d < h, _log(namespace(d).cos(0.5 * np.pi * _at_most(d / h, 1.0)))),
     "cut": lambda d, h: _where(d <= h, _log(1.0 - d)),
 }
-"""Logarithms of windows, where the distances are."""
+"""Logarithms of kernels, where the distances are."""
 
 
 def _where(inside: Array, logs: Array) -> Array:
@@ -49,28 +49,28 @@ def density(
     *,
     metric: Any,
     params: dict[str, Any],
-    window: str,
+    kernel: str,
     bandwidth: float,
     volume: float,
     total: float,
     queries: Array,
-    found: Floats,
+    values: Floats,
     bandwidths: tuple[float, float],
     stored: dict[str, tuple[Any, Any]],
     allowed: tuple[float, float] = (0.0, 0.0),
 ) -> Certificate:
-    """The certificate of log densities `found` at some rows, the `queries`; volume is the logarithm of the window's
-    integral, total the weight of all rows, and `bandwidths` has the one that is stored, and the one that its rule
-    gives. `stored` has what the model keeps and what it was given. With `allowed` = (atol, rtol) a density that is off
-    by no more than atol + rtol times itself is as good as the right one.
+    """The certificate of log densities `values` at some samples, the `queries`; volume is the logarithm of the integral
+    of the kernel, total the weight of all samples, and `bandwidths` has the one that is stored, and the one that its
+    rule gives. `stored` has what the model stores and what it was given. With `allowed` = (atol, rtol) a density that
+    is off by no more than atol + rtol times itself counts as exact.
     """
-    again = _again(rows, metric, params, window, bandwidth, queries).logs - np.log(total) - volume
+    again = _sum_again(rows, metric, params, kernel, bandwidth, queries).logs - np.log(total) - volume
     atol, rtol = allowed
     if atol > 0.0 or rtol > 0.0:
         right = np.exp(again)
-        found = np.where(np.abs(np.exp(found) - right) <= atol + rtol * right, again, found)
+        values = np.where(np.abs(np.exp(values) - right) <= atol + rtol * right, again, values)
     pairs: dict[str, Pair] = {
-        "the log density": (found, again, 1.0 + np.abs(again)),
+        "the log density": (values, again, 1.0 + np.abs(again)),
         "the bandwidth": (np.array(bandwidths[:1]), np.array(bandwidths[1:]), abs(bandwidths[1])),
         **{name: same(*pair) for name, pair in stored.items()},
     }
@@ -82,49 +82,51 @@ def means(
     *,
     metric: Any,
     params: dict[str, Any],
-    window: str,
+    kernel: str,
     bandwidth: float,
     size: Floats,
     queries: Array,
-    found: Floats,
+    values: Floats,
     stored: dict[str, tuple[Any, Any]],
 ) -> Certificate:
-    """The certificate of local means `found` (m, t) of the targets at some rows, the `queries`, where the window has
-    any row; distances are divided by the `size` (t,) of the targets.
+    """The certificate of local means `values` (m, t) of the targets at some samples, the `queries`, where any sample
+    is in the support of the kernel; distances are divided by the `size` (t,) of the targets.
     """
-    again = _again(rows, metric, params, window, bandwidth, queries)
+    again = _sum_again(rows, metric, params, kernel, bandwidth, queries)
     some = np.isfinite(again.logs)
     pairs: dict[str, Pair] = {
-        "the means": (found[some], again.means[some], size + np.finfo(np.float64).tiny),
+        "the means": (values[some], again.means[some], size + np.finfo(np.float64).tiny),
         **{name: same(*pair) for name, pair in stored.items()},
     }
     return exact(pairs, floor=ROUNDING, note=_note(rows, queries))
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
-    """Logarithms of sums of windows (m,), and means of targets (m, t), of some rows."""
+class KernelSum:
+    """Logarithms of sums of a kernel (m,), and means of targets (m, t), of some samples."""
 
     logs: Floats
     means: Floats
 
-    def merge(self, other: "Again") -> "Again":
+    def merge(self, other: "KernelSum") -> "KernelSum":
         logs = np.logaddexp(self.logs, other.logs)
         top = np.where(np.isfinite(logs), logs, 0.0)
         shares = np.exp(self.logs - top)[:, None], np.exp(other.logs - top)[:, None]
-        return Again(logs, shares[0] * self.means + shares[1] * other.means)
+        return KernelSum(logs, shares[0] * self.means + shares[1] * other.means)
 
 
-def _again(rows: Rows, metric: Any, params: dict[str, Any], window: str, bandwidth: float, queries: Array) -> Again:
-    return rows.fold(partial(_summed, metric, completed(metric, params, rows), window, bandwidth, queries))
+def _sum_again(
+    rows: Rows, metric: Any, params: dict[str, Any], kernel: str, bandwidth: float, queries: Array
+) -> KernelSum:
+    return rows.fold(partial(_sum_block, metric, complete_parameters(metric, params, rows), kernel, bandwidth, queries))
 
 
-def _summed(metric: Any, params: dict[str, Any], window: str, h: float, queries: Array, block: Block) -> Again:
+def _sum_block(metric: Any, params: dict[str, Any], kernel: str, h: float, queries: Array, block: Block) -> KernelSum:
     m = queries.shape[0]
-    found, step = Again(np.full(m, -np.inf), np.zeros((m, block.y.shape[1]))), max(1, PIECE // m)
+    result, step = KernelSum(np.full(m, -np.inf), np.zeros((m, block.y.shape[1]))), max(1, TILE_VALUES // m)
     for start in range(0, block.X.shape[0], step):
         piece = slice(start, min(start + step, block.X.shape[0]))
-        logs = LOGS[window](plain(metric, params, some_rows(block.X, piece), queries), h)
+        logs = LOGS[kernel](plain_distances(metric, params, some_rows(block.X, piece), queries), h)
         xp = namespace(logs)
         with np.errstate(divide="ignore"):
             logs = logs if block.weight is None else logs + xp.log(block.weight[piece])[None, :]
@@ -134,8 +136,8 @@ def _summed(metric: Any, params: dict[str, Any], window: str, h: float, queries:
         total, sums = on_host(xp.sum(heights, axis=1)), on_host(xp.matmul(heights, some_rows(block.y, piece)))
         with np.errstate(divide="ignore"):
             each = np.log(total) + on_host(top)
-        found = found.merge(Again(each, sums / np.where(total > 0.0, total, 1.0)[:, None]))
-    return found
+        result = result.merge(KernelSum(each, sums / np.where(total > 0.0, total, 1.0)[:, None]))
+    return result
 
 
 def _note(rows: Rows, queries: Array) -> str:
@@ -143,23 +145,25 @@ def _note(rows: Rows, queries: Array) -> str:
     return f"Computed again by plain distances at {'all' if count == n else count} of {n} rows."
 
 
-def local_means(rows: Rows, metric: Any, params: dict[str, Any], about: Any, queries: Floats) -> Floats:
-    """Means (m, t) of the targets in the windows `about` queries, not a number where a window is empty."""
-    again = _again(rows, metric, params, about.window, float(about.bandwidths[0]), queries)
+def local_means(
+    rows: Rows, metric: Any, params: dict[str, Any], kernel: str, bandwidth: float, queries: Floats
+) -> Floats:
+    """Means (m, t) of the targets about queries, not a number where no sample is in the support of the kernel."""
+    again = _sum_again(rows, metric, params, kernel, bandwidth, queries)
     return np.where(np.isfinite(again.logs)[:, None], again.means, np.nan)
 
 
 def risks(rows: Rows, tried: list[list[Floats]], total: float) -> Floats:
     """Leave-one-out estimates of ``int p^2 - 2 int p q`` of histograms p with several sets of edges, q the true
-    density: with counts n_j in boxes of volume v_j, ``sum n_j (2 n - (n + 1) n_j) / v_j / (n^2 (n - 1))``.
+    density: with counts n_j in bins of volume v_j, ``sum n_j (2 n - (n + 1) n_j) / v_j / (n^2 (n - 1))``.
     """
-    found = []
+    estimates = []
     for edges in tried:
-        counts = rows.fold(partial(_counted, edges, tuple(len(edge) - 1 for edge in edges))).counts
+        counts = rows.fold(partial(_count_block, edges, tuple(len(edge) - 1 for edge in edges))).counts
         with np.errstate(divide="ignore", invalid="ignore"):
             each = counts * (2.0 * total - (total + 1.0) * counts) / _volumes(edges)
-            found.append(np.sum(each) / total**2 / (total - 1.0))
-    return np.array(found)
+            estimates.append(np.sum(each) / total**2 / (total - 1.0))
+    return np.array(estimates)
 
 
 def _volumes(edges: list[Floats]) -> Floats:
@@ -170,42 +174,42 @@ def _volumes(edges: list[Floats]) -> Floats:
 
 
 def histogram(rows: Rows, edges: list[Floats], density: Floats, counts: Floats) -> Certificate:
-    """The certificate of counts and densities in boxes: counted again, and their volumes add up to one."""
-    found: Counted = rows.fold(partial(_counted, edges, density.shape))
+    """The certificate of counts and densities in bins: counted again, and their volumes add up to one."""
+    again: Counts = rows.fold(partial(_count_block, edges, density.shape))
     volume = _volumes(edges)
-    again = found.counts / volume / found.total
+    densities = again.counts / volume / again.total
     pairs: dict[str, Pair] = {
-        "the counts": (counts, found.counts, found.total),
-        "the densities": (density, again, again.max()),
+        "the counts": (counts, again.counts, again.total),
+        "the densities": (density, densities, densities.max()),
         "the area": (np.array([np.sum(density * volume)]), np.ones(1), 1.0),
-        "rows outside": (np.array([found.outside]), np.zeros(1), 1.0),
+        "rows outside": (np.array([again.outside]), np.zeros(1), 1.0),
     }
     return exact(pairs, floor=ROUNDING)
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """The weight in every box, that of all rows, and the number of rows of positive weight outside."""
+class Counts:
+    """The weight in every bin, that of all rows, and the number of rows of positive weight outside."""
 
     counts: Floats
     total: float
     outside: float
 
-    def merge(self, other: "Counted") -> "Counted":
-        return Counted(self.counts + other.counts, self.total + other.total, self.outside + other.outside)
+    def merge(self, other: "Counts") -> "Counts":
+        return Counts(self.counts + other.counts, self.total + other.total, self.outside + other.outside)
 
 
-def _counted(edges: list[Floats], shape: tuple[int, ...], block: Block) -> Counted:
+def _count_block(edges: list[Floats], shape: tuple[int, ...], block: Block) -> Counts:
     counts, m = np.zeros(shape), block.X.shape[0]
     weight = np.ones(m) if block.weight is None else on_host(block.weight)
     held, cells = np.ones(m, dtype=bool), []
     for j, edge in enumerate(edges):
         column = block.X[:, j]
-        # the number of inner edges that are not above a value is the number of its box
+        # the number of inner edges that are not above a value is the number of its bin
         cell = np.zeros(m, dtype=np.intp)
         for inner in edge[1:-1]:
             cell += on_host(column >= float(inner))
         cells.append(cell)
         held &= on_host((column >= float(edge[0])) & (column <= float(edge[-1])))
     np.add.at(counts, tuple(cells), weight)
-    return Counted(counts, float(weight.sum()), float(np.count_nonzero(~held & (weight > 0.0))))
+    return Counts(counts, float(weight.sum()), float(np.count_nonzero(~held & (weight > 0.0))))

@@ -1,13 +1,13 @@
-"""Centres judged: how far the energy falls in one exact step of Lloyd, and how low it could be at all.
+"""Certificate of k-means: the decrease of the energy in one exact step of Lloyd, and a lower bound on the energy.
 
 E(c) = sum_i w_i min_k ||x_i - c_k||^2. From the returned centres one step is taken in float64, by a loop of the judge's
-own (kmeans_assignment.py): every row to its nearest centre, every centre to the mean of its rows. The number is E
-before minus E after. A clustering at rest is not the best one: for that, no k centres have an energy below
+own (kmeans_assignment.py): every sample to its nearest centre, every centre to the mean of its samples. The value is E
+before minus E after. A fixed point need not be the minimum; no k centres have an energy below
 
-    trace S - (l_1 + ... + l_(k-1)),    S the scatter of the rows about their mean, l its largest values,
+    trace S - (l_1 + ... + l_(k-1)),    S the scatter of the samples about their mean, l its largest eigenvalues,
 
 because the energy of a clustering is trace S minus what k - 1 orthonormal directions capture (Zha et al. 2001, Ding and
-He 2004). With k above the number of columns that says nothing, and the bound is zero.
+He 2004). With k above the number of features the bound is zero.
 """
 
 from collections.abc import Sequence
@@ -20,17 +20,16 @@ from tenfold.arrays import Floats, Integers, unit_roundoff
 from tenfold.bounds import lowest_energy
 from tenfold.data import MemoryRows, Rows
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.kmeans_assignment import Checked, check_labels, judged_assignment, squares_from
-from tenfold.stats.kmeans_assignment import Assigned
+from tenfold.judge.kmeans_assignment import LabelCheck, check_assignment, check_labels, squares_from
+from tenfold.pairwise.centres import Assignment
 
-FORMED = 1024
-"""Up to so many columns their products are formed for the lower bound."""
+BOUND_MAX_FEATURES = 1024  # up to here the scatter matrix of the lower bound is formed
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """What a model says of the samples of its fit: labels, beside which the samples stand as `rows` with the labels for
-    targets (None where nothing is said), and the energy.
+    """What a model reports of the samples of its fit: labels, as the targets of `rows` (None: not reported), and the
+    energy.
     """
 
     rows: Rows | None
@@ -40,10 +39,10 @@ class Labelled:
     def complain(self, centres: Floats, energy: float) -> str:
         """Why labels or energy are not those of the centres, whose own energy is given; "" where they are."""
         if self.rows is not None:
-            found: Checked = self.rows.fold(check_labels(centres, unit_roundoff(self.dtype)))
-            if found.wrong:
-                return f"{found.wrong} of {found.count} labels are not those of the nearest centre."
-            energy = found.energy
+            result: LabelCheck = self.rows.fold(check_labels(centres, unit_roundoff(self.dtype)))
+            if result.wrong:
+                return f"{result.wrong} of {result.count} labels are not those of the nearest centre."
+            energy = result.energy
         if self.energy is None or abs(self.energy - energy) <= self._rounding(centres, energy):
             return ""
         return f"The stored inertia is {self.energy:.9g}, and that of the centres {energy:.9g}."
@@ -63,38 +62,38 @@ def lloyd_step(
     tol: float | None = None,
     dtype: Any = np.float64,
     bound: bool = True,
-    said: Labelled | None = None,
+    reported: Labelled | None = None,
     status: str = "solved",
 ) -> Certificate:
-    """The certificate of centres (k, p), and of what is `said` of the samples; `bound` asks for the lower bound, which
-    costs p x p products of the rows.
+    """The certificate of centres (k, p), and of the `reported` labels and energy; `bound` asks for the lower bound,
+    which costs p x p products of the samples.
     """
     tol = RULES["fixed point"].tol if tol is None else tol
     place = np.mean(centres, axis=0)
-    found: Assigned = rows.fold(judged_assignment(centres, place))
-    inside = found.weight > 0.0
-    means = np.where(inside[:, None], place + found.sums / np.where(inside, found.weight, 1.0)[:, None], centres)
-    fall = float(np.sum(found.weight * np.sum((means - centres) ** 2, axis=1)))
-    energy = found.energy
-    sizes = float(np.sum(found.weight * np.sum(centres**2, axis=1)))
+    result: Assignment = rows.fold(check_assignment(centres, place))
+    inside = result.weight > 0.0
+    means = np.where(inside[:, None], place + result.sums / np.where(inside, result.weight, 1.0)[:, None], centres)
+    decrease = float(np.sum(result.weight * np.sum((means - centres) ** 2, axis=1)))
+    energy = result.energy
+    sizes = float(np.sum(result.weight * np.sum(centres**2, axis=1)))
     rounding = 64.0 * unit_roundoff(np.float64) * energy + 16.0 * unit_roundoff(dtype) ** 2 * (sizes + energy)
-    if fall > rounding:  # else rows whose centre moves by rounding alone stay where they are
-        after: Assigned = rows.fold(judged_assignment(np.ascontiguousarray(means), place))
-        fall = max(fall, energy - after.energy)
+    if decrease > rounding:  # else centres move by rounding alone
+        after: Assignment = rows.fold(check_assignment(np.ascontiguousarray(means), place))
+        decrease = max(decrease, energy - after.energy)
     # where every sample lies on its centre up to rounding, no energy is lower, and the samples have the only scale
     scale = energy if energy > rounding else sizes + energy
     lowest = energy_bound(rows, len(centres)) if bound else None
-    wrong = "" if said is None else said.complain(centres, energy)
+    wrong = "" if reported is None else reported.complain(centres, energy)
     return Certificate(
         "fixed point",
-        max(fall, rounding) if np.isfinite(energy) and not wrong else np.inf,
+        max(decrease, rounding) if np.isfinite(energy) and not wrong else np.inf,
         max(scale, np.finfo(np.float64).tiny),
         tol,
         rounding,
         energy,
         lower_bound=lowest,
         status=status,
-        parts=(fall,),
+        parts=(decrease,),
         note=_note(energy, lowest, int(np.sum(~inside)), wrong),
     )
 
@@ -105,14 +104,14 @@ Tree = Sequence[tuple[int, int]]
 
 def leaves_of(tree: Tree) -> list[int]:
     """The leaves from left to right, which is the order of their clusters."""
-    found, waiting = [], [0]
+    result, waiting = [], [0]
     while waiting:
         node = waiting.pop()
         if tree[node][0] < 0:
-            found.append(node)
+            result.append(node)
         else:
             waiting += [tree[node][1], tree[node][0]]
-    return found
+    return result
 
 
 def split_step(
@@ -127,7 +126,7 @@ def split_step(
     dtype: Any = np.float64,
     status: str = "solved",
 ) -> Certificate:
-    """The certificate of nested halves: the largest relative fall when a split takes one exact step on its own rows.
+    """The certificate of a bisection: the largest relative decrease when a split takes one exact step on its samples.
 
     `nodes` (nodes, p) are the centres of the nodes of the tree, `centres` (k, p) those of the clusters, which are the
     leaves; `labels` (n,) number the clusters of the rows, each of which is reached from the root by always going to the
@@ -140,7 +139,7 @@ def split_step(
     under = _clusters_under(tree)
     weight = np.ones(rows.X.shape[0]) if rows.weight is None else rows.weight
     waiting: list[tuple[int, Any]] = [(0, np.arange(rows.X.shape[0]))]
-    falls, floors, energy, astray = [0.0], [64.0 * unit_roundoff(np.float64)], 0.0, 0
+    decreases, floors, energy, astray = [0.0], [64.0 * unit_roundoff(np.float64)], 0.0, 0
     while waiting:
         node, index = waiting.pop()
         part = MemoryRows(rows.X[index], rows.y[index], None if rows.weight is None else rows.weight[index])
@@ -149,9 +148,9 @@ def split_step(
             energy += float(np.sum(weight[index] * square[:, 0]))
             continue
         pair = np.ascontiguousarray(nodes[list(tree[node])])
-        found = lloyd_step(part, pair, bound=False, dtype=dtype)
-        falls.append(found.value / found.scale)
-        floors.append(found.floor / found.scale)
+        result = lloyd_step(part, pair, bound=False, dtype=dtype)
+        decreases.append(result.value / result.scale)
+        floors.append(result.floor / result.scale)
         square, slack = squares_from(part.X, pair)
         second = np.isin(labels[index], under[tree[node][1]])
         further = np.where(second, square[:, 1] - square[:, 0], square[:, 0] - square[:, 1])
@@ -163,9 +162,11 @@ def split_step(
         wrong = Labelled(None, inertia, dtype).complain(centres, energy)
     floor = max(floors)
     note = "Judged split by split, each relative to its own energy; all centres together need not be at rest."
-    value = np.inf if wrong else max(*falls, floor)
+    value = np.inf if wrong else max(*decreases, floor)
     note = f"{wrong} {note}".lstrip()
-    return Certificate("fixed point", value, 1.0, tol, floor, energy, status=status, parts=tuple(falls[1:]), note=note)
+    return Certificate(
+        "fixed point", value, 1.0, tol, floor, energy, status=status, parts=tuple(decreases[1:]), note=note
+    )
 
 
 def _clusters_under(tree: Tree) -> list[list[int]]:
@@ -209,4 +210,4 @@ def _note(energy: float, lowest: float | None, empty: int, wrong: str) -> str:
 def energy_bound(rows: Rows, k: int) -> float | None:
     """A proved lower bound on the energy of any k centres; None where the products of the columns are too many."""
     p = rows.shape[1]
-    return lowest_energy(rows, k) if k > p or p <= FORMED else None
+    return lowest_energy(rows, k) if k > p or p <= BOUND_MAX_FEATURES else None

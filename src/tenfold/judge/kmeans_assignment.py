@@ -1,8 +1,8 @@
-"""Samples and their nearest centres for the judge: products of all samples with all centres in float64.
+"""Assignment of samples to their nearest centres for the judge: products of all samples with all centres in float64.
 
 The loops are not those of a fit. For NumPy and SciPy a compiled loop forms all products, where that of a fit compares
-in float32 first and passes over what bounds rule out. For arrays of other libraries squared distances are formed as
-|x|^2 - 2 x.c + |c|^2 about a place amid the centres. Either way, where two distances of a sample are as near as
+in float32 first and skips what bounds exclude. For arrays of other libraries squared distances are formed as
+|x|^2 - 2 x.c + |c|^2 about the mean of the centres. Either way, where two distances of a sample are equal up to
 rounding, squared differences from all centres decide, and the first of equals counts.
 """
 
@@ -28,45 +28,44 @@ from tenfold.arrays import (
 )
 from tenfold.data import Block, MaybeDeferred, weights_of
 from tenfold.machine import threads
-from tenfold.stats.kmeans_assignment import Assigned
+from tenfold.pairwise.centres import Assignment
 
-PIECE = 1 << 22
-"""Distances that are in memory at a time."""
-
-
-def judged_assignment(centres: Floats, place: Floats) -> Callable[[Block], MaybeDeferred[Assigned]]:
-    """The lift of `Assigned` for centres (k, p), with sums about `place` (p,)."""
-    return partial(_judged, centres, place)
+TILE_VALUES = 1 << 22  # distances in memory at a time: 32 MiB
 
 
-def _judged(centres: Floats, place: Floats, block: Block) -> MaybeDeferred[Assigned]:
+def check_assignment(centres: Floats, place: Floats) -> Callable[[Block], MaybeDeferred[Assignment]]:
+    """The lift of `Assignment` for centres (k, p), with sums about `place` (p,)."""
+    return partial(_check_assignment, centres, place)
+
+
+def _check_assignment(centres: Floats, place: Floats, block: Block) -> MaybeDeferred[Assignment]:
     X = block.X
     rest = (block.weight, centres, place, threads(entries(X) * len(centres)), True)
     if is_sparse(X):
-        return Assigned(*_core.assign_csr(X.data, X.indices, X.indptr, X.shape[1], *rest))
+        return Assignment(*_core.kmeans_assign_csr(X.data, X.indices, X.indptr, X.shape[1], *rest))
     if is_numpy(X):
-        return Assigned(*_core.assign(X, *rest))
+        return Assignment(*_core.kmeans_assign(X, *rest))
     return assign_in_arrays(centres, place, block)
 
 
-def assign_in_arrays(centres: Floats, place: Floats, block: Block) -> Assigned:
+def assign_in_arrays(centres: Floats, place: Floats, block: Block) -> Assignment:
     """The lift in the Array API."""
     k, p = centres.shape
-    xp, found = namespace(block.X), Assigned(np.zeros(k), np.zeros((k, p)), 0.0)
+    xp, result = namespace(block.X), Assignment(np.zeros(k), np.zeros((k, p)), 0.0)
     for X, w, _ in _pieces(block, k):
         squares, slack = _squares(X, centres)
         number = _nearest(X, centres, squares, slack)
         energy = xp.sum(w * xp.sum((X - xp.take(like(centres, X), number, axis=0)) ** 2, axis=1))
         own = xp.where(number[:, None] == like(np.arange(k), X)[None, :], w[:, None], xp.zeros_like(squares))
         sums = xp.matmul(own.T, X - like(place, X))
-        found = found.merge(Assigned(on_host(xp.sum(own, axis=0)), on_host(sums), float(energy)))
-    return found
+        result = result.merge(Assignment(on_host(xp.sum(own, axis=0)), on_host(sums), float(energy)))
+    return result
 
 
 def _pieces(block: Block, k: int) -> Iterator[tuple[Array, Array, Array]]:
     """Samples in float64, dense, their weights and targets, some at a time."""
     weight, n = weights_of(block), block.X.shape[0]
-    step = max(1, PIECE // max(k, block.X.shape[1]))
+    step = max(1, TILE_VALUES // max(k, block.X.shape[1]))
     for start in range(0, n, step):
         part = slice(start, min(start + step, n))
         X = block.X[part, :]
@@ -77,7 +76,7 @@ def _pieces(block: Block, k: int) -> Iterator[tuple[Array, Array, Array]]:
 
 
 def _squares(X: Array, centres: Floats) -> tuple[Array, Array]:
-    """Squared distances (m, k) by products, and what they may be off by (m,)."""
+    """Squared distances (m, k) by products, and a bound on their rounding (m,)."""
     xp, place = namespace(X), np.mean(centres, axis=0)
     away, about = like(centres - place, X), X - like(place, X)
     lengths, sizes = xp.sum(about**2, axis=1), xp.sum(away**2, axis=1)
@@ -93,9 +92,9 @@ def _nearest(X: Array, centres: Floats, squares: Array, slack: Array) -> Array:
     unsure = np.flatnonzero(on_host(near))
     if not unsure.size:
         return number
-    found = np.array(on_host(number))
-    found[unsure] = np.argmin(_differences(take_rows(X, unsure), centres), axis=1)
-    return like(found, X)
+    result = np.array(on_host(number))
+    result[unsure] = np.argmin(_differences(take_rows(X, unsure), centres), axis=1)
+    return like(result, X)
 
 
 def squares_from(X: Array, centres: Floats) -> tuple[Floats, Floats]:
@@ -110,7 +109,7 @@ def squares_from(X: Array, centres: Floats) -> tuple[Floats, Floats]:
         about = np.maximum(lengths + np.sum(place**2), 0.0)
     else:
         squares, about = np.empty((X.shape[0], len(centres))), np.empty(X.shape[0])
-        step = max(1, PIECE // X.shape[1])
+        step = max(1, TILE_VALUES // X.shape[1])
         for start in range(0, X.shape[0], step):
             part = np.asarray(X[start : start + step], dtype=np.float64)
             squares[start : start + step] = _differences(part, centres)
@@ -126,7 +125,7 @@ def _differences(X: Array, centres: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class LabelCheck:
     """Labels of some samples: how many are not those of a nearest centre, how many samples, and the energy of the
     samples from the centres of their labels.
     """
@@ -135,20 +134,20 @@ class Checked:
     count: int
     energy: float
 
-    def merge(self, other: "Checked") -> "Checked":
-        return Checked(self.wrong + other.wrong, self.count + other.count, self.energy + other.energy)
+    def merge(self, other: "LabelCheck") -> "LabelCheck":
+        return LabelCheck(self.wrong + other.wrong, self.count + other.count, self.energy + other.energy)
 
 
-def check_labels(centres: Floats, unit: float) -> Callable[[Block], Checked]:
-    """The lift of `Checked` for samples whose targets are their labels. A label is right where its centre is as near as
-    the nearest up to rounding by products in a precision of `unit`.
+def check_labels(centres: Floats, unit: float) -> Callable[[Block], LabelCheck]:
+    """The lift of `LabelCheck` for samples whose targets are their labels. A label is right where its centre is as
+    near as the nearest up to rounding by products in a precision of `unit`.
     """
     return partial(_check_labels, centres, unit)
 
 
-def _check_labels(centres: Floats, unit: float, block: Block) -> Checked:
+def _check_labels(centres: Floats, unit: float, block: Block) -> LabelCheck:
     k = len(centres)
-    found = Checked(0, 0, 0.0)
+    result = LabelCheck(0, 0, 0.0)
     for X, w, y in _pieces(block, k):
         xp = namespace(X)
         label = np.asarray(on_host(y[:, 0]), dtype=np.float64)
@@ -164,5 +163,5 @@ def _check_labels(centres: Floats, unit: float, block: Block) -> Checked:
             nearer = away[np.arange(len(far)), number[far]] - np.min(away, axis=1) > on_host(take_rows(more, far))
             far = far[nearer]
         energy = float(xp.sum(w * own))
-        found = found.merge(Checked(int(np.sum(~known)) + len(far), len(number), energy))
-    return found
+        result = result.merge(LabelCheck(int(np.sum(~known)) + len(far), len(number), energy))
+    return result

@@ -1,5 +1,5 @@
-"""Neighbours judged: the rows that are stored are those that were given, and what a search found for some of them is
-what all plain distances in float64 say.
+"""Certificate of stored samples and their neighbours: the samples are those given, and for some of them the neighbours
+are those of plain distances in float64 to all samples.
 """
 
 from collections.abc import Callable
@@ -28,24 +28,22 @@ from tenfold.data import Block, MemoryRows, Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.recompute import Pair, exact
 
-WORK = 1 << 21
-"""Entries of rows that the judge reads for its distances, and for each row as many as there are in:"""
-LOOK = 8
-ALL = 1 << 9
-"""Among so few rows every one is asked for its neighbours."""
-FEWEST, MOST = 2, 256
+MAX_READS = 1 << 21  # entries of samples that the judge reads for its distances
+READS_PER_SAMPLE = 8  # beside its entries: a distance is compared and sorted
+ALL_SAMPLES = 1 << 9  # up to here every sample is a query
+MIN_QUERIES, MAX_QUERIES = 2, 256
 ROUNDING = 512.0 * unit_roundoff(np.float64)
-
-PIECE = 1 << 22
-"""Distances that are in memory at a time, and entries of sparse rows that are made dense."""
+TILE_VALUES = 1 << 22  # distances in memory at a time, and entries of sparse samples that become dense: 32 MiB
 
 Answer = tuple[Integers, Floats, Integers]
 """Distances and rows of neighbours; those of query i are from offsets[i] to offsets[i + 1]."""
 
 
 def sample(n: int, width: int) -> Integers:
-    """The rows that are asked for their neighbours: all of few, else some at equal distances."""
-    count = n if n <= ALL else int(np.clip(WORK // (n * (width + LOOK)), FEWEST, MOST))
+    """The samples that are queried for their neighbours: all of few, else equally spaced ones."""
+    count = (
+        n if n <= ALL_SAMPLES else int(np.clip(MAX_READS // (n * (width + READS_PER_SAMPLE)), MIN_QUERIES, MAX_QUERIES))
+    )
     return (np.arange(count) * n) // max(1, count)
 
 
@@ -57,29 +55,29 @@ def neighbours(
     params: dict[str, Any],
     k: int | None,
     radius: float | None,
-    asked: Integers,
+    numbers: Integers,
     queries: Array,
-    found: Callable[[Array, Integers], Answer],
+    search: Callable[[Array, Integers], Answer],
     status: str = "solved",
 ) -> Certificate:
-    """The certificate of an index of rows, whose targets are their numbers, and of which those of weight zero do not
-    count.
+    """The certificate of stored samples, whose targets are their numbers, and of which those of weight zero are left
+    out.
 
-    `stored` has for each name what the model keeps and what it was given. `found` gives the neighbours of rows that are
-    `asked`, which are the `queries`: the k nearest or those within a radius, none of which is the row itself. Distances
-    are compared with those of plain loops, in units of the largest distance of the query: those of the returned rows,
-    and the smallest of all.
+    `stored` has for each name what the model stores and what it was given. `search` returns the neighbours of the
+    `queries`, which are the samples of these `numbers`: the k nearest or those within a radius, none of which is the
+    sample itself. Distances are compared with those of plain loops, in units of the largest distance of the query:
+    those of the returned samples, and the smallest of all.
     """
     pairs: dict[str, Pair] = {name: same(*pair) for name, pair in stored.items()}
-    if asked.size and (k is None or k > 0):
-        offsets, distances, near = found(queries, asked)
+    if numbers.size and (k is None or k > 0):
+        offsets, distances, near = search(queries, numbers)
         counts = np.diff(offsets)
         most = int(counts.max(initial=0))
-        params = completed(metric, params, rows)
-        again: Measured = rows.fold(partial(_measured, metric, params, queries, asked, offsets, near, most + 1))
-        pairs |= _compared(again, offsets, np.asarray(distances, dtype=np.float64), near, k, radius)
+        params = complete_parameters(metric, params, rows)
+        measured: Measured = rows.fold(partial(_measure, metric, params, queries, numbers, offsets, near, most + 1))
+        pairs |= _compare(measured, offsets, np.asarray(distances, dtype=np.float64), near, k, radius)
     n = rows.shape[0]
-    share = "all rows" if len(asked) == n else f"{len(asked)} of {n} rows"
+    share = "all rows" if len(numbers) == n else f"{len(numbers)} of {n} rows"
     note = f"Every row is stored; the neighbours of {share} were found again by plain distances."
     return exact(pairs, floor=ROUNDING, status=status, note=note)
 
@@ -103,30 +101,31 @@ class Measured:
         )
 
 
-def _measured(
+def _measure(
     metric: Any,
     params: dict[str, Any],
     queries: Array,
-    asked: Integers,
+    numbers: Integers,
     offsets: Integers,
     near: Integers,
     most: int,
     block: Block,
 ) -> Measured:
     m, p = queries.shape
-    found = Measured(np.zeros(m), np.full((m, most), np.inf), np.full(len(near), np.nan))
-    step = max(1, PIECE // (m + (p if is_sparse(block.X) else 0)))
+    result = Measured(np.zeros(m), np.full((m, most), np.inf), np.full(len(near), np.nan))
+    step = max(1, TILE_VALUES // (m + (p if is_sparse(block.X) else 0)))
     for start in range(0, block.X.shape[0], step):
         piece = slice(start, min(start + step, block.X.shape[0]))
         X = some_rows(block.X, piece)
         weight = None if block.weight is None else block.weight[piece]
-        table = plain(metric, params, X, queries)
-        found = found.merge(_of_table(table, int(on_host(block.y[piece, 0])[0]), weight, asked, offsets, near, most))
-    return found
+        table = plain_distances(metric, params, X, queries)
+        first = int(on_host(block.y[piece, 0])[0])
+        result = result.merge(_measure_table(table, first, weight, numbers, offsets, near, most))
+    return result
 
 
-def _of_table(
-    table: Array, first: int, weight: Array | None, asked: Integers, offsets: Integers, near: Integers, most: int
+def _measure_table(
+    table: Array, first: int, weight: Array | None, numbers: Integers, offsets: Integers, near: Integers, most: int
 ) -> Measured:
     """From distances (m, l) of the queries to rows that are numbered from `first` on."""
     xp, (m, n) = namespace(table), table.shape
@@ -134,8 +133,8 @@ def _of_table(
     returned = np.full(len(near), np.nan)
     flat = np.repeat(np.arange(m), np.diff(offsets))[inside] * n + (near[inside] - first)
     returned[inside] = on_host(xp.take(xp.reshape(table, (-1,)), like(flat, table), axis=0))
-    numbers = like(np.arange(first, first + n), table)
-    out = numbers[None, :] == like(asked, table)[:, None]
+    columns = like(np.arange(first, first + n), table)
+    out = columns[None, :] == like(numbers, table)[:, None]
     out = out if weight is None else out | (weight == 0.0)[None, :]
     table = xp.where(out, np.inf * xp.ones_like(table), table)
     largest = xp.max(xp.where(xp.isfinite(table), table, xp.zeros_like(table)), axis=1)
@@ -144,17 +143,17 @@ def _of_table(
     return Measured(on_host(largest), on_host(xp.sort(table, axis=1)[:, :most]), returned)
 
 
-def _compared(
-    again: Measured, offsets: Integers, distances: Floats, near: Integers, k: int | None, radius: float | None
+def _compare(
+    measured: Measured, offsets: Integers, distances: Floats, near: Integers, k: int | None, radius: float | None
 ) -> dict[str, Pair]:
-    """What was returned against what is there: the distances of these rows, and the smallest of all."""
+    """Returned distances beside plain ones: those of the returned samples, and the smallest of all."""
     counts = np.diff(offsets)
     m, query = len(counts), np.repeat(np.arange(len(counts)), counts)
-    unit = np.where(again.largest > 0.0, again.largest, 1.0)
+    unit = np.where(measured.largest > 0.0, measured.largest, 1.0)
     if k is not None:
         right = counts == k
-    else:  # those that rounding decides are taken as they were found
-        padded = np.concatenate([np.full((m, 1), -np.inf), again.smallest], axis=1)
+    else:  # samples at the radius up to rounding may be in or out
+        padded = np.concatenate([np.full((m, 1), -np.inf), measured.smallest], axis=1)
         last, after = padded[np.arange(m), counts], padded[np.arange(m), counts + 1]
         edge, within = ROUNDING * unit, float(radius or 0.0)
         right = (last <= within + edge) & (after >= within - edge)
@@ -162,12 +161,12 @@ def _compared(
         return {"neighbours": (np.zeros(0), np.zeros(1), 1.0)}
     order = np.lexsort((near, query))
     twice = (np.diff(query[order]) == 0) & (np.diff(near[order]) == 0)
-    returned = np.where(np.isin(query, query[order][1:][twice]), np.nan, again.returned)
+    returned = np.where(np.isin(query, query[order][1:][twice]), np.nan, measured.returned)
     place = np.arange(len(query)) - offsets[:-1][query]
     ordered = distances[np.lexsort((distances, query))]
     return {
         "distances": (distances, returned, unit[query]),
-        "neighbours": (ordered, again.smallest[query, place], unit[query]),
+        "neighbours": (ordered, measured.smallest[query, place], unit[query]),
     }
 
 
@@ -205,8 +204,8 @@ ODD = 0x9E3779B97F4A7C15
 
 def mark(rows: Rows) -> Floats:
     """The mark of all rows, in halves, which are numbers in float64."""
-    found: Mark = rows.fold(_mark)
-    return np.array([found.value >> 32, found.value & 0xFFFFFFFF], dtype=np.float64)
+    total: Mark = rows.fold(_mark)
+    return np.array([total.value >> 32, total.value & 0xFFFFFFFF], dtype=np.float64)
 
 
 def _mark(block: Block) -> Mark:
@@ -214,38 +213,38 @@ def _mark(block: Block) -> Mark:
     if is_sparse(X):
         X = X.copy()
         X.sum_duplicates()
-        sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(_mixed(X.data, X.indices), dtype=np.uint64)])
+        sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(_mix(X.data, X.indices), dtype=np.uint64)])
         each = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
     else:
         each = np.zeros(m, dtype=np.uint64)
         for j in range(X.shape[1]):
-            each += _mixed(X[:, j], np.full(m, j))
+            each += _mix(X[:, j], np.full(m, j))
     beside = [*block.y.T, *([] if block.weight is None else [block.weight])]
     for j, column in enumerate(beside):
-        each += _mixed(column, np.full(m, X.shape[1] + j))
+        each += _mix(column, np.full(m, X.shape[1] + j))
     powers = np.full(m, ODD, dtype=np.uint64)
     powers[:1] = 1
     powers = np.multiply.accumulate(powers)[::-1]
-    return Mark(m, int(np.sum(_scrambled(each) * powers, dtype=np.uint64)))
+    return Mark(m, int(np.sum(_scramble(each) * powers, dtype=np.uint64)))
 
 
-def _mixed(values: Array, columns: Integers) -> Any:
+def _mix(values: Array, columns: Integers) -> Any:
     """A number of each entry from its bits and its column; both zeros are one."""
     bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
-    return _scrambled(bits + _scrambled(columns.astype(np.uint64) + np.uint64(1)))
+    return _scramble(bits + _scramble(columns.astype(np.uint64) + np.uint64(1)))
 
 
-def _scrambled(x: Any) -> Any:
+def _scramble(x: Any) -> Any:
     """All bits of a number from each of them (splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-def plain(metric: Any, params: dict[str, Any], X: Array, Q: Array) -> Array:
-    """Distances (m, n) in float64 by SciPy's loops, or by formulas that no search uses."""
+def plain_distances(metric: Any, params: dict[str, Any], X: Array, Q: Array) -> Array:
+    """Distances (m, n) in float64 by SciPy, or by formulas that no search uses."""
     if is_array_api(X):
-        return elsewhere(metric, params, X, Q)
+        return plain_distances_on_device(metric, params, X, Q)
     if metric == "pyfunc":
         params = dict(params)
         metric = params.pop("func")
@@ -256,7 +255,7 @@ def plain(metric: Any, params: dict[str, Any], X: Array, Q: Array) -> Array:
     if metric == "precomputed":
         return Q.copy()
     if metric == "ordinal":
-        return _of_ranks(X, Q, params.get("levels"))
+        return _rank_distances(X, Q, params.get("levels"))
     if metric in FORMULAS:
         return FORMULAS[metric](X, Q)
     name = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev", "p": "minkowski"}
@@ -267,13 +266,13 @@ def plain(metric: Any, params: dict[str, Any], X: Array, Q: Array) -> Array:
         params = {"V": np.var(X, axis=0, ddof=1), **params}
     if name == "mahalanobis":
         params = {"VI": _inverse(X, params)}
-    found = cdist(Q, X, name, **{key: value for key, value in params.items() if value is not None})
+    table = cdist(Q, X, name, **{key: value for key, value in params.items() if value is not None})
     undefined = {"braycurtis": 0.0, "cosine": 1.0, "correlation": 1.0}.get(name)
-    return found if undefined is None else np.nan_to_num(found, nan=undefined)
+    return table if undefined is None else np.nan_to_num(table, nan=undefined)
 
 
-def elsewhere(metric: str, params: dict[str, Any], X: Array, Q: Array) -> Array:
-    """The same of rows of another library, where they are: query by query."""
+def plain_distances_on_device(metric: str, params: dict[str, Any], X: Array, Q: Array) -> Array:
+    """The same for samples of another library, where they are: query by query."""
     xp = namespace(X)
     X, Q = xp.astype(X, xp.float64, copy=False), xp.astype(like(Q, X), xp.float64, copy=False)
     if metric in ("cosine", "correlation"):
@@ -291,21 +290,21 @@ def elsewhere(metric: str, params: dict[str, Any], X: Array, Q: Array) -> Array:
     w = 1.0 / np.asarray(params["V"]) if metric == "seuclidean" else w
     w = None if w is None else like(np.asarray(w, dtype=np.float64), X)
     inverse = like(_inverse(np.zeros((0, X.shape[1])), params), X) if metric == "mahalanobis" else None
-    found = []
+    distances = []
     for i in range(Q.shape[0]):
         away = xp.abs(X - Q[i, :]) if inverse is None else X - Q[i, :]
         if inverse is not None:
-            found.append(xp.sqrt(xp.sum(xp.matmul(away, inverse) * away, axis=1)))
+            distances.append(xp.sqrt(xp.sum(xp.matmul(away, inverse) * away, axis=1)))
         elif p == np.inf:
-            found.append(xp.max(away, axis=1))
+            distances.append(xp.max(away, axis=1))
         else:
             terms = away**p if w is None else w * away**p
             total = xp.sum(terms, axis=1)
-            found.append(total if metric == "sqeuclidean" else total ** (1.0 / p))
-    return xp.stack(found, axis=0)
+            distances.append(total if metric == "sqeuclidean" else total ** (1.0 / p))
+    return xp.stack(distances, axis=0)
 
 
-def completed(metric: Any, params: dict[str, Any], rows: Rows) -> dict[str, Any]:
+def complete_parameters(metric: Any, params: dict[str, Any], rows: Rows) -> dict[str, Any]:
     """The parameters of a distance, with those that are read off all rows that count: variances, a covariance, or the
     values of each column.
     """
@@ -316,8 +315,8 @@ def completed(metric: Any, params: dict[str, Any], rows: Rows) -> dict[str, Any]
         return params
     if params.get("V") is not None or params.get("VI") is not None:
         return params
-    about = rows.fold(partial(_spread, np.zeros(rows.shape[1])))
-    total = rows.fold(partial(_spread, about.sums / about.count))
+    about = rows.fold(partial(_spread_block, np.zeros(rows.shape[1])))
+    total = rows.fold(partial(_spread_block, about.sums / about.count))
     spread = total.products / max(1.0, total.count - 1.0)
     return {**params, "V": np.diag(spread).copy() if metric == "seuclidean" else spread}
 
@@ -334,7 +333,7 @@ class Spread:
         return Spread(self.count + other.count, self.sums + other.sums, self.products + other.products)
 
 
-def _spread(place: Floats, block: Block) -> Spread:
+def _spread_block(place: Floats, block: Block) -> Spread:
     xp = namespace(block.X)
     X = xp.astype(block.X, xp.float64, copy=False) - like(place, block.X)
     some = xp.ones_like(X[:, 0]) if block.weight is None else xp.astype(block.weight > 0.0, xp.float64)
@@ -359,37 +358,37 @@ def _on_sphere(X: Floats, Q: Floats) -> Floats:
     return 2.0 * np.arcsin(np.minimum(1.0, 0.5 * cdist(places(Q), places(X))))
 
 
-def _of_known(X: Floats, Q: Floats) -> Floats:
+def _nan_euclidean(X: Floats, Q: Floats) -> Floats:
     known = (~np.isnan(Q)).astype(np.float64) @ (~np.isnan(X)).astype(np.float64).T
     squares = np.array([np.nansum((X - q) ** 2, axis=1) for q in Q])
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.sqrt(squares * X.shape[1] / known)
-    return np.where(np.isnan(found), np.inf, found)
+        distances = np.sqrt(squares * X.shape[1] / known)
+    return np.where(np.isnan(distances), np.inf, distances)
 
 
-def _of_ranks(X: Floats, Q: Floats, levels_of: list[Floats] | None) -> Floats:
+def _rank_distances(X: Floats, Q: Floats, levels_of: list[Floats] | None) -> Floats:
     """City blocks of ranks among the values of all rows; counted, not searched for."""
     seen = [np.unique(column) for column in X.T] if levels_of is None else levels_of
 
     def ranks(P: Floats) -> Floats:
-        found = np.empty(P.shape)
+        places = np.empty(P.shape)
         for j in range(X.shape[1]):
             levels = seen[j]
             less = (levels[None, :] < P[:, j, None]).sum(axis=1)
             equal = (levels[None, :] == P[:, j, None]).sum(axis=1)
-            found[:, j] = (less + 0.5 * (equal + 1.0)) / len(levels)
-        return found
+            places[:, j] = (less + 0.5 * (equal + 1.0)) / len(levels)
+        return places
 
     return cdist(ranks(Q), ranks(X), "cityblock")
 
 
-def _of_agreement(X: Floats, Q: Floats) -> Floats:
+def _sokal_michener(X: Floats, Q: Floats) -> Floats:
     apart = cdist(Q != 0, X != 0, "hamming")
     return 2.0 * apart / (1.0 + apart)
 
 
 FORMULAS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "haversine": _on_sphere,
-    "nan_euclidean": _of_known,
-    "sokalmichener": _of_agreement,
+    "nan_euclidean": _nan_euclidean,
+    "sokalmichener": _sokal_michener,
 }

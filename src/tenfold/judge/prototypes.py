@@ -1,4 +1,4 @@
-"""Prototypes judged: every one is the mean of those rows of its class to which it is the nearest."""
+"""Certificate of prototypes: each is the mean of the samples of its class to which it is the nearest."""
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -8,14 +8,14 @@ from tenfold.judge.certificate import Certificate
 from tenfold.judge.recompute import Pair, exact
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
-TILE = 1 << 22
+TILE_VALUES = 1 << 22  # distances in memory at a time: 32 MiB
 
 
-def prototypes(X: Floats, number: Integers, weight: Floats | None, found: Floats, which: Integers) -> Certificate:
-    """The certificate of prototypes (m, p) of the classes `which` (m,) of rows of classes `number` (n,); distances are
-    in units of the spread of all rows. A row that is as near to two of them counts for the mean that it is in.
+def prototypes(X: Floats, number: Integers, weight: Floats | None, values: Floats, which: Integers) -> Certificate:
+    """The certificate of prototypes `values` (m, p) of the classes `which` (m,), for samples of classes `number` (n,);
+    distances are in units of the standard deviation of all samples. A sample as near to two of them is in either mean.
     """
-    again = np.full(found.shape, np.nan)
+    again = np.full(values.shape, np.nan)
     unit = float(np.sqrt(np.mean((X - X.mean(axis=0)) ** 2))) or 1.0
     tied = 0.0
     for c in np.unique(number):
@@ -23,10 +23,10 @@ def prototypes(X: Floats, number: Integers, weight: Floats | None, found: Floats
         if own.size == 0:
             continue
         sums, total = np.zeros((len(own), X.shape[1])), np.zeros(len(own))
-        step = max(1, TILE // max(1, len(own)))
+        step = max(1, TILE_VALUES // max(1, len(own)))
         for start in range(0, len(inside), step):
             rows = inside[start : start + step]
-            away = cdist(X[rows], found[own])
+            away = cdist(X[rows], values[own])
             nearest = away.argmin(axis=1)
             if len(own) > 1:
                 close = np.partition(away, 1, axis=1)
@@ -36,7 +36,7 @@ def prototypes(X: Floats, number: Integers, weight: Floats | None, found: Floats
             np.add.at(total, nearest, each)
         with np.errstate(invalid="ignore", divide="ignore"):
             again[own] = sums / total[:, None]
-    pairs: dict[str, Pair] = {"the prototypes": (found, again, unit)}
+    pairs: dict[str, Pair] = {"the prototypes": (values, again, unit)}
     missing = set(number.tolist()) - set(which.tolist())
     pairs["classes without a prototype"] = (np.array([float(len(missing))]), np.zeros(1), 1.0)
     note = f"{tied:.0f} rows are as near to two prototypes." if tied else ""

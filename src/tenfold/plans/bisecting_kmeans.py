@@ -1,7 +1,7 @@
-"""Clusters by halving: the worst cluster is split in two by k-means until there are enough.
+"""Bisecting k-means: the worst cluster is split in two by k-means until there are k.
 
-Every split is k-means with two centres on the rows of one cluster. A row is told its cluster by going down the tree:
-at each node to the nearer of two centres. The judge goes down the tree, too.
+Every split is k-means with two centres on the samples of one cluster. The cluster of a sample is the leaf that it
+reaches from the root by going to the nearer of two centres at each node, and so the judge assigns it.
 """
 
 from collections.abc import Callable
@@ -15,18 +15,18 @@ from tenfold.arrays import Array, Floats, Integers, wide
 from tenfold.data import MemoryRows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.kmeans import lloyd_step, split_step
+from tenfold.pairwise.centres import find_nearest
 from tenfold.plans import kmeans as plan
 from tenfold.solvers.loop import Status, Watch
-from tenfold.stats.kmeans_assignment import nearest
 
 Tree = list[tuple[int, int]]
 """The two children of every node, -1 for leaves; node 0 is the root."""
 
 
 @dataclass(frozen=True)
-class Halves:
+class Bisection:
     """The tree, the centre (nodes, p) of every node, the leaves in the order of their clusters, and the number of each
-    row's leaf in that order.
+    sample's leaf in that order.
     """
 
     tree: Tree
@@ -36,9 +36,9 @@ class Halves:
 
 
 @dataclass(frozen=True)
-class FittedHalves:
-    """The tree, its leaves in the order of their clusters, the centre (nodes, p) of every node as it will be stored, in
-    float64; the number (n,) of each row's cluster, and the energy; and what the judge says.
+class FittedBisection:
+    """The tree, its leaves in the order of their clusters, the centre (nodes, p) of every node rounded to the dtype of
+    the model, in float64; the number (n,) of each sample's cluster; the energy, and the certificate.
     """
 
     tree: Tree
@@ -49,28 +49,28 @@ class FittedHalves:
     certificate: Certificate
 
 
-def fit(rows: MemoryRows, seeds: plan.Seeds, k: int, *, tol: float, dtype: Any, **settings: Any) -> FittedHalves:
-    """Halves of the rows of positive weight, of which `settings` are those of `halve`; and where all rows belong."""
-    found = halve(plan.sample_for(rows, k), seeds, k, tol=tol, **settings)
-    nodes = wide(found.centres.astype(dtype))
-    centres = nodes[list(found.leaves)]
-    labels = descend(found.tree, nodes, found.leaves, rows.X)
+def fit(rows: MemoryRows, seeds: plan.Seeds, k: int, *, tol: float, dtype: Any, **settings: Any) -> FittedBisection:
+    """The bisection of the samples of positive weight, with the `settings` of `bisect`; the labels of all samples."""
+    result = bisect(plan.sample_for(rows, k), seeds, k, tol=tol, **settings)
+    nodes = wide(result.centres.astype(dtype))
+    centres = nodes[list(result.leaves)]
+    labels = descend(result.tree, nodes, result.leaves, rows.X)
     squares = plan.squares_from(rows.X, centres, labels)
     energy = float(np.sum(squares if rows.weight is None else squares * rows.weight))
     certificate = split_step(
         rows,
-        found.tree,
+        result.tree,
         nodes,
         centres=centres,
         labels=labels,
         inertia=energy,
-        tol=plan.allowed_fall(tol),
+        tol=plan.max_decrease(tol),
         dtype=dtype,
     )
-    return FittedHalves(found.tree, found.leaves, nodes, labels, energy, certificate)
+    return FittedBisection(result.tree, result.leaves, nodes, labels, energy, certificate)
 
 
-def halve(
+def bisect(
     rows: MemoryRows,
     seeds: plan.Seeds,
     k: int,
@@ -81,10 +81,10 @@ def halve(
     largest: bool,
     random: Any,
     callback: Callable[[Floats, float], Watch | None] = lambda start, shift: None,
-    say: Callable[[Floats], None] = lambda centres: None,
-) -> Halves:
-    """Split k - 1 times the cluster with the largest energy, or with the most rows (`largest`). Every run has a
-    `watch`, and the centres of every split are said.
+    log: Callable[[Floats], None] = lambda centres: None,
+) -> Bisection:
+    """Split k - 1 times the cluster with the largest energy, or with the most samples (`largest`). Every run has a
+    `callback`, and the centres of every split are logged.
     """
     whole = plan.scale_of(rows)
     members: list[Any] = [np.arange(rows.X.shape[0])]
@@ -92,32 +92,32 @@ def halve(
     for _ in range(k - 1):
         node = max((i for i, pair in enumerate(tree) if pair[0] < 0), key=lambda i: scores[i])
         part = _part(rows, members[node])
-        found = plan.of_rows(
+        result = plan.of_rows(
             part, seeds, 2, starts=starts, max_iter=max_iter, tol=tol, random=random, callback=callback
         )
-        found = plan.go_on(part, found, max_iter=max_iter, tol=tol, content=partial(_content, part, tol))
-        if found.status is Status.INTERRUPTED:  # a tree of some of the splits is of no use
+        result = plan.go_on(part, result, max_iter=max_iter, tol=tol, is_converged=partial(_is_converged, part, tol))
+        if result.status is Status.INTERRUPTED:  # a tree of some of the splits is of no use
             raise KeyboardInterrupt
-        say(found.centres)
-        number, square = nearest(part.X, np.ascontiguousarray(found.centres))
+        log(result.centres)
+        number, square = find_nearest(part.X, np.ascontiguousarray(result.centres))
         tree[node] = (len(tree), len(tree) + 1)
         for half in (0, 1):
             inside = number == half
             weight = 1.0 if part.weight is None else part.weight[inside]
             tree.append((-1, -1))
-            centres.append(found.centres[half])
+            centres.append(result.centres[half])
             members.append(members[node][inside])
             scores.append(float(np.sum(inside)) if largest else float(np.sum(square[inside] * weight)))
     leaves = _leaves(tree, 0)
     labels = np.zeros(rows.X.shape[0], dtype=np.int32)
     for number_of_leaf, leaf in enumerate(leaves):
         labels[members[leaf]] = number_of_leaf
-    return Halves(tree, np.array(centres), leaves, labels)
+    return Bisection(tree, np.array(centres), leaves, labels)
 
 
-def _content(rows: MemoryRows, tol: float, centres: Floats) -> bool:
-    """Whether the judge takes two centres for those of these rows."""
-    return lloyd_step(rows, np.ascontiguousarray(centres), tol=plan.allowed_fall(tol), bound=False).ok
+def _is_converged(rows: MemoryRows, tol: float, centres: Floats) -> bool:
+    """Whether the judge accepts two centres for these samples."""
+    return lloyd_step(rows, np.ascontiguousarray(centres), tol=plan.max_decrease(tol), bound=False).ok
 
 
 def _part(rows: MemoryRows, index: Any) -> MemoryRows:
@@ -131,7 +131,7 @@ def _leaves(tree: Tree, node: int) -> tuple[int, ...]:
 
 
 def descend(tree: Tree, centres: Floats, leaves: tuple[int, ...], X: Array) -> Integers:
-    """The number of each row's leaf, down the tree."""
+    """The number of each sample's leaf."""
     labels = np.zeros(X.shape[0], dtype=np.int32)
     place = {leaf: number for number, leaf in enumerate(leaves)}
     waiting: list[tuple[int, Any]] = [(0, np.arange(X.shape[0]))]
@@ -140,6 +140,6 @@ def descend(tree: Tree, centres: Floats, leaves: tuple[int, ...], X: Array) -> I
         if tree[node][0] < 0:
             labels[index] = place[node]
             continue
-        number, _ = nearest(X[index], np.ascontiguousarray(centres[list(tree[node])]))
+        number, _ = find_nearest(X[index], np.ascontiguousarray(centres[list(tree[node])]))
         waiting += [(child, index[number == half]) for half, child in enumerate(tree[node])]
     return labels

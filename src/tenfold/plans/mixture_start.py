@@ -98,7 +98,7 @@ def start(
     clusters = kmeans.of_rows(sample, seeds, components, starts=1, max_iter=MAX_KMEANS_ITER, tol=1e-4, random=random)
     if interrupted():  # no mixture exists yet
         raise KeyboardInterrupt
-    label = kmeans.labelled(sample, weight, clusters.centres)[0]
+    label = kmeans.label_samples(sample, weight, clusters.centres)[0]
     if kind == "full":
         return given.over(_from_groups(model, sample.regroup(label.astype(np.int32)), components, seen))
     return given.over(_from_responsibilities(model, kind, X, weight, np.eye(components)[label], seen))

@@ -1,11 +1,11 @@
-"""Lloyd's algorithm: rows go to the nearest centre, centres to the mean of their rows.
+"""Lloyd's algorithm: each sample is assigned to its nearest centre, and each centre moves to the mean of its samples.
 
-With the energy E(c) = sum_i w_i min_k ||x_i - c_k||^2, both halves of a step lower it or leave it: for the assignment
-t, means m_k and weights n_k, the second by sum_k n_k ||m_k - c_k||^2. One pass over the rows a step. The energy of the
+Neither half of a step increases the energy E(c) = sum_i w_i min_k ||x_i - c_k||^2: with means m_k and weights n_k of an
+assignment, the second decreases it by sum_k n_k ||m_k - c_k||^2. A step is one pass over the samples. The energy of the
 means needs no pass of its own: sum w ||x - m||^2 - sum_k n_k ||m_k - m||^2, with m the mean of all.
 
-A centre without rows goes to the row that is furthest from its own centre, the next one to the next such row, and so
-on: that lowers the energy, too.
+An empty centre moves to the sample that is farthest from its centre, the next one to the next such sample, and so on,
+which decreases the energy, too.
 """
 
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
+from tenfold.pairwise.centres import Assigner, Farthest, find_farthest
 from tenfold.solvers.loop import Step
-from tenfold.stats.kmeans_assignment import Assigner, Farthest, farthest
 
 
 class Centres(NamedTuple):
@@ -27,13 +27,13 @@ class Centres(NamedTuple):
 
 
 def steps(
-    rows: Rows, assign: Assigner, start: Floats, *, place: Floats, scatter: float, shift: float, fall: float
+    rows: Rows, assign: Assigner, start: Floats, *, place: Floats, scatter: float, shift: float, decrease: float
 ) -> Iterator[Step]:
-    """Steps from the centres `start` (k, p); the parameters are centres and the weights of their rows.
+    """Steps from the centres `start` (k, p); the parameters are centres and the weights of their samples.
 
-    `assign` is one pass, with sums about `place`; `scatter` is the energy of that place alone. A step meets the
-    stopping rule when the squared moves of the centres sum to at most `shift`, and the energy has fallen by at most
-    `fall` times itself, or when no centre has moved.
+    `assign` is one pass, with sums about `place`; `scatter` is the energy of that point alone. Converged when the
+    squared moves of the centres sum to at most `shift` and the energy decreases by at most `decrease` times itself, or
+    when no centre moves.
     """
     centres = start
     yield Step(Centres(centres, np.zeros(len(centres))), np.inf, np.inf)
@@ -42,14 +42,14 @@ def steps(
         if not np.isfinite(sums).all():
             raise NotFinite
         if not weight.all():
-            far = rows.fold(farthest(centres, int(np.sum(weight == 0.0))))
-            weight, sums = relocated(weight, sums, far, place)
+            far = rows.fold(find_farthest(centres, int(np.sum(weight == 0.0))))
+            weight, sums = relocate_empty(weight, sums, far, place)
         inside = weight > 0.0
-        away = sums / np.where(inside, weight, 1.0)[:, None]
-        means = np.where(inside[:, None], place + away, centres)
+        offsets = sums / np.where(inside, weight, 1.0)[:, None]
+        means = np.where(inside[:, None], place + offsets, centres)
         moves = np.sum((means - centres) ** 2, axis=1)
-        energy = max(0.0, scatter - float(np.sum(weight * np.sum(away**2, axis=1))))
-        measure = max(_ratio(float(np.sum(moves)), shift), _ratio(float(np.sum(weight * moves)), fall * energy))
+        energy = max(0.0, scatter - float(np.sum(weight * np.sum(offsets**2, axis=1))))
+        measure = max(_ratio(float(np.sum(moves)), shift), _ratio(float(np.sum(weight * moves)), decrease * energy))
         centres = means
         yield Step(Centres(centres, weight), energy, measure)
 
@@ -60,20 +60,20 @@ def _ratio(value: float, allowed: float) -> float:
     return value / allowed if allowed > 0.0 else np.inf
 
 
-def means_again(assign: Assigner, last: Centres, place: Floats) -> Floats:
-    """The centres of the last step from sums that depend on nothing but the assignment, so that rows of equal blocks
-    give equal bits wherever they are; a centre that was relocated stays.
+def recompute_means(assign: Assigner, last: Centres, place: Floats) -> Floats:
+    """The centres of the last step from sums that depend on nothing but the assignment, so that equal blocks give
+    equal bits wherever they are; a relocated centre stays.
     """
-    if not last.weight.any():  # no step was made
+    if not last.weight.any():  # no step was taken
         return np.asarray(last.places)
-    weight, sums = assign.again()
+    weight, sums = assign.sum_again()
     same = (weight > 0.0) & np.isclose(weight, last.weight, rtol=1e-9, atol=0.0)
-    away = sums / np.where(same, weight, 1.0)[:, None]
-    return np.where(same[:, None], place + away, last.places)
+    offsets = sums / np.where(same, weight, 1.0)[:, None]
+    return np.where(same[:, None], place + offsets, last.places)
 
 
-def relocated(weight: Floats, sums: Floats, far: Farthest, place: Floats) -> tuple[Floats, Floats]:
-    """Weights and sums when centres without rows have taken the furthest ones, as long as these leave a row behind."""
+def relocate_empty(weight: Floats, sums: Floats, far: Farthest, place: Floats) -> tuple[Floats, Floats]:
+    """Weights and sums after empty centres have taken the farthest samples, where these leave a sample behind."""
     weight, sums = weight.copy(), sums.copy()
     empty = iter(np.flatnonzero(weight == 0.0))
     for row, number, w in zip(far.rows, far.number, far.weight, strict=True):

@@ -12,8 +12,8 @@ from tenfold.data import MemoryRows
 from tenfold.estimators.kmeans.centroid_model import (
     BASIC,
     PEER_REPORT_ONLY,
-    Centred,
-    printed_steps,
+    CentroidModel,
+    print_steps,
     rows_of_fit,
     seeds_of,
 )
@@ -36,7 +36,7 @@ def _is_tree(model: Any) -> bool:
     return later and len(set(children)) == len(children) and leaves == set(model._leaves)
 
 
-class BisectingKMeans(Centred):
+class BisectingKMeans(CentroidModel):
     """Bisecting k-means: the cluster with the largest energy is split in two, until there are enough.
 
     Each split looks for two centres with a small energy ``sum_i w_i min(||x_i - c_1||^2, ||x_i - c_2||^2)`` of the
@@ -154,7 +154,7 @@ class BisectingKMeans(Centred):
         X, weight = rows_of_fit(self, X, sample_weight)
         rows = MemoryRows(contiguous(X), np.zeros((X.shape[0], 0)), weight)
         seeds = seeds_of(self, X, 2)
-        found = require_finite(
+        result = require_finite(
             self,
             X,
             lambda: plan.fit(
@@ -170,9 +170,9 @@ class BisectingKMeans(Centred):
                 **self._printing(),
             ),
         )
-        self._tree, self._leaves, self._nodes = found.tree, found.leaves, convert_like(found.nodes, X)
-        self.cluster_centers_ = self._nodes[list(found.leaves)]
-        self.labels_, self.inertia_, self.certificate_ = found.labels, found.energy, found.certificate
+        self._tree, self._leaves, self._nodes = result.tree, result.leaves, convert_like(result.nodes, X)
+        self.cluster_centers_ = self._nodes[list(result.leaves)]
+        self.labels_, self.inertia_, self.certificate_ = result.labels, result.energy, result.certificate
         return self
 
     def _printing(self) -> dict[str, Any]:
@@ -180,8 +180,8 @@ class BisectingKMeans(Centred):
         if not self.verbose:
             return {}
         return {
-            "callback": partial(printed_steps, self.max_iter),
-            "say": lambda centres: print(f"New centroids from bisection: {centres}"),
+            "callback": partial(print_steps, self.max_iter),
+            "log": lambda centres: print(f"New centroids from bisection: {centres}"),
         }
 
     def _prediction_function(self, small: bool) -> Callable[[Array], Array]:

@@ -1,4 +1,4 @@
-"""What models with centres of clusters share: how they start, and what they say of rows."""
+"""The base of the k-means estimators: initial centres, predictions, distances."""
 
 import warnings
 from collections.abc import Callable
@@ -26,16 +26,16 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.validation import as_rows_without_target, validate_rows, validate_weights
+from tenfold.pairwise.centres import compute_squared_distances, find_nearest
 from tenfold.plans import kmeans as plan
 from tenfold.solvers.lloyd import Centres
 from tenfold.solvers.loop import Record, Watch
-from tenfold.stats.kmeans_assignment import distances_to, nearest
 
 PEER_REPORT_ONLY = {
     "n_iter_": "how many iterations the solver took",
     "n_steps_": "how many batches the solver has seen",
 }
-"""Of scikit-learn's classes."""
+"""Reported by scikit-learn's classes alone."""
 
 BASIC: Constraints = {
     "n_clusters": (integer(1),),
@@ -48,15 +48,14 @@ BASIC: Constraints = {
 }
 
 
-class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Predictor, BaseEstimator):
-    """A model with `cluster_centers_` (k, p), to the nearest of which a row belongs."""
+class CentroidModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Predictor, BaseEstimator):
+    """A model with `cluster_centers_` (k, p); the cluster of a sample is that of the nearest centre."""
 
     cluster_centers_: Array
     labels_: Array
     inertia_: float | None
     n_clusters: int
-    _several: ClassVar[int] = 10
-    """Runs from random starts where n_init is "auto"."""
+    _several: ClassVar[int] = 10  # runs from random starts where n_init is "auto"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         raise NotImplementedError
@@ -113,21 +112,21 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, P
 
 
 def _numbers(centres: Floats, X: Array) -> Array:
-    return nearest(X, centres)[0]
+    return find_nearest(X, centres)[0]
 
 
 def _squares(centres: Floats, X: Array) -> Array:
-    return nearest(X, centres)[1]
+    return find_nearest(X, centres)[1]
 
 
 def _distances(centres: Floats, X: Array) -> Array:
-    squares = distances_to(X, centres)
+    squares = compute_squared_distances(X, centres)
     xp = namespace(squares)
     return xp.astype(xp.sqrt(squares), X.dtype, copy=False)
 
 
 def require_rows(X: Array, k: int, weight: Array | None = None) -> None:
-    """Refuse fewer rows than clusters."""
+    """Raise where there are fewer samples than clusters."""
     if X.shape[0] < k:
         raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
     if weight is not None and not is_array_api(weight) and (inside := int(np.sum(weight > 0.0))) < k:
@@ -135,7 +134,7 @@ def require_rows(X: Array, k: int, weight: Array | None = None) -> None:
 
 
 def rows_of_fit(model: Any, X: Any, sample_weight: Any) -> tuple[Array, Any]:
-    """Parameters, rows and weights of a fit that are as they should be: rows and weights."""
+    """Validate the parameters, samples and weights of a fit; samples and weights."""
     check_parameters(model, model._constraints)
     X = validate_rows(model, X)
     weight = validate_weights(sample_weight, X)
@@ -143,24 +142,24 @@ def rows_of_fit(model: Any, X: Any, sample_weight: Any) -> tuple[Array, Any]:
     return X, weight
 
 
-def kept_rows(X: Array, weight: Array | None) -> Rows:
-    """Rows for many passes: an array in another order is put in C order once."""
+def to_rows(X: Array, weight: Array | None) -> Rows:
+    """Rows for many passes: an array in another order is copied to C order once."""
     return as_rows_without_target(contiguous(X), weight)
 
 
 def seeds_of(model: Any, X: Array, k: int) -> plan.Seeds:
-    """How a model starts: what its `init` says."""
+    """The initial centres that `init` asks for."""
     if isinstance(model.init, str):
         return plan.plus_plus(k) if model.init == "k-means++" else plan.at_random(k)
     if callable(model.init):
-        return partial(_called, model.init, k, X.shape[1])
+        return partial(_call_init, model.init, k, X.shape[1])
     init = on_host(model.init) if is_array_api(model.init) else model.init
     centres = check_array(init, dtype=numpy_dtype(X.dtype), copy=True, order="C", input_name="init")
     _require_shape(centres, k, X.shape[1])
-    return plan.given(np.asarray(centres, dtype=np.float64))
+    return plan.use_centres(np.asarray(centres, dtype=np.float64))
 
 
-def _called(init: Callable[..., Any], k: int, p: int, rows: MemoryRows, random: Any) -> Floats:
+def _call_init(init: Callable[..., Any], k: int, p: int, rows: MemoryRows, random: Any) -> Floats:
     centres = check_array(init(rows.X, k, random_state=random), dtype=np.float64, order="C", input_name="init")
     _require_shape(centres, k, p)
     return np.asarray(centres)
@@ -176,7 +175,7 @@ def _require_shape(centres: Any, k: int, p: int) -> None:
 
 
 def starts_of(model: Any) -> int:
-    """How many runs: one where all would be the same or where seeds are good, several from random ones."""
+    """The number of runs: one from given centres or k-means++, several from random ones."""
     listed = not (isinstance(model.init, str) or callable(model.init))
     if model.n_init == "auto":
         return 1 if listed or model.init == "k-means++" else model._several
@@ -192,19 +191,19 @@ def starts_of(model: Any) -> int:
 
 
 def warn_of_fewer(model: Any, labels: Array | None) -> None:
-    """scikit-learn's warning where some centres have no rows."""
-    found = model.n_clusters if labels is None else len(np.unique(on_host(labels)))
-    if found < model.n_clusters:
+    """scikit-learn's warning where some centres have no samples."""
+    result = model.n_clusters if labels is None else len(np.unique(on_host(labels)))
+    if result < model.n_clusters:
         warnings.warn(
-            f"Number of distinct clusters ({found}) found smaller than n_clusters ({model.n_clusters}). Possibly due "
+            f"Number of distinct clusters ({result}) found smaller than n_clusters ({model.n_clusters}). Possibly due "
             "to duplicate points in X.",
             ConvergenceWarning,
             stacklevel=4,
         )
 
 
-def printed_steps(most: int, start: Floats, tolerance: float) -> Watch:
-    """What prints the energy of each of up to `most` steps, and why a run ended."""
+def print_steps(most: int, start: Floats, tolerance: float) -> Watch:
+    """A callback that prints the energy of each of up to `most` steps, and why a run ended."""
     steps, before = iter(range(most)), [start]
 
     def callback(record: Record, centres: Centres) -> bool:

@@ -1,4 +1,4 @@
-"""k-means and its seeds as functions."""
+"""k-means and k-means++ as functions."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tenfold.estimators.kmeans.centroid_model import require_rows
 from tenfold.estimators.kmeans.kmeans import KMeans
 from tenfold.estimators.parameters import boolean, check_arguments, integer, nothing
 from tenfold.estimators.validation import as_rows_without_target, require_finite, validate_rows, validate_weights
-from tenfold.plans.kmeans import chosen, sample_for, scale_of
+from tenfold.plans.kmeans import choose_rows, sample_for, scale_of
 
 
 def k_means(
@@ -103,8 +103,8 @@ def k_means(
         copy_x=copy_x,
         algorithm=algorithm,
     ).fit(X, sample_weight=sample_weight)
-    found = (model.cluster_centers_, model.labels_, model.inertia_)
-    return (*found, model.n_iter_) if return_n_iter else found
+    result = (model.cluster_centers_, model.labels_, model.inertia_)
+    return (*result, model.n_iter_) if return_n_iter else result
 
 
 def kmeans_plusplus(
@@ -164,10 +164,12 @@ def kmeans_plusplus(
     weight = validate_weights(sample_weight, X)
     rows = as_rows_without_target(contiguous(X), weight)
     require_finite(BaseEstimator(), X, lambda: scale_of(rows))
-    index = chosen(sample_for(rows, n_clusters), weight, n_clusters, check_random_state(random_state), n_local_trials)
+    index = choose_rows(
+        sample_for(rows, n_clusters), weight, n_clusters, check_random_state(random_state), n_local_trials
+    )
     some = (given if hasattr(given, "dtype") and not is_sparse(given) else X)[index]
     return (some.toarray() if is_sparse(some) else some), index
 
 
 class _Anyone(BaseEstimator):
-    """Who validates the rows of a function."""
+    """The estimator that validates the samples of a function."""

@@ -9,12 +9,12 @@ from tenfold.arrays import Floats, numpy_dtype
 from tenfold.estimators.kmeans.centroid_model import (
     BASIC,
     PEER_REPORT_ONLY,
-    Centred,
-    kept_rows,
-    printed_steps,
+    CentroidModel,
+    print_steps,
     rows_of_fit,
     seeds_of,
     starts_of,
+    to_rows,
     warn_of_fewer,
 )
 from tenfold.estimators.leaderboard_entry import Entry
@@ -30,7 +30,7 @@ from tenfold.plans import kmeans as plan
 from tenfold.solvers.loop import Watch
 
 
-class KMeans(Centred):
+class KMeans(CentroidModel):
     """k-means: centres such that rows are near to the nearest of them.
 
     Looks for c that minimises the energy ``sum_i w_i min_k ||x_i - c_k||^2``, which has many local minima, by steps of
@@ -173,9 +173,9 @@ class KMeans(Centred):
                 RuntimeWarning,
                 stacklevel=3,
             )
-        rows = kept_rows(X, weight)
+        rows = to_rows(X, weight)
         seeds, starts = seeds_of(self, X, self.n_clusters), starts_of(self)
-        found = require_finite(
+        result = require_finite(
             self,
             X,
             lambda: plan.fit(
@@ -187,23 +187,23 @@ class KMeans(Centred):
                 max_iter=self.max_iter,
                 tol=self.tol,
                 random=check_random_state(self.random_state),
-                callback=self._watch,
+                callback=self._make_callback,
                 dtype=numpy_dtype(X.dtype),
             ),
         )
-        self.n_iter_ = found.run.iterations
-        self.trace_ = tuple(record.objective for record in found.run.trace[1:])
-        self.cluster_centers_, self.inertia_ = convert_like(found.centres, X), found.energy
-        self.certificate_ = found.certificate
+        self.n_iter_ = result.run.iterations
+        self.trace_ = tuple(record.objective for record in result.run.trace[1:])
+        self.cluster_centers_, self.inertia_ = convert_like(result.centres, X), result.energy
+        self.certificate_ = result.certificate
         # those of rows on several machines stay there, and are computed when they are asked for
-        self.labels_ = self.predict(X) if found.labels is None else found.labels
+        self.labels_ = self.predict(X) if result.labels is None else result.labels
         warn_of_fewer(self, None if rows.distributed else self.labels_)
         warn_unless_certified(self)
         return self
 
-    def _watch(self, start: Floats, tolerance: float) -> Watch | None:
+    def _make_callback(self, start: Floats, tolerance: float) -> Watch | None:
         """What prints the steps, where that is asked for."""
         if not self.verbose:
             return None
         print("Initialization complete")
-        return printed_steps(self.max_iter, start, tolerance)
+        return print_steps(self.max_iter, start, tolerance)

@@ -148,29 +148,29 @@ class MiniBatchKMeans(OnlineKMeansBase):
         X, weight = rows_of_fit(self, X, sample_weight)
         rows = kmeans.sample_for(as_rows_without_target(contiguous(X), weight), self.n_clusters)
         n, random = rows.X.shape[0], check_random_state(self.random_state)
-        batch, say = min(self.batch_size, n), print if self.verbose else None
+        batch, log = min(self.batch_size, n), print if self.verbose else None
         seeds, starts, size = seeds_of(self, X, self.n_clusters), starts_of(self), self._init_rows(batch, n)
 
         def work() -> plan.BatchFit:
             moves = self.tol * scale_of(rows).variance
-            start = plan.best_start(rows, seeds, starts, size, random, say)
+            start = plan.best_start(rows, seeds, starts, size, random, log)
             return plan.by_batches(
                 rows,
                 start,
                 batch=batch,
                 steps=self.max_iter * n // batch,
-                replacing=plan.Replacing(self.reassignment_ratio, 10 * self.n_clusters),
+                replacement=plan.Replacement(self.reassignment_ratio, 10 * self.n_clusters),
                 stopping=plan.Stopping(moves, self.max_no_improvement),
                 random=random,
-                say=say,
+                log=log,
             )
 
-        found = require_finite(self, X, work)
-        self.n_steps_ = found.steps
-        self.n_iter_ = int(np.ceil(found.steps * batch / n))
+        result = require_finite(self, X, work)
+        self.n_steps_ = result.steps
+        self.n_iter_ = int(np.ceil(result.steps * batch / n))
         total = float(n if weight is None else np.sum(weight))
-        self.inertia_ = found.smoothed * total
-        self._store(found.centres, self._rows(X, weight), X, weight, "batches", self.compute_labels)
+        self.inertia_ = result.smoothed * total
+        self._store(result.centres, self._rows(X, weight), X, weight, "batches", self.compute_labels)
         self._random, self._since = random, 0
         return self
 
@@ -195,28 +195,30 @@ class MiniBatchKMeans(OnlineKMeansBase):
         first, X, weight = self._more(X, sample_weight)
         rows = self._rows(X, weight)
         random = check_random_state(self.random_state) if first else self._random
-        say = print if self.verbose else None
+        log = print if self.verbose else None
 
         def work() -> plan.Centres:
             if first:
                 size = self._init_rows(min(self.batch_size, X.shape[0]), X.shape[0])
                 sample = kmeans.sample_for(rows, self.n_clusters)
-                now = self._begun(plan.best_start(sample, seeds_of(self, X, self.n_clusters), 1, size, random, say))
+                now = self._start_from(
+                    plan.best_start(sample, seeds_of(self, X, self.n_clusters), 1, size, random, log)
+                )
             else:
-                now = self._so_far()
+                now = self._current()
             batch = plan.block_of(contiguous(X), weight)
             since = (0 if first else self._since) + X.shape[0]
             due = bool((now.counts == 0.0).any()) or since >= 10 * self.n_clusters
             now, _ = plan.batch_step(now, batch)
             self._since = 0 if due else since
             if due and self.reassignment_ratio > 0.0:
-                now = plan.replaced(now, batch, self.reassignment_ratio, random, say)
+                now = plan.replace_small(now, batch, self.reassignment_ratio, random, log)
             return now
 
-        found = require_finite(self, X, work)
+        result = require_finite(self, X, work)
         self._random = random
         self.n_steps_ = (0 if first else self.n_steps_) + 1
-        self._store(found, rows, X, weight, "batches", self.compute_labels)
+        self._store(result, rows, X, weight, "batches", self.compute_labels)
         return self
 
     def _init_rows(self, batch: int, n: int) -> int:

@@ -1,4 +1,4 @@
-"""k-means by single rows."""
+"""Online k-means."""
 
 from typing import Any, ClassVar, Self
 
@@ -16,7 +16,7 @@ from tenfold.plans import minibatch_kmeans as plan
 
 
 class OnlineKMeans(OnlineKMeansBase):
-    """Online k-means: each row in turn moves its nearest centre towards itself (MacQueen 1967).
+    """Online k-means: each sample in turn moves its nearest centre towards itself (MacQueen 1967).
 
     For a row x of weight w with the nearest centre k, ``n_k += w`` and ``c_k += (w / n_k) (x - c_k)``: a centre is the
     running mean of the rows that went to it. Counts start at zero, so that its first row replaces a seed.
@@ -98,10 +98,10 @@ class OnlineKMeans(OnlineKMeansBase):
         rows = self._rows(X, weight)
 
         def work() -> plan.Centres:
-            found = self._begin(rows, X)
+            result = self._begin(rows, X)
             for _ in range(self.max_iter):
-                found = plan.one_by_one(rows, found)
-            return found
+                result = plan.update_online(rows, result)
+            return result
 
         self._store(require_finite(self, X, work), rows, X, weight, "single rows")
         self.n_iter_ = self.max_iter
@@ -129,7 +129,7 @@ class OnlineKMeans(OnlineKMeansBase):
         rows = self._rows(X, weight)
 
         def work() -> plan.Centres:
-            return plan.one_by_one(rows, self._begin(rows, X) if first else self._so_far())
+            return plan.update_online(rows, self._begin(rows, X) if first else self._current())
 
         self._store(require_finite(self, X, work), rows, X, weight, "single rows")
         self.n_iter_ = 1
@@ -137,4 +137,4 @@ class OnlineKMeans(OnlineKMeansBase):
 
     def _begin(self, rows: Rows, X: Array) -> plan.Centres:
         sample = kmeans.sample_for(rows, self.n_clusters)
-        return self._begun(seeds_of(self, X, self.n_clusters)(sample, check_random_state(self.random_state)))
+        return self._start_from(seeds_of(self, X, self.n_clusters)(sample, check_random_state(self.random_state)))

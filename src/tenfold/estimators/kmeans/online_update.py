@@ -1,4 +1,4 @@
-"""What models share whose centres follow rows as they come: in batches, or one by one."""
+"""The base of mini-batch and online k-means."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from tenfold.arrays import Array, contiguous, wide
 from tenfold.data import Rows, Table
-from tenfold.estimators.kmeans.centroid_model import Centred, require_rows
+from tenfold.estimators.kmeans.centroid_model import CentroidModel, require_rows
 from tenfold.estimators.parameters import check_parameters
 from tenfold.estimators.validation import as_rows_without_target, convert_like, validate_more_rows, validate_weights
 from tenfold.plans import kmeans
@@ -19,13 +19,13 @@ REPORT_ONLY = {
 }
 
 
-class OnlineKMeansBase(Centred):
-    """A model with centres and the weight of the rows that each has had, `counts_` (k,)."""
+class OnlineKMeansBase(CentroidModel):
+    """A model with centres and the weight of the samples that each has had, `counts_` (k,)."""
 
     counts_: Any
 
     def _more(self, X: Any, sample_weight: Any) -> tuple[bool, Array, Any]:
-        """Whether rows of `partial_fit` are the first, the rows, and their weights."""
+        """Whether the samples of `partial_fit` are the first, the samples, and their weights."""
         check_parameters(self, self._constraints)
         first = not hasattr(self, "cluster_centers_")
         X = validate_more_rows(self, X, first=first)
@@ -37,18 +37,18 @@ class OnlineKMeansBase(Centred):
     def _rows(self, X: Array, weight: Any) -> Rows:
         return as_rows_without_target(X if isinstance(X, Table) else contiguous(X), weight)
 
-    def _begun(self, start: Any) -> plan.Centres:
-        """Centres that have had no rows."""
+    def _start_from(self, start: Any) -> plan.Centres:
+        """Centres that have had no samples."""
         return plan.Centres(np.ascontiguousarray(start, dtype=np.float64), np.zeros(self.n_clusters))
 
-    def _so_far(self) -> plan.Centres:
+    def _current(self) -> plan.Centres:
         return plan.Centres(wide(self.cluster_centers_), self.counts_)
 
-    def _store(self, found: plan.Centres, rows: Rows, X: Array, weight: Any, what: str, labels: bool = True) -> None:
-        """Set centres and counts, and with `labels` the nearest centre of each row and the energy; `what` they follow
-        is the reason why they are not judged.
+    def _store(self, result: plan.Centres, rows: Rows, X: Array, weight: Any, what: str, labels: bool = True) -> None:
+        """Set centres and counts, and with `labels` the nearest centre of each sample and the energy; `what` they
+        follow is the reason why they are not judged.
         """
-        self.cluster_centers_, self.counts_ = convert_like(found.values, X), found.counts
+        self.cluster_centers_, self.counts_ = convert_like(result.values, X), result.counts
         if labels:
-            self.labels_, self.inertia_ = kmeans.labelled(rows, weight, wide(self.cluster_centers_))
-        self.certificate_ = plan.not_judged(what)
+            self.labels_, self.inertia_ = kmeans.label_samples(rows, weight, wide(self.cluster_centers_))
+        self.certificate_ = plan.leave_unjudged(what)

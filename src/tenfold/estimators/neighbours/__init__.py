@@ -1,1 +1,1 @@
-"""Nearest neighbours, and densities and means by windows."""
+"""Nearest neighbours, kernel density and kernel regression, histograms."""

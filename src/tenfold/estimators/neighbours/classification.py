@@ -10,14 +10,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, on_host
-from tenfold.estimators.neighbours.neighbors_model import NEAREST, SEARCH, WEIGHTS, Targeted
-from tenfold.estimators.neighbours.queries import NearestTold
-from tenfold.estimators.neighbours.remote_queries import Reporter
+from tenfold.estimators.neighbours.neighbors_model import NEAREST, SEARCH, WEIGHTS, SupervisedNeighbors
+from tenfold.estimators.neighbours.queries import SupervisedKNeighbors
+from tenfold.estimators.neighbours.remote_queries import Formatter
 from tenfold.estimators.neighbours.stored import INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints
 from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
-from tenfold.plans.neighbours import Near, votes
+from tenfold.pairwise import Neighbours
+from tenfold.plans.neighbours import count_votes
 
 NO_WEIGHT = (
     "All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case if you are using "
@@ -25,7 +26,7 @@ NO_WEIGHT = (
 )
 
 
-class VotingClassifierMixin(ScoreMixin, ClassifierMixin, Targeted):
+class VotingClassifierMixin(ScoreMixin, ClassifierMixin, SupervisedNeighbors):
     """Classes of queries by the votes of their neighbours."""
 
     classes_: Any
@@ -35,12 +36,12 @@ class VotingClassifierMixin(ScoreMixin, ClassifierMixin, Targeted):
         """The classes of each output, in memory."""
         return [on_host(classes) for classes in (self.classes_ if self.outputs_2d_ else [self.classes_])]
 
-    def _counted(self) -> Callable[[Near], list[Floats]]:
-        """What makes votes for the classes of each output of neighbours."""
+    def _vote_counter(self) -> Callable[[Neighbours], list[Floats]]:
+        """A function from neighbours to votes for the classes of each output."""
         counts = tuple(len(classes) for classes in self._each_classes())
-        return partial(_counted, self.weights, counts)
+        return partial(_vote_counter, self.weights, counts)
 
-    def _unheard(self) -> Any:
+    def _labels_without_votes(self) -> Any:
         """The class of queries for which nobody votes, for each output."""
         return None
 
@@ -48,17 +49,17 @@ class VotingClassifierMixin(ScoreMixin, ClassifierMixin, Targeted):
         """The class of each query, (m,) or (m, n_outputs); without X of the rows of the fit, not their own voters."""
         check_is_fitted(self)
         each = self._each_classes()
-        nothing = np.empty((0, len(each)), dtype=each[0].dtype)
-        chosen = partial(_chosen, self._counted(), each, self._unheard(), self.outputs_2d_)
-        return self._asked(X, self._looked_up(), Reporter(chosen, nothing if self.outputs_2d_ else nothing[:, 0]))
+        empty = np.empty((0, len(each)), dtype=each[0].dtype)
+        chosen = partial(_choose_labels, self._vote_counter(), each, self._labels_without_votes(), self.outputs_2d_)
+        return self._answer(X, self._request(), Formatter(chosen, empty if self.outputs_2d_ else empty[:, 0]))
 
     def predict_proba(self, X: Any) -> Any:
         """Shares of the votes for each sample of X, (m, n_classes), or a list of them for several outputs."""
         check_is_fitted(self)
         ends = np.cumsum([len(classes) for classes in self._each_classes()])
-        told = Reporter(partial(_shares, self._counted()), np.zeros((0, int(ends[-1]))))
-        found = self._asked(X, self._looked_up(), told)
-        return [found[:, a:b] for a, b in pairwise([0, *ends.tolist()])] if self.outputs_2d_ else found
+        formatter = Formatter(partial(_shares, self._vote_counter()), np.zeros((0, int(ends[-1]))))
+        shares = self._answer(X, self._request(), formatter)
+        return [shares[:, a:b] for a, b in pairwise([0, *ends.tolist()])] if self.outputs_2d_ else shares
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share, by `sample_weight`, of samples of X whose class is that of y; without X of the samples of the fit,
@@ -72,36 +73,36 @@ class VotingClassifierMixin(ScoreMixin, ClassifierMixin, Targeted):
         return tags
 
 
-def _counted(weights: Any, counts: tuple[int, ...], near: Near) -> list[Floats]:
-    found = votes(near, weights, counts)
-    if any(np.any(part.sum(axis=1) == 0.0) for part in found):
+def _vote_counter(weights: Any, counts: tuple[int, ...], near: Neighbours) -> list[Floats]:
+    result = count_votes(near, weights, counts)
+    if any(np.any(part.sum(axis=1) == 0.0) for part in result):
         raise ValueError(NO_WEIGHT)
-    return found
+    return result
 
 
-def _chosen(
-    counted: Callable[[Near], list[Floats]], each: list[Array], unheard: Any, several: bool, near: Near
+def _choose_labels(
+    counted: Callable[[Neighbours], list[Floats]], each: list[Array], unheard: Any, several: bool, near: Neighbours
 ) -> Array:
     """The class with most votes, the first of several."""
     counts = counted(near)
-    found = np.empty((len(counts[0]), len(each)), dtype=each[0].dtype)
+    labels = np.empty((len(counts[0]), len(each)), dtype=each[0].dtype)
     for t, classes in enumerate(each):
-        found[:, t] = classes[np.argmax(counts[t], axis=1)]
+        labels[:, t] = classes[np.argmax(counts[t], axis=1)]
         if unheard is not None:
-            found[~counts[t].any(axis=1), t] = unheard[t]
-    return found if several else found[:, 0]
+            labels[~counts[t].any(axis=1), t] = unheard[t]
+    return labels if several else labels[:, 0]
 
 
-def _shares(counted: Callable[[Near], list[Floats]], near: Near) -> Floats:
+def _shares(counted: Callable[[Neighbours], list[Floats]], near: Neighbours) -> Floats:
     """Shares of the votes, of all outputs beside each other."""
-    found = []
+    shares = []
     for part in counted(near):
         total = part.sum(axis=1, keepdims=True)
-        found.append(part / np.where(total == 0.0, 1.0, total))
-    return np.concatenate(found, axis=1)
+        shares.append(part / np.where(total == 0.0, 1.0, total))
+    return np.concatenate(shares, axis=1)
 
 
-class KNeighborsClassifier(VotingClassifierMixin, NearestTold):
+class KNeighborsClassifier(VotingClassifierMixin, SupervisedKNeighbors):
     """Classification by the k nearest neighbours: the class that most of them have.
 
     Predicts the class c with the largest sum of votes ``sum_{i in N_k(x)} w_i [y_i = c]`` over the k nearest samples
@@ -158,7 +159,7 @@ class KNeighborsClassifier(VotingClassifierMixin, NearestTold):
     takes one of the k places, not two. Ties go to the first class; with two classes and odd k there are none.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
     once, block by block; answers are those of memory.
     Seeger, section 2.1; Rosasco, 2.2; Welling, ch. 5; Cookbook, ch. 22.
 

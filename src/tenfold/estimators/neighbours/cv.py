@@ -14,18 +14,18 @@ from tenfold.cross_validation.knn_loo import NeighbourJackknife, list_of, mean_e
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.neighbours.classification import NO_WEIGHT, VotingClassifierMixin
 from tenfold.estimators.neighbours.neighbors_model import SEARCH, WEIGHTS
-from tenfold.estimators.neighbours.queries import NearestTold
-from tenfold.estimators.neighbours.regression import Averaged
-from tenfold.estimators.neighbours.remote_queries import THERE, follow_queries
+from tenfold.estimators.neighbours.queries import SupervisedKNeighbors
+from tenfold.estimators.neighbours.regression import AveragingRegressorMixin
+from tenfold.estimators.neighbours.remote_queries import REMOTE, follow_queries
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints, array_like, choice, function, integer, nothing
 from tenfold.estimators.registration import Registration, source_of
 from tenfold.estimators.tuning import Tuning
 from tenfold.estimators.validation import restore_on_error
-from tenfold.plans.neighbours import Near, weighed
+from tenfold.pairwise import Neighbours
+from tenfold.plans.neighbours import weigh_neighbours
 
-CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100)
-"""Numbers of neighbours on a leaderboard: each about a quarter more than the one before."""
+CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100)  # of a leaderboard, in ratios of about 5/4
 
 
 REPORT_ONLY = {
@@ -34,7 +34,7 @@ REPORT_ONLY = {
 }
 
 
-class Chosen(NearestTold):
+class ChooseKMixin(SupervisedKNeighbors):
     """Chooses k among candidates by the leave-one-out errors of one search."""
 
     _constraints: ClassVar[Constraints] = {
@@ -52,7 +52,7 @@ class Chosen(NearestTold):
         neighbours.
         """
         self._keep(X, y, sample_weight)
-        rows, weight = self._left_out()
+        rows, weight = self._leave_one_out()
         votes = None if self._votes is None else on_host(self._votes)[self._inside()]
         if self.scoring is None:
             self.cv_errors_ = mean_error(self._errors(rows, weight), votes)
@@ -64,21 +64,21 @@ class Chosen(NearestTold):
         self.n_neighbors_ = int(self.candidates_[best])
         self.best_score_ = -float(self.cv_errors_[best])
         self._remember(rows, weight)
-        return self._certified()
+        return self._certify()
 
     def _remember(self, rows: Integers, weight: Floats) -> None:
-        """What is kept of the lists of neighbours for the chosen number."""
+        """Store what later predictions need of the lists of neighbours."""
 
     def _inside(self) -> Integers:
-        """The rows of positive weight."""
+        """The samples of positive weight."""
         return np.arange(self.n_samples_fit_) if self._votes is None else np.flatnonzero(on_host(self._votes))
 
     def _numbers(self) -> Array:
         """Targets (n, t), or numbers of classes, in memory: lists of neighbours are compared there."""
         return on_host(self._y).reshape(self.n_samples_fit_, -1)
 
-    def _left_out(self) -> tuple[Integers, Floats]:
-        """Neighbours of all rows that count, in order, for the largest candidate; sets the candidates."""
+    def _leave_one_out(self) -> tuple[Integers, Floats]:
+        """Neighbours of all samples of positive weight, for the largest candidate; sets the candidates."""
         most = self._index.count - 1
         if most < 1:
             raise ValueError("Leaving one row out needs two rows: n_samples=1 is too few.")
@@ -93,29 +93,29 @@ class Chosen(NearestTold):
         return rows[inside], self._weights_of(distances[inside], rows[inside])
 
     def _weights_of(self, distances: Floats, rows: Integers) -> Floats:
-        """Weights of neighbours by their distances and their rows."""
-        weight = weighed(self.weights, Near.of_equally_many(distances, rows))
-        found = np.ones(rows.shape) if weight is None else weight.reshape(rows.shape)
-        found = found if self._votes is None else found * on_host(self._votes)[rows]
-        if np.any(found[:, 0] == 0.0):
+        """Weights of neighbours by their distances and their samples."""
+        weight = weigh_neighbours(self.weights, Neighbours.from_table(distances, rows))
+        weights = np.ones(rows.shape) if weight is None else weight.reshape(rows.shape)
+        weights = weights if self._votes is None else weights * on_host(self._votes)[rows]
+        if np.any(weights[:, 0] == 0.0):
             raise ValueError(NO_WEIGHT)
-        return found
+        return weights
 
     def _errors(self, rows: Integers, weight: Floats) -> Floats:
-        """The error of each row that is left out, for each candidate, (n, c)."""
+        """The leave-one-out error of each sample, for each candidate, (n, c)."""
         raise NotImplementedError
 
     def _predictions(self, rows: Integers, weight: Floats) -> "Iterator[_LeftOut]":
-        """What is predicted of each row that is left out, for one candidate after the other."""
+        """The leave-one-out predictions, for one candidate after the other."""
         raise NotImplementedError
 
     def _scores(self, rows: Integers, weight: Floats, votes: Floats | None) -> Floats:
-        """The user's score of the predictions of all rows that are left out, for each candidate."""
+        """The user's score of the leave-one-out predictions, for each candidate."""
         if isinstance(self.scoring, str) and self.scoring == "roc_auc" and votes is None and self._is_binary():
             shares = [model.predict_proba(None)[:, 1] for model in self._predictions(rows, weight)]
             return roc_areas(np.column_stack(shares), on_host(self._y)[self._inside()] == 1)
         scorer, inside = check_scoring(self, scoring=self.scoring), self._inside()
-        X = inside[:, None] if source_of(self._fit_X) in THERE else self._fit_X[inside]
+        X = inside[:, None] if source_of(self._fit_X) in REMOTE else self._fit_X[inside]
         y = on_host(self._y)[inside]
         if is_classifier(self):
             y = np.column_stack(
@@ -130,10 +130,10 @@ class Chosen(NearestTold):
         """Whether there is one output of two classes."""
         return is_classifier(self) and not self.outputs_2d_ and len(self._each_classes()[0]) == 2
 
-    def _checked_k(self, n_neighbors: Any) -> int:
-        return super()._checked_k(self.n_neighbors_ if n_neighbors is None else n_neighbors)
+    def _check_k(self, n_neighbors: Any) -> int:
+        return super()._check_k(self.n_neighbors_ if n_neighbors is None else n_neighbors)
 
-    def _question(self) -> dict[str, Any]:
+    def _search_settings(self) -> dict[str, Any]:
         k = min(getattr(self, "n_neighbors_", 1), self._index.count - 1)
         return {"metric": self.effective_metric_, "params": self.effective_metric_params_, "k": k, "radius": None}
 
@@ -171,7 +171,7 @@ class _VotesLeftOut(ClassifierMixin, _LeftOut):
         return self.shares
 
 
-class KNeighborsClassifierCV(VotingClassifierMixin, Chosen):
+class KNeighborsClassifierCV(VotingClassifierMixin, ChooseKMixin):
     """Classification by the k nearest neighbours, k by exact leave-one-out.
 
     Predicts the class c with the largest sum of votes ``sum_{i in N_k(x)} w_i [y_i = c]`` over the k nearest samples
@@ -240,7 +240,7 @@ class KNeighborsClassifierCV(VotingClassifierMixin, Chosen):
     largest candidate has everything. Of several outputs all must be right.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
     once, block by block; answers are those of memory.
     Rosasco, 3.3; Welling, ch. 5.
 
@@ -330,7 +330,7 @@ class KNeighborsClassifierCV(VotingClassifierMixin, Chosen):
                 yield _VotesLeftOut(labels[0], shares[0], names[0])
 
 
-class KNeighborsCV(Averaged, Chosen):
+class KNeighborsCV(AveragingRegressorMixin, ChooseKMixin):
     """Regression by the k nearest neighbours, k by exact leave-one-out; with jackknife+ prediction intervals.
 
     Predicts ``f(x) = sum_{i in N_k(x)} w_i y_i / sum_{i in N_k(x)} w_i`` over the k nearest samples N_k(x), with the k
@@ -393,7 +393,7 @@ class KNeighborsCV(Averaged, Chosen):
     largest candidate has everything.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
     once, block by block; answers are those of memory.
     Rosasco, 3.3.
 
@@ -500,8 +500,8 @@ class KNeighborsCV(Averaged, Chosen):
         place[inside] = np.arange(len(inside))
         distances, rows = (on_host(part) for part in self.kneighbors(X, self.n_neighbors_ + 1))
         weight, rows = self._weights_of(distances, rows), place[rows]
-        found = [
+        intervals = [
             NeighbourJackknife(self._residuals[:, t], y[:, t]).interval(rows, weight, coverage)
             for t in range(y.shape[1])
         ]
-        return follow_queries(found[0] if self._y.ndim == 1 else np.stack(found, axis=1), X)
+        return follow_queries(intervals[0] if self._y.ndim == 1 else np.stack(intervals, axis=1), X)

@@ -1,4 +1,4 @@
-"""Densities by windows about every row."""
+"""Kernel density estimation."""
 
 from functools import partial
 from typing import Any, ClassVar, Self, cast
@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, on_host
 from tenfold.distances import VALID, Distance, Minkowski, distance_of, same
-from tenfold.estimators.neighbours.kde_model import Windowed
-from tenfold.estimators.neighbours.remote_queries import Reporter
+from tenfold.estimators.neighbours.kde_model import KernelModelBase
+from tenfold.estimators.neighbours.remote_queries import Formatter
 from tenfold.estimators.neighbours.stored import INDEXED
 from tenfold.estimators.parameters import (
     Constraints,
@@ -25,19 +25,14 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.registration import Registration, Source
 from tenfold.estimators.validation import as_rows_without_target, restore_on_error, total_weight
+from tenfold.pairwise import KernelSamples, KernelSumRequest, Tolerance, collect_rows, density_tree, log_volume
 from tenfold.plans.neighbours import (
-    KeptWindows,
-    Tolerance,
-    WindowsAbout,
-    bandwidths_to_try,
-    drawn_from,
-    judged_density,
-    likelihoods_left_out,
+    certify_density,
+    draw_from_kernel,
+    list_bandwidths,
     log_density,
-    log_volume,
-    rows_at,
+    loo_log_likelihoods,
     rule_of_thumb,
-    tree_of,
 )
 
 KERNELS = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
@@ -45,12 +40,12 @@ DENSE: tuple[Source, ...] = ("arrays", "files", "Dask", "devices")
 SPARSE = "Windows are about dense rows: X.toarray(), or neighbours of sparse rows."
 
 
-class KernelDensity(Windowed):
-    """The density as a mean of windows about the rows.
+class KernelDensity(KernelModelBase):
+    """Kernel density estimation: the mean of a kernel about each sample.
 
-    ``p(x) = sum_i w_i K(d(x, x_i) / h) / (sum_i w_i h^p c)`` with c the integral of the window K. Sums are of all rows,
-    about their largest term, so that no logarithm is lost far from the data; with few columns rows that a window does
-    not reach are not looked at, and with `atol` or `rtol` boxes full of rows are counted as one where they may be.
+    ``p(x) = sum_i w_i K(d(x, x_i) / h) / (sum_i w_i h^p c)`` with c the integral of the kernel K. Sums are of all
+    samples, about their largest term, so that logarithms do not underflow far from the data; with few features samples
+    outside the support are skipped by a tree, and with `atol` or `rtol` its nodes are approximated within these.
 
     Parameters
     ----------
@@ -60,10 +55,11 @@ class KernelDensity(Windowed):
         All give the same answer, up to `atol` and `rtol`; "kd_tree" refuses metrics that have no such tree, as in
         scikit-learn.
     kernel : {"gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"}, default="gaussian"
-        The window K.
+        The kernel K.
     metric : str, default="euclidean"
         Minkowski's metrics, canberra, braycurtis, hamming, haversine, those of sets, and "pyfunc" with a function of
-        two rows in ``metric_params={"func": ...}``; the integral is that of the Euclidean distance, as in scikit-learn.
+        two samples in ``metric_params={"func": ...}``; the integral is that of the Euclidean distance, as in
+        scikit-learn.
     atol : float, default=0
         Absolute error that a density may have, beside the relative one. It is kept by bounds on what the samples in a
         box of a tree can add, and saves time with up to six features.
@@ -76,7 +72,7 @@ class KernelDensity(Windowed):
     metric_params : dict, default=None
         Parameters of the metric, p of minkowski for instance.
     candidates : array-like of float, default=None
-        Bandwidths to try; None takes 24, from half the distance to the nearest row to that of two rows.
+        Bandwidths to try; None takes 24, from half the distance to the nearest sample to that of two samples.
 
     Attributes
     ----------
@@ -87,7 +83,7 @@ class KernelDensity(Windowed):
     likelihoods_ : ndarray of shape (n_candidates,)
         Mean log densities of samples by all others, for each candidate; only with "likelihood".
     certificate_ : Certificate
-        Kind exact: log densities at a sample of the rows, by sums over plain distances of all rows (equal up to `atol`
+        Kind exact: log densities at some of the samples, by sums over plain distances to all (equal up to `atol`
         and `rtol`), and the bandwidth by its rule.
     n_features_in_ : int
         Number of features seen in `fit`.
@@ -96,10 +92,10 @@ class KernelDensity(Windowed):
 
     Notes
     -----
-    Cost: rows times queries, and for every candidate as many exponentials. Too small a bandwidth has a spike at every
-    row, too large a one smooths everything away. Runs on dense arrays. Of data in files, on a cluster or on a device
-    the source is kept, and every question reads it once, block by block; a bandwidth by likelihood is for rows in
-    memory. Seeger, section 12.2.1.
+    Cost: samples times queries, and for every candidate as many exponentials. Too small a bandwidth has a spike at
+    every sample, too large a one smooths everything away. Runs on dense arrays. Of data in files, on a cluster or
+    on a device the source is kept, and every query reads it once, block by block; a bandwidth by likelihood is for
+    samples in memory. Seeger, section 12.2.1.
 
     Examples
     --------
@@ -173,52 +169,52 @@ class KernelDensity(Windowed):
         check_parameters(self, self._constraints)
         if self.algorithm == "kd_tree" and self.metric not in VALID["kd_tree"]:
             raise ValueError(f"invalid metric for KDTree: '{self.metric}'")
-        self._keep(X, None, sample_weight, told=False)
+        self._keep(X, None, sample_weight, with_targets=False)
         for name in ("candidates_", "likelihoods_"):
             self.__dict__.pop(name, None)
-        self.bandwidth_ = self._chosen()
+        self.bandwidth_ = self._choose_bandwidth()
         h, rule = float(self.bandwidth_), bandwidth_by_rule(self, self._count, self._rows.shape[1])
-        self.certificate_ = self._judged(
-            judged_density,
-            window=self.kernel,
+        self.certificate_ = self._certify(
+            certify_density,
+            kernel=self.kernel,
             bandwidths=(h, rule),
             total=total_weight(self._rows, self._weight),
             allowed=(float(self.atol), float(self.rtol)),
         )
         return self
 
-    def _in_memory(self, distance: Distance) -> KeptWindows:
+    def _in_memory(self, distance: Distance) -> KernelSamples:
         tolerance = Tolerance(float(self.atol), float(self.rtol))
-        return KeptWindows(distance, self._rows, None, self._weight, tree_of(distance, self._rows), tolerance)
+        return KernelSamples(distance, self._rows, None, self._weight, density_tree(distance, self._rows), tolerance)
 
-    def _chosen(self) -> float:
+    def _choose_bandwidth(self) -> float:
         if not isinstance(self.bandwidth, str):
             return self.bandwidth
         if self.bandwidth != "likelihood":
             return rule_of_thumb(self.bandwidth, self._count, self._rows.shape[1])
-        assert isinstance(self._index, KeptWindows)
+        assert isinstance(self._index, KernelSamples)
         distance = self._index.distance
-        tried = bandwidths_to_try(distance, self._rows, self.candidates)
-        self.candidates_ = tried
-        self.likelihoods_ = likelihoods_left_out(distance, self._rows, self.kernel, tried, self._weight)
+        candidates = list_bandwidths(distance, self._rows, self.candidates)
+        self.candidates_ = candidates
+        self.likelihoods_ = loo_log_likelihoods(distance, self._rows, self.kernel, candidates, self._weight)
         if not np.isfinite(self.likelihoods_).any():
             raise ValueError(
                 "No candidate covers every row by a window of another: give larger ones, or a kernel that never ends "
                 "(gaussian, exponential)."
             )
-        return float(tried[np.argmax(self.likelihoods_)])
+        return float(candidates[np.argmax(self.likelihoods_)])
 
-    def _question(self) -> tuple[WindowsAbout, Reporter]:
-        """What is asked of the rows, and the density that is made of it."""
+    def _density_request(self) -> tuple[KernelSumRequest, Formatter]:
+        """The kernel sums of a query, and the density made of them."""
         h = np.array([float(self.bandwidth_)])
         volume = float(log_volume(self.kernel, h, self._rows.shape[1])[0])
         level = np.log(total_weight(self._rows, self._weight)) + volume
-        return WindowsAbout(self.kernel, h, False), Reporter(partial(log_density, level), np.zeros(0))
+        return KernelSumRequest(self.kernel, h, False), Formatter(partial(log_density, level), np.zeros(0))
 
     def score_samples(self, X: Any) -> Array:
         """Logarithms of the density at the samples X, (m,), where these are."""
         check_is_fitted(self)
-        return self._asked(X, *self._question())
+        return self._answer(X, *self._density_request())
 
     def score(self, X: Any, y: Any = None) -> float:
         """The log-likelihood of X (m, p): the sum of the logarithms of the density; `y` is not used."""
@@ -241,8 +237,10 @@ class KernelDensity(Windowed):
             sums = np.cumsum(on_host(self._weight))
             which = np.searchsorted(sums, u * sums[-1])
         some, place = np.unique(which, return_inverse=True)
-        centres = on_host(rows_at(as_rows_without_target(self._rows, None), some))[place].astype(np.float64, copy=False)
-        return centres + self.bandwidth_ * drawn_from(
+        centres = on_host(collect_rows(as_rows_without_target(self._rows, None), some))[place].astype(
+            np.float64, copy=False
+        )
+        return centres + self.bandwidth_ * draw_from_kernel(
             self.kernel, cast(Minkowski, distance).p, (int(n_samples), d), rng
         )
 

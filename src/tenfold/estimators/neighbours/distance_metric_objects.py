@@ -1,4 +1,4 @@
-"""Distances that are given as objects of scikit-learn: which of ours they are, with which parameters.
+"""`DistanceMetric` objects of scikit-learn: the name of the distance and its parameters.
 
 An object says its class, and distances when it is asked for them; its parameters are read off these. The distance of
 rows whose reduced distance is 2^s is 2^(s / p) for Minkowski's of power p; the distance of a unit vector from zero has
@@ -37,8 +37,8 @@ def is_metric(value: Any) -> bool:
     return bool(re.fullmatch(r"\w+Distance(32|64)?", type(value).__name__)) and hasattr(value, "rdist_to_dist")
 
 
-def named(metric: Any, columns: int) -> tuple[Any, dict[str, Any]]:
-    """The name of the distance, or a function of two rows, and its parameters for rows of so many columns."""
+def metric_name_of(metric: Any, columns: int) -> tuple[Any, dict[str, Any]]:
+    """The name of the distance, or a function of two samples, and its parameters for so many features."""
     kind = re.sub(r"Distance(32|64)?$", "", type(metric).__name__)
     if kind in NAMES:
         return NAMES[kind], {}
@@ -60,24 +60,24 @@ def named(metric: Any, columns: int) -> tuple[Any, dict[str, Any]]:
 def _from_zero(metric: Any, rows: Floats) -> Floats:
     dtype = np.float32 if type(metric).__name__.endswith("32") else np.float64
     try:
-        found = metric.pairwise(rows.astype(dtype), np.zeros((1, rows.shape[1]), dtype=dtype))
+        distances = metric.pairwise(rows.astype(dtype), np.zeros((1, rows.shape[1]), dtype=dtype))
     except ValueError as reason:
         raise ValueError(f"{type(metric).__name__} is not for rows of {rows.shape[1]} columns: {reason}") from None
-    return np.asarray(found, dtype=np.float64)[:, 0]
+    return np.asarray(distances, dtype=np.float64)[:, 0]
 
 
 def _form(metric: Any, columns: int) -> Floats:
     """The matrix A of the distance root(x'Ax): (e_i + e_j)'A(e_i + e_j) = A_ii + A_jj + 2 A_ij."""
     unit = np.eye(columns)
-    found = np.diag(_from_zero(metric, unit) ** 2)
+    squares = np.diag(_from_zero(metric, unit) ** 2)
     for i in range(columns - 1):
         both = _from_zero(metric, unit[i] + unit[i + 1 :]) ** 2
-        found[i, i + 1 :] = found[i + 1 :, i] = 0.5 * (both - found[i, i] - np.diag(found)[i + 1 :])
-    return found
+        squares[i, i + 1 :] = squares[i + 1 :, i] = 0.5 * (both - squares[i, i] - np.diag(squares)[i + 1 :])
+    return squares
 
 
 class _Pair:
-    """The distance of two rows by an object."""
+    """The distance of two samples by an object."""
 
     def __init__(self, metric: Any) -> None:
         self.metric = metric

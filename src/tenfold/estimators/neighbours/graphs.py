@@ -1,4 +1,4 @@
-"""Graphs of neighbours: as functions of rows, and as transformers."""
+"""Graphs of neighbours: functions and transformers."""
 
 from typing import Any, ClassVar
 
@@ -6,8 +6,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimators.neighbours.nearest import NearestNeighbors
-from tenfold.estimators.neighbours.neighbors_model import NEAREST, RADIUS, SEARCH, Alone
-from tenfold.estimators.neighbours.queries import NearestAsked, RadiusAsked
+from tenfold.estimators.neighbours.neighbors_model import NEAREST, RADIUS, SEARCH, UnsupervisedNeighbors
+from tenfold.estimators.neighbours.queries import KNeighborsMixin, RadiusNeighborsMixin
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED
 from tenfold.estimators.parameters import Constraints, boolean, check_arguments, choice, integer, real
 from tenfold.estimators.registration import Registration
@@ -141,10 +141,10 @@ def radius_neighbors_graph(
     return model.radius_neighbors_graph(_queries(model, include_self, mode), radius, mode)
 
 
-def _index(X: Any, settings: dict[str, Any], **asked: Any) -> NearestNeighbors:
-    """An index of rows, or one that is given, whose settings must be those of the call."""
+def _index(X: Any, settings: dict[str, Any], **parameters: Any) -> NearestNeighbors:
+    """A fitted model: of samples X, or X itself, whose parameters must be those of the call."""
     if not isinstance(X, NearestNeighbors):
-        return NearestNeighbors(**settings, **asked).fit(X)
+        return NearestNeighbors(**settings, **parameters).fit(X)
     own = X.get_params()
     for name, value in settings.items():
         if name != "n_jobs" and own[name] != value:
@@ -157,8 +157,8 @@ def _queries(model: NearestNeighbors, include_self: Any, mode: str) -> Any:
     return model._fit_X if itself else None
 
 
-class Graphed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Alone):
-    """A transformer whose columns are the rows of the fit."""
+class NeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, UnsupervisedNeighbors):
+    """A transformer whose columns are the samples of the fit."""
 
     n_samples_fit_: int
     transform: Any
@@ -172,7 +172,7 @@ class Graphed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Alone):
         return self.fit(X).transform(X)
 
 
-class KNeighborsTransformer(Graphed, NearestAsked):
+class KNeighborsTransformer(NeighborsTransformer, KNeighborsMixin):
     """Transformation into the sparse graph of the k nearest neighbours among the samples of the fit.
 
     Entry (i, j) is ``d(x_i, x_j)``, or one, where the sample j of the fit is one of the k nearest of x_i, and zero
@@ -224,7 +224,7 @@ class KNeighborsTransformer(Graphed, NearestAsked):
     Its graph of distances is what estimators with metric "precomputed" take.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
     once, block by block; answers are those of memory.
 
     Examples
@@ -274,7 +274,7 @@ class KNeighborsTransformer(Graphed, NearestAsked):
         return self.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)  # type: ignore[operator]
 
 
-class RadiusNeighborsTransformer(Graphed, RadiusAsked):
+class RadiusNeighborsTransformer(NeighborsTransformer, RadiusNeighborsMixin):
     """Transformation into the sparse graph of the samples of the fit that are within a radius.
 
     Entry (i, j) is ``d(x_i, x_j)``, or one, where ``d(x_i, x_j) <= radius`` for the sample j of the fit, and zero
@@ -325,7 +325,7 @@ class RadiusNeighborsTransformer(Graphed, RadiusAsked):
     Its graph of distances is what estimators with metric "precomputed" take.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
     once, block by block; answers are those of memory.
 
     Examples

@@ -1,4 +1,4 @@
-"""Densities in boxes."""
+"""Histogram density."""
 
 from collections.abc import Callable
 from functools import partial
@@ -26,14 +26,14 @@ from tenfold.plans.neighbours import histogram as plan
 
 
 def _has_boxes(model: Any) -> bool:
-    """Edges rise, and every box has its count and its density."""
+    """Edges ascend, and every bin has its count and its density."""
     shape = tuple(len(edges) - 1 for edges in model.bin_edges_)
     rising = all(np.all(np.diff(edges) > 0.0) for edges in model.bin_edges_)
     return rising and min(shape, default=0) >= 1 and model.density_.shape == model.counts_.shape == shape
 
 
 class Histogram(Predictor, BaseEstimator):
-    """The density as bars: ``n_j / (n v_j)`` in a box of volume v_j with n_j of n rows, whose volumes add up to one.
+    """The density as bars: ``n_j / (n v_j)`` in a bin of volume v_j with n_j of n samples, whose volumes add up to one.
 
     Parameters
     ----------
@@ -108,56 +108,31 @@ class Histogram(Predictor, BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Count the samples X (n, p) by their optional `sample_weight` (n,); `y` is not used."""
         check_parameters(self, self._constraints)
-        X, weight = self._validated(X, sample_weight, reset=True)
+        X, weight = self._validate_samples(X, sample_weight, reset=True)
         for name in ("candidates_", "risks_"):
             self.__dict__.pop(name, None)
         rows, total = as_rows_without_target(X, weight), total_weight(X, weight)
         low, high = require_finite(self, X, lambda: plan.range_of(rows))
         choose = isinstance(self.bins, str) and self.width is None
         if choose:
-            self.candidates_ = self._tried(len(low), total)
-            tried = [plan.edges_of(low, high, int(bins)) for bins in self.candidates_]
+            self.candidates_ = list_bin_numbers(self, len(low), total)
+            candidates = [plan.edges_of(low, high, int(bins)) for bins in self.candidates_]
         else:
-            tried = [self._edges(low, high)]
-        found, self.certificate_ = plan.fit_bars(rows, tried, total, choose=choose)
-        self.bin_edges_, self.counts_, self.density_ = found.edges, found.counts, found.density
+            candidates = [make_edges(self, low, high)]
+        bars, self.certificate_ = plan.fit_bars(rows, candidates, total, choose=choose)
+        self.bin_edges_, self.counts_, self.density_ = bars.edges, bars.counts, bars.density
         if choose:
-            self.risks_ = found.risks
+            self.risks_ = bars.risks
         return self
 
-    def _validated(self, X: Any, sample_weight: Any, *, reset: bool = False) -> tuple[Array, Array | None]:
-        """Rows and weights; those of the fit are remembered."""
+    def _validate_samples(self, X: Any, sample_weight: Any, *, reset: bool = False) -> tuple[Array, Array | None]:
+        """Samples and weights; with `reset` the features are those of the fit."""
         self._registration.check_source(type(self).__name__, X)
         if source_of(X) == "arrays":
             X = validate_data(self, X, order="C", dtype=np.float64, reset=reset)
         else:
             X = validate_rows(self if reset else BaseEstimator(), X)
         return X, validate_weights(sample_weight, X)
-
-    def _edges(self, low: Floats, high: Floats) -> list[Floats]:
-        if self.width is not None:
-            first, last = np.floor(low / self.width), np.floor(high / self.width) + 1.0
-            return [self.width * np.arange(a, b + 1.0) for a, b in zip(first, last, strict=True)]
-        if np.ndim(self.bins) == 0:
-            return plan.edges_of(low, high, int(self.bins))
-        given = [np.asarray(edge, dtype=np.float64) for edge in self.bins]
-        if len(low) == 1 and all(edge.ndim == 0 for edge in given):
-            given = [np.asarray(self.bins, dtype=np.float64)]
-        if len(given) != len(low) or any(
-            edge.ndim != 1 or len(edge) < 2 or np.any(np.diff(edge) <= 0) for edge in given
-        ):
-            raise ValueError(f"bins must be rising edges, an array for each of {len(low)} columns.")
-        if any(low[j] < edge[0] or high[j] > edge[-1] for j, edge in enumerate(given)):
-            raise ValueError("Some rows are outside the edges in bins: widen them, for the area must be one.")
-        return given
-
-    def _tried(self, columns: int, total: float) -> Integers:
-        """Numbers of bins to try, for so many columns and such a weight of all rows."""
-        most = int(np.clip((1 << 20) ** (1.0 / columns), 1, 64))
-        tried = np.arange(1, most + 1) if self.candidates is None else np.unique(np.asarray(self.candidates, dtype=int))
-        if tried.size == 0 or tried[0] < 1:
-            raise ValueError(f"candidates must be numbers of bins of at least 1, got {self.candidates!r}.")
-        return tried if total > 1.0 else tried[:1]
 
     def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return partial(_logs, self.bin_edges_, self.density_)
@@ -184,8 +159,39 @@ class Histogram(Predictor, BaseEstimator):
 
 
 def _logs(edges: list[Floats], density: Floats, X: Array) -> Array:
-    """Logarithms of the density at rows, where they are."""
-    place = plan.places(X, edges)
+    """Logarithms of the density at samples, where they are."""
+    place = plan.find_bins(X, edges)
     with np.errstate(divide="ignore"):
-        found = np.log(np.where(place >= 0, density.ravel()[place], 0.0))
-    return like(found, X) if is_array_api(X) else found
+        logs = np.log(np.where(place >= 0, density.ravel()[place], 0.0))
+    return like(logs, X) if is_array_api(X) else logs
+
+
+def make_edges(model: Any, low: Floats, high: Floats) -> list[Floats]:
+    """The edges of the bins that the parameters give for the range of the samples."""
+    if model.width is not None:
+        first, last = np.floor(low / model.width), np.floor(high / model.width) + 1.0
+        return [model.width * np.arange(a, b + 1.0) for a, b in zip(first, last, strict=True)]
+    if np.ndim(model.bins) == 0:
+        return plan.edges_of(low, high, int(model.bins))
+    given = [np.asarray(edge, dtype=np.float64) for edge in model.bins]
+    if len(low) == 1 and all(edge.ndim == 0 for edge in given):
+        given = [np.asarray(model.bins, dtype=np.float64)]
+    if len(given) != len(low) or any(edge.ndim != 1 or len(edge) < 2 or np.any(np.diff(edge) <= 0) for edge in given):
+        raise ValueError(f"bins must be rising edges, an array for each of {len(low)} columns.")
+    if any(low[j] < edge[0] or high[j] > edge[-1] for j, edge in enumerate(given)):
+        raise ValueError("Some rows are outside the edges in bins: widen them, for the area must be one.")
+    return given
+
+
+def list_bin_numbers(model: Any, columns: int, total: float) -> Integers:
+    """The candidates for the number of bins, for so many features and this total weight."""
+    most = int(np.clip((1 << 20) ** (1.0 / columns), 1, 64))
+    numbers = np.arange(1, most + 1) if model.candidates is None else np.unique(np.asarray(model.candidates, dtype=int))
+    if numbers.size == 0 or numbers[0] < 1:
+        raise ValueError(f"candidates must be numbers of bins of at least 1, got {model.candidates!r}.")
+    return numbers if total > 1.0 else numbers[:1]
+
+
+def read_histogram(model: Any, X: Any, sample_weight: Any) -> tuple[Array, Array | None]:
+    """Samples and weights as a fitted model reads them."""
+    return model._validate_samples(X, sample_weight)

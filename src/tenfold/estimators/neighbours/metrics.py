@@ -1,4 +1,4 @@
-"""Metrics by the words of scikit-learn: which goes with which algorithm, what is refused, and what is said."""
+"""Metrics by the names of scikit-learn: which algorithm has which, and the errors and warnings for others."""
 
 import warnings
 from typing import Any
@@ -9,14 +9,14 @@ from sklearn.utils import check_array
 
 from tenfold.arrays import FLOATS, Array, is_sparse
 from tenfold.distances import SETS, VALID, VALID_SPARSE
-from tenfold.estimators.neighbours.distance_metric_objects import is_metric, named
+from tenfold.estimators.neighbours.distance_metric_objects import is_metric, metric_name_of
 
 
 def name_metric(model: Any, columns: int) -> None:
     """`effective_metric_` and its parameters, as scikit-learn names them; an object is one of the names."""
     algorithm, metric, params = model.algorithm, model.metric, dict(model.metric_params or {})
     if is_metric(metric):
-        metric, own = named(metric, columns)
+        metric, own = metric_name_of(metric, columns)
         params |= own
     if algorithm == "auto":
         known = callable(metric) or metric in VALID["ball_tree"]

@@ -1,15 +1,15 @@
-"""Neighbours for their own sake."""
+"""Unsupervised search of neighbours."""
 
 from typing import Any, ClassVar
 
-from tenfold.estimators.neighbours.neighbors_model import NEAREST, RADIUS, SEARCH, Alone
-from tenfold.estimators.neighbours.queries import NearestAsked, RadiusAsked
+from tenfold.estimators.neighbours.neighbors_model import NEAREST, RADIUS, SEARCH, UnsupervisedNeighbors
+from tenfold.estimators.neighbours.queries import KNeighborsMixin, RadiusNeighborsMixin
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED
 from tenfold.estimators.parameters import Constraints
 from tenfold.estimators.registration import Registration
 
 
-class NearestNeighbors(Alone, NearestAsked, RadiusAsked):
+class NearestNeighbors(UnsupervisedNeighbors, KNeighborsMixin, RadiusNeighborsMixin):
     """Unsupervised search for the nearest neighbours, by number or within a radius; exact.
 
     Finds the k samples x_i of the fit with the smallest ``d(x, x_i)``, or all with ``d(x, x_i) <= radius``. Distances
@@ -61,7 +61,7 @@ class NearestNeighbors(Alone, NearestAsked, RadiusAsked):
     -----
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
     once, block by block; answers are those of memory.
     Seeger, section 2.1; Rosasco, ch. 2; Welling, ch. 5; Cookbook, ch. 22 and C.4.
 

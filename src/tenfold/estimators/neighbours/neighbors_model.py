@@ -1,4 +1,4 @@
-"""Rows that are kept and searched: what all estimators of neighbours share."""
+"""Stored samples that are searched: the base of all estimators of neighbours."""
 
 import warnings
 from numbers import Integral
@@ -18,7 +18,13 @@ from tenfold.estimators.class_labels import encode_labels
 from tenfold.estimators.error_hints import add_hint
 from tenfold.estimators.neighbours.distance_metric_objects import is_metric
 from tenfold.estimators.neighbours.metrics import check_search, check_table, name_metric, warn_of_sets
-from tenfold.estimators.neighbours.remote_queries import THERE, Reporter, positive, refuse_distance, told_of
+from tenfold.estimators.neighbours.remote_queries import (
+    REMOTE,
+    Formatter,
+    answer_queries,
+    check_distance,
+    indicate_positive,
+)
 from tenfold.estimators.parameters import (
     Check,
     Constraints,
@@ -43,17 +49,17 @@ from tenfold.estimators.validation import (
     validate_rows,
     validate_weights,
 )
-from tenfold.plans.neighbours import (
-    Kept,
-    Near,
-    Question,
-    Searching,
-    Source,
-    TheNearest,
-    built,
-    judged_index,
-    kept_where_they_are,
+from tenfold.pairwise import (
+    NearestRequest,
+    NeighbourRequest,
+    Neighbours,
+    NeighbourSamples,
+    Request,
+    RowsSamples,
+    search_rows,
+    store_samples,
 )
+from tenfold.plans.neighbours import certify_neighbours
 
 METRICS = tuple(sorted({name for names in VALID.values() for name in names}))
 
@@ -80,14 +86,14 @@ WEIGHTS: Constraints = {"weights": (choice("uniform", "distance"), function(), n
 
 
 class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
-    """Keeps rows in an index, by scikit-learn's parameters of a search."""
+    """Stores samples for searches, by scikit-learn's parameters."""
 
     _registration: ClassVar[Registration]
     _constraints: ClassVar[Constraints] = {}
     _with_missing: ClassVar = "metric='nan_euclidean' compares rows by the entries that both have."
     _fit_X: Any
     _votes: Array | None
-    _index: Kept | Source
+    _index: NeighbourSamples | RowsSamples
     _y: Array
     n_features_in_: int
 
@@ -116,8 +122,8 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
         self.metric_params = metric_params
         self.n_jobs = n_jobs
 
-    def _looked_up(self) -> Question:
-        """What is asked for a prediction."""
+    def _request(self) -> Request:
+        """The request of a prediction."""
         raise NotImplementedError
 
     @property
@@ -129,8 +135,8 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
         shared = is_index(X)
         X = X._fit_X if isinstance(X, NeighborsBase) else np.array(X.data) if shared else X
         self._registration.check_source(type(self).__name__, X)
-        there = source_of(X) in THERE
-        X, y = self._of_source(X, y) if there else (X, y) if shared else self._taken(X, y)
+        there = source_of(X) in REMOTE
+        X, y = self._validate_rows(X, y) if there else (X, y) if shared else self._validate_targets(X, y)
         name_metric(self, X.shape[1])
         weight = validate_weights(sample_weight, X)
         if self.metric == "precomputed":
@@ -147,11 +153,11 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
         self.n_samples_fit_ = X.shape[0]
         self._votes = weight
         self._kept = None if there or weight is None or weight.all() else np.flatnonzero(weight)
-        self._index = self._indexed()
+        self._index = self._build_index()
         return self
 
-    def _of_source(self, X: Any, y: Any) -> tuple[Array, Any]:
-        """Rows that stay where they are, and targets beside them."""
+    def _validate_rows(self, X: Any, y: Any) -> tuple[Array, Any]:
+        """Samples that stay where they are, and their targets."""
         if self.metric in ("precomputed", "ordinal"):
             raise ValueError(
                 f"metric={self.metric!r} needs all rows in memory: load them (numpy.asarray, X.compute()), or choose "
@@ -161,28 +167,30 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
             return validate_rows(self, X), None
         return validate(self, X, y, numeric=not is_classifier(self), multi_output=True)
 
-    def _indexed(self) -> Kept | Source:
-        """The index of the rows that are kept and count."""
+    def _build_index(self) -> NeighbourSamples | RowsSamples:
+        """The stored samples of positive weight, in the form in which they are searched."""
         X, kept, weight = self._fit_X, self._kept, self._votes
         metric, params = self.effective_metric_, self.effective_metric_params_
-        if source_of(X) in THERE:
-            some = None if weight is None else positive(weight)
+        if source_of(X) in REMOTE:
+            some = None if weight is None else indicate_positive(weight)
             distance = distance_of(metric, params, as_rows_without_target(X, some))
-            refuse_distance(metric, distance, X)
+            check_distance(metric, distance, X)
             count = X.shape[0] if some is None else int(total_weight(X, some))
-            return kept_where_they_are(distance, self._stored(), count, self.algorithm)
+            return search_rows(distance, self._to_rows(), count, self.algorithm)
         rows = X if kept is None else X[kept] if self.metric != "precomputed" else X[:, kept]
         y = getattr(self, "_y", None)
         targets = None if y is None else y.reshape(len(y), -1)
-        return Kept(built(distance_of(metric, params, rows), rows, self.algorithm), kept, targets, weight)
+        return NeighbourSamples(
+            store_samples(distance_of(metric, params, rows), rows, self.algorithm), kept, targets, weight
+        )
 
-    def _stored(self) -> Rows:
-        """The rows where they are, with their targets and weights."""
+    def _to_rows(self) -> Rows:
+        """The samples as Rows, with their targets and weights."""
         y = getattr(self, "_y", None)
         return as_rows_without_target(self._fit_X, self._votes) if y is None else as_rows(self._fit_X, y, self._votes)
 
-    def _taken(self, X: Any, y: Any) -> tuple[Array, Any]:
-        """Rows and targets as scikit-learn checks them."""
+    def _validate_targets(self, X: Any, y: Any) -> tuple[Array, Any]:
+        """Samples and targets as scikit-learn checks them."""
         settings = self._checks()
         if self.metric == "precomputed":  # whose zeros that are stored are distances
             settings["accept_sparse"] = ("csr", "csc", "coo", "lil")
@@ -220,15 +228,15 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
         self.outputs_2d_ = y.ndim == 2 and y.shape[1] != 1
         check_classification_targets(y)
         y = y.reshape(len(y), -1)
-        found = [np.unique(y[:, t], return_inverse=True) for t in range(y.shape[1])]
-        each = [like(classes, X) if classes.dtype.kind in "biuf" else classes for classes, _ in found]
+        encoded_columns = [np.unique(y[:, t], return_inverse=True) for t in range(y.shape[1])]
+        each = [like(classes, X) if classes.dtype.kind in "biuf" else classes for classes, _ in encoded_columns]
         self.classes_ = each if self.outputs_2d_ else each[0]
-        self._y = np.column_stack([number for _, number in found]).astype(np.intp)
+        self._y = np.column_stack([number for _, number in encoded_columns]).astype(np.intp)
         if not self.outputs_2d_:
             self._y = self._y[:, 0]
 
-    def _queries(self, X: Any) -> tuple[Array, Integers | None]:
-        """Queries in memory, and the row that each is itself where the rows that are kept are asked."""
+    def _validate_queries(self, X: Any) -> tuple[Array, Integers | None]:
+        """Queries in memory, and the sample that each is itself where these are the samples of the fit."""
         if X is None:
             kept = self._kept if self.metric == "precomputed" else None
             return (self._fit_X if kept is None else self._fit_X[:, kept]), np.arange(self.n_samples_fit_)
@@ -245,37 +253,37 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
         warn_of_sets(self.effective_metric_, X)
         return sum_duplicates(X), None
 
-    def _asked(self, X: Any, question: Question, told: Reporter) -> Array:
-        """What is made of the neighbours of each query, wherever the queries are."""
+    def _answer(self, X: Any, request: Request, formatter: Formatter) -> Array:
+        """The output for each query, wherever the queries are."""
         check_is_fitted(self)
-        return told_of(self, X, question, told)
+        return answer_queries(self, X, request, formatter)
 
-    def _near(self, X: Any, question: Searching) -> Near:
-        """Neighbours of queries in memory, or without X of the rows that are kept there."""
+    def _search(self, X: Any, request: NeighbourRequest) -> Neighbours:
+        """Neighbours of queries in memory, or without X of the samples of the fit."""
         check_is_fitted(self)
-        queries, own = self._queries(X)
-        self._check_enough(question, own is not None, queries.shape[0])
-        return self._index.near(question, queries, own)
+        queries, own = self._validate_queries(X)
+        self._check_enough(request, own is not None, queries.shape[0])
+        return self._index.query(request, queries, own)
 
-    def _check_enough(self, question: Question, itself: bool, queries: int) -> None:
-        """Refuse to look for more neighbours than there are rows."""
+    def _check_enough(self, request: Request, itself: bool, queries: int) -> None:
+        """Raise where there are fewer samples than neighbours."""
         count = self._index.count
-        if isinstance(question, TheNearest) and question.k > count - itself:
+        if isinstance(request, NearestRequest) and request.k > count - itself:
             sign = "<" if itself else "<="
             left = "" if count == self.n_samples_fit_ else f" of which {count} have positive weight,"
             raise ValueError(
-                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {question.k}, n_samples_fit = "
+                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {request.k}, n_samples_fit = "
                 f"{self.n_samples_fit_},{left} n_samples = {queries}"
             )
 
-    def _certified(self) -> Self:
+    def _certify(self) -> Self:
         rows = as_rows_without_target(self._fit_X, self._votes)
         self.certificate_ = require_finite(
-            self, self._fit_X, lambda: judged_index(self._index, rows, self._votes, **self._question())
+            self, self._fit_X, lambda: certify_neighbours(self._index, rows, self._votes, **self._search_settings())
         )
         return self
 
-    def _question(self) -> dict[str, Any]:
+    def _search_settings(self) -> dict[str, Any]:
         k = None if self.n_neighbors is None else min(int(self.n_neighbors), self._index.count - 1)
         radius = None if self.n_neighbors is not None else self.radius
         return {"metric": self.effective_metric_, "params": self.effective_metric_params_, "k": k, "radius": radius}
@@ -289,23 +297,23 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
 
 
 def is_index(X: Any) -> bool:
-    """Whether X is an index in place of rows: of ours, or a tree of scikit-learn's, which is known by its name, for to
-    import it takes longer than many fits.
+    """Whether X is a model of ours in place of samples, or a tree of scikit-learn's, which is told by its name: its
+    import takes longer than many fits.
     """
     return isinstance(X, NeighborsBase) or type(X).__name__ in ("BallTree", "BallTree64", "KDTree", "KDTree64")
 
 
-class Alone(NeighborsBase):
-    """Keeps rows without targets."""
+class UnsupervisedNeighbors(NeighborsBase):
+    """Stores samples without targets."""
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the samples X (n, p), or distances (n, n) with metric "precomputed"; `y` is not used."""
-        return self._keep(X)._certified()
+        return self._keep(X)._certify()
 
 
-class Targeted(NeighborsBase):
-    """Keeps rows with their targets, which say something of queries."""
+class SupervisedNeighbors(NeighborsBase):
+    """Stores samples with their targets, which predict those of queries."""
 
     weights: Any
 
@@ -314,4 +322,4 @@ class Targeted(NeighborsBase):
         """Keep the samples X (n, p), their targets y, (n,) or (n, n_outputs), and optional `sample_weight` (n,); a
         table may bring its own.
         """
-        return self._keep(X, y, sample_weight)._certified()
+        return self._keep(X, y, sample_weight)._certify()

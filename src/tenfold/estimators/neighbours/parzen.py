@@ -1,4 +1,4 @@
-"""Local means by windows about every row."""
+"""Kernel regression: local means (Nadaraya-Watson)."""
 
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -12,20 +12,21 @@ from tenfold.cross_validation.knn_loo import mean_error
 from tenfold.distances import VALID, Distance
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.neighbours.density import DENSE, SPARSE
-from tenfold.estimators.neighbours.kde_model import Windowed
-from tenfold.estimators.neighbours.remote_queries import Reporter
+from tenfold.estimators.neighbours.kde_model import KernelModelBase
+from tenfold.estimators.neighbours.remote_queries import Formatter
 from tenfold.estimators.neighbours.stored import INDEXED
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, instance, nothing, real
 from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import restore_on_error
-from tenfold.plans.neighbours import KeptWindows, WindowsAbout, WindowSum, bandwidths_to_try, judged_means
+from tenfold.pairwise import KernelSamples, KernelSum, KernelSumRequest
+from tenfold.plans.neighbours import certify_means, list_bandwidths
 
 WINDOWS = {"box": "box", "triangular": "cut", "gaussian": "gaussian", "exponential": "exponential"}
 
 
-class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Windowed):
-    """The mean of all targets, weighted by a window of the distance (Nadaraya-Watson).
+class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, KernelModelBase):
+    """The mean of all targets, weighted by a kernel of the distance (Nadaraya-Watson).
 
     ``f(x) = sum_i w_i y_i k(x, x_i) / sum_i w_i k(x, x_i)`` with, for the distance d,
 
@@ -39,16 +40,16 @@ class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Windowed):
     bandwidth : float or "loo", default=1.0
         h; "loo": the one among `candidates` with the least leave-one-out error.
     window : {"gaussian", "box", "triangular", "exponential"}, default="gaussian"
-        Which of the windows above.
+        Which of the kernels above.
     metric : str, default="euclidean"
         Minkowski's metrics, canberra, braycurtis, hamming, haversine.
     metric_params : dict, default=None
         Parameters of the metric, p of minkowski for instance.
     outside : {"nearest", "mean", "nan"}, default="nearest"
-        What is predicted where no row is in the window: the target of the nearest row, the mean of all, or not a
+        The prediction where no sample is in the support: the target of the nearest sample, the mean of all, or not a
         number.
     candidates : array-like of float, default=None
-        Bandwidths to try; None takes 24, from half the distance to the nearest row to that of two rows.
+        Bandwidths to try; None takes 24, from half the distance to the nearest sample to that of two samples.
 
     Attributes
     ----------
@@ -61,7 +62,7 @@ class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Windowed):
     best_score_ : float
         With "loo": minus the least error.
     certificate_ : Certificate
-        Kind exact: means at a sample of the rows, by sums over plain distances.
+        Kind exact: means at some of the samples, by sums over plain distances.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -69,10 +70,10 @@ class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Windowed):
 
     Notes
     -----
-    A sample weight counts as repeated rows, and a row of weight zero as removed; left out is a row with all its weight.
-    Cost: rows times queries; for leave-one-out of all candidates one pass over the distances of all pairs, which are
-    not kept, for rows in memory. Runs on dense arrays. Of data in files, on a cluster or on a device the source is
-    kept, and every question reads it once, block by block. Rosasco, section 2.3.
+    A sample weight counts as repeated rows, and weight zero as removed; left out is a sample with all its weight.
+    Cost: samples times queries; for leave-one-out of all candidates one pass over the distances of all pairs, which are
+    not kept, for samples in memory. Runs on dense arrays. Of data in files, on a cluster or on a device the source is
+    kept, and every query reads it once, block by block. Rosasco, section 2.3.
 
     Examples
     --------
@@ -141,32 +142,32 @@ class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Windowed):
         the bandwidth.
         """
         check_parameters(self, self._constraints)
-        self._keep(X, y, sample_weight, told=True)
+        self._keep(X, y, sample_weight, with_targets=True)
         for name in ("candidates_", "cv_errors_", "best_score_"):
             self.__dict__.pop(name, None)
-        self.bandwidth_ = self._chosen()
-        about = windows_about(self, self.bandwidth_)
-        self.certificate_ = self._judged(judged_means, about=about, size=largest_targets(self._targets))
+        self.bandwidth_ = self._choose_bandwidth()
+        request = kernel_request(self, self.bandwidth_)
+        self.certificate_ = self._certify(certify_means, request=request, size=largest_targets(self._targets))
         return self
 
-    def _in_memory(self, distance: Distance) -> KeptWindows:
-        return KeptWindows(distance, self._rows, np.ascontiguousarray(self._targets), self._weight)
+    def _in_memory(self, distance: Distance) -> KernelSamples:
+        return KernelSamples(distance, self._rows, np.ascontiguousarray(self._targets), self._weight)
 
-    def _chosen(self) -> float:
+    def _choose_bandwidth(self) -> float:
         if not isinstance(self.bandwidth, str):
             return float(self.bandwidth)
-        assert isinstance(self._index, KeptWindows)
-        tried = bandwidths_to_try(self._index.distance, self._rows, self.candidates)
-        found = self._index.near(windows_about(self, tried), self._rows, np.arange(len(self._rows)))
-        fits = _filled(self._mean(), found)
-        self.candidates_ = tried
+        assert isinstance(self._index, KernelSamples)
+        candidates = list_bandwidths(self._index.distance, self._rows, self.candidates)
+        sums = self._index.query(kernel_request(self, candidates), self._rows, np.arange(len(self._rows)))
+        fits = _fill_empty(self._mean(), sums)
+        self.candidates_ = candidates
         self.cv_errors_ = mean_error(((self._targets[:, None] - fits) ** 2).mean(axis=2), self._weight)
         best = int(np.nanargmin(np.where(np.isnan(self.cv_errors_), np.inf, self.cv_errors_)))
         self.best_score_ = -float(self.cv_errors_[best])
-        return float(tried[best])
+        return float(candidates[best])
 
     def _mean(self) -> Floats | None:
-        """The mean of all targets, where that is said of empty windows."""
+        """The mean of all targets, where it is predicted outside of all supports."""
         if self.outside != "mean":
             return None
         y, w = self._targets, self._weight
@@ -176,17 +177,17 @@ class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Windowed):
     def predict(self, X: Any) -> Array:
         """The local mean at each sample of X, (m,) or (m, n_outputs), where the samples are."""
         check_is_fitted(self)
-        nothing = np.zeros(0) if self._flat else np.zeros((0, self._targets.shape[1]))
-        told = Reporter(partial(_first, self._mean(), self._flat), nothing)
-        return self._asked(X, windows_about(self, self.bandwidth_), told)
+        empty = np.zeros(0) if self._flat else np.zeros((0, self._targets.shape[1]))
+        formatter = Formatter(partial(_first, self._mean(), self._flat), empty)
+        return self._answer(X, kernel_request(self, self.bandwidth_), formatter)
 
 
-def windows_about(model: Any, bandwidths: Any) -> WindowsAbout:
-    """The question for the local means of a model."""
+def kernel_request(model: Any, bandwidths: Any) -> KernelSumRequest:
+    """The kernel sums of the local means of a model."""
     scale = np.sqrt(2.0) if model.window == "exponential" else 1.0
     bandwidths = scale * np.atleast_1d(np.asarray(bandwidths, dtype=np.float64))
     ends = model.window in ("box", "triangular")
-    return WindowsAbout(WINDOWS[model.window], bandwidths, True, ends and model.outside == "nearest")
+    return KernelSumRequest(WINDOWS[model.window], bandwidths, True, ends and model.outside == "nearest")
 
 
 def largest_targets(targets: Array) -> Floats:
@@ -194,15 +195,15 @@ def largest_targets(targets: Array) -> Floats:
     return np.asarray(abs(targets).max(axis=0), dtype=np.float64)
 
 
-def _filled(mean: Floats | None, found: WindowSum) -> Floats:
-    """Means (m, b, t), with what is said of empty windows: a mean, or the target of the nearest row."""
-    empty = np.isneginf(found.logs)[:, :, None]
+def _fill_empty(mean: Floats | None, sums: KernelSum) -> Floats:
+    """Means (m, b, t); where no sample is in the support the mean of all, or the target of the nearest sample."""
+    empty = np.isneginf(sums.logs)[:, :, None]
     if mean is not None:
-        return np.where(empty, mean, found.means)
-    return found.means_or_none() if found.nearest is None else np.where(empty, found.nearest[:, None], found.means)
+        return np.where(empty, mean, sums.means)
+    return sums.means_or_nan() if sums.nearest is None else np.where(empty, sums.nearest[:, None], sums.means)
 
 
-def _first(mean: Floats | None, flat: bool, found: WindowSum) -> Floats:
+def _first(mean: Floats | None, flat: bool, sums: KernelSum) -> Floats:
     """Means of the one bandwidth, (m,) or (m, t)."""
-    means = _filled(mean, found)[:, 0]
+    means = _fill_empty(mean, sums)[:, 0]
     return means[:, 0] if flat else means

@@ -1,4 +1,4 @@
-"""Neighbours among few prototypes."""
+"""Classification by the nearest of a few prototypes."""
 
 from typing import Any, ClassVar, Self
 
@@ -15,11 +15,12 @@ from tenfold.estimators.parameters import Constraints, check_parameters, integer
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import anything
 from tenfold.estimators.validation import restore_on_error, validate_weights
-from tenfold.plans.neighbours import built, fit_prototypes
+from tenfold.pairwise import store_samples
+from tenfold.plans.neighbours import fit_prototypes
 
 
 class PrototypeClassifier(ClassifierMixin, BaseEstimator):
-    """The class of the nearest prototype; prototypes are the centres of clusters within each class.
+    """The class of the nearest prototype; prototypes are k-means centres of each class.
 
     k-means in every class leaves a few centres in place of many rows: queries are compared with these alone. With one
     for each class this is `NearestCentroid`, and with two classes a linear classifier.
@@ -111,5 +112,5 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         """The class of the nearest prototype of each sample of X, (m,)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        rows = built(Minkowski(2.0), self.prototypes_).nearest(X, 1)[1][:, 0]
+        rows = store_samples(Minkowski(2.0), self.prototypes_).nearest(X, 1)[1][:, 0]
         return self.prototype_classes_[rows]

@@ -1,4 +1,4 @@
-"""What rows that are kept are asked for: the k nearest, all within a radius, and graphs of either."""
+"""Queries of stored samples: the k nearest, all within a radius, and graphs of either."""
 
 from dataclasses import replace
 from functools import partial
@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, is_array_api, is_dask, like, namespace, on_host
-from tenfold.estimators.neighbours.neighbors_model import NeighborsBase, Targeted
-from tenfold.estimators.neighbours.remote_queries import Reporter, in_memory
-from tenfold.plans.neighbours import AllWithin, Near, Question, TheNearest
+from tenfold.estimators.neighbours.neighbors_model import NeighborsBase, SupervisedNeighbors
+from tenfold.estimators.neighbours.remote_queries import Formatter, is_in_memory
+from tenfold.pairwise import NearestRequest, Neighbours, RadiusRequest, Request
 
 
-class NearestAsked(NeighborsBase):
+class KNeighborsMixin(NeighborsBase):
     """`kneighbors` and its graph."""
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
@@ -38,28 +38,28 @@ class NearestAsked(NeighborsBase):
         neigh_ind : array of shape (n_queries, n_neighbors)
             Indices of the neighbours among the samples of the fit.
         """
-        question = self._nearest(n_neighbors)
-        k = question.k
+        request = self._nearest(n_neighbors)
+        k = request.k
         # without X one more, which tells whether so many duplicates of a row come before it
         more = X is None and k < self._index.count - 1
-        question = replace(question, k=k + 1) if more else question
-        if in_memory(self, X):
-            distances, rows = self._near(X, question).table(question.k)
+        request = replace(request, k=k + 1) if more else request
+        if is_in_memory(self, X):
+            distances, rows = self._search(X, request).table(request.k)
         else:
-            found = self._asked(X, question, Reporter(partial(_beside, question.k), np.zeros((0, 2 * question.k))))
-            distances, rows = found[:, : question.k], _whole(found[:, question.k :])
+            result = self._answer(X, request, Formatter(partial(_beside, request.k), np.zeros((0, 2 * request.k))))
+            distances, rows = result[:, : request.k], _whole(result[:, request.k :])
         if more:
             xp, own = namespace(rows), like(np.arange(rows.shape[0]), rows)
             hidden = (distances[:, k:] == 0.0) & (rows[:, k:] < own[:, None])
             distances, rows = distances[:, :k], xp.where(hidden, rows[:, 1:], rows[:, :k])
         return (distances, rows) if return_distance else rows
 
-    def _nearest(self, n_neighbors: Any = None) -> TheNearest:
-        """The question for so many neighbours, or as many as the constructor says."""
+    def _nearest(self, n_neighbors: Any = None) -> NearestRequest:
+        """The request for n_neighbors, or that of the constructor."""
         check_is_fitted(self)
-        return TheNearest(self._checked_k(n_neighbors))
+        return NearestRequest(self._check_k(n_neighbors))
 
-    def _checked_k(self, n_neighbors: Any) -> int:
+    def _check_k(self, n_neighbors: Any) -> int:
         if n_neighbors is None:
             n_neighbors = self.n_neighbors
         elif n_neighbors <= 0:
@@ -68,7 +68,7 @@ class NearestAsked(NeighborsBase):
             raise TypeError(f"n_neighbors does not take {type(n_neighbors)} value, enter integer value")
         return int(n_neighbors)
 
-    def _looked_up(self) -> Question:
+    def _request(self) -> Request:
         return self._nearest()
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
@@ -92,11 +92,11 @@ class NearestAsked(NeighborsBase):
         check_is_fitted(self)
         check_mode(mode)
         distances, rows = (on_host(part) for part in self.kneighbors(X, n_neighbors))
-        return graph(Near.of_equally_many(distances, rows), mode, self.n_samples_fit_)
+        return graph(Neighbours.from_table(distances, rows), mode, self.n_samples_fit_)
 
 
-class NearestTold(Targeted, NearestAsked):
-    """What the nearest rows say of queries, by scikit-learn's parameters."""
+class SupervisedKNeighbors(SupervisedNeighbors, KNeighborsMixin):
+    """Predictions from the k nearest samples, by scikit-learn's parameters."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class NearestTold(Targeted, NearestAsked):
         super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
 
 
-class RadiusAsked(NeighborsBase):
+class RadiusNeighborsMixin(NeighborsBase):
     """`radius_neighbors` and its graph."""
 
     def radius_neighbors(
@@ -147,14 +147,14 @@ class RadiusAsked(NeighborsBase):
         check_is_fitted(self)
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
-        found = self._asked(X, self._within(radius, sort_results), Reporter(_lists, np.empty((0, 2), dtype=object)))
-        return (found[:, 0], found[:, 1]) if return_distance else found[:, 1]
+        result = self._answer(X, self._within(radius, sort_results), Formatter(_lists, np.empty((0, 2), dtype=object)))
+        return (result[:, 0], result[:, 1]) if return_distance else result[:, 1]
 
-    def _within(self, radius: Any = None, by_distance: bool = False) -> AllWithin:
-        """The question for a radius, or that of the constructor."""
-        return AllWithin(self.radius if radius is None else radius, by_distance)
+    def _within(self, radius: Any = None, by_distance: bool = False) -> RadiusRequest:
+        """The request for a radius, or that of the constructor."""
+        return RadiusRequest(self.radius if radius is None else radius, by_distance)
 
-    def _looked_up(self) -> Question:
+    def _request(self) -> Request:
         return self._within()
 
     def radius_neighbors_graph(
@@ -181,16 +181,16 @@ class RadiusAsked(NeighborsBase):
         """
         check_is_fitted(self)
         check_mode(mode)
-        question = self._within(radius, sort_results and mode == "distance")
-        if in_memory(self, X):
-            return graph(self._near(X, question), mode, self.n_samples_fit_)
-        found = on_host(self._asked(X, question, Reporter(_lists, np.empty((0, 2), dtype=object))))
-        offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in found[:, 1]])])
-        near = Near(offsets, *(np.concatenate(list(found[:, i])) for i in range(2)))
+        request = self._within(radius, sort_results and mode == "distance")
+        if is_in_memory(self, X):
+            return graph(self._search(X, request), mode, self.n_samples_fit_)
+        result = on_host(self._answer(X, request, Formatter(_lists, np.empty((0, 2), dtype=object))))
+        offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in result[:, 1]])])
+        near = Neighbours(offsets, *(np.concatenate(list(result[:, i])) for i in range(2)))
         return graph(near, mode, self.n_samples_fit_)
 
 
-def _beside(k: int, near: Near) -> Floats:
+def _beside(k: int, near: Neighbours) -> Floats:
     """Distances and rows of k neighbours each, in one array (m, 2 k)."""
     return np.concatenate(near.table(k), axis=1)
 
@@ -201,13 +201,13 @@ def _whole(numbers: Array) -> Array:
     return numbers.astype(np.int64) if is_dask(numbers) or not is_array_api(numbers) else xp.astype(numbers, xp.int64)
 
 
-def _lists(near: Near) -> Array:
+def _lists(near: Neighbours) -> Array:
     """Distances and rows of each query, an array (m, 2) of arrays."""
-    found = np.empty((len(near.offsets) - 1, 2), dtype=object)
+    result = np.empty((len(near.offsets) - 1, 2), dtype=object)
     for j, part in enumerate((near.distances, near.rows)):
-        for i, one in enumerate(np.split(part, near.offsets[1:-1])[: len(found)]):
-            found[i, j] = one
-    return found
+        for i, one in enumerate(np.split(part, near.offsets[1:-1])[: len(result)]):
+            result[i, j] = one
+    return result
 
 
 def check_mode(mode: str) -> None:
@@ -215,7 +215,7 @@ def check_mode(mode: str) -> None:
         raise ValueError(f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead')
 
 
-def graph(near: Near, mode: str, columns: int) -> Any:
-    """A sparse matrix of neighbours: ones or distances, in the order in which they were found."""
+def graph(near: Neighbours, mode: str, columns: int) -> Any:
+    """A sparse matrix of neighbours: ones or distances, in the order in which they were returned."""
     data = np.ones(len(near.rows)) if mode == "connectivity" else near.distances
     return sparse.csr_matrix((data, near.rows, near.offsets), shape=(len(near.offsets) - 1, columns))

@@ -12,16 +12,17 @@ from tenfold.arrays import Array, Floats, is_array_api, is_dask, on_host
 from tenfold.estimators.class_labels import class_weight_sums
 from tenfold.estimators.neighbours.classification import VotingClassifierMixin
 from tenfold.estimators.neighbours.neighbors_model import RADIUS, SEARCH, WEIGHTS
-from tenfold.estimators.neighbours.queries import RadiusAsked
-from tenfold.estimators.neighbours.regression import Averaged
+from tenfold.estimators.neighbours.queries import RadiusNeighborsMixin
+from tenfold.estimators.neighbours.regression import AveragingRegressorMixin
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints, array_like, instance, nothing
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import restore_on_error
-from tenfold.plans.neighbours import Near, votes
+from tenfold.pairwise import Neighbours
+from tenfold.plans.neighbours import count_votes
 
 
-class RadiusNeighborsClassifier(VotingClassifierMixin, RadiusAsked):
+class RadiusNeighborsClassifier(VotingClassifierMixin, RadiusNeighborsMixin):
     """Classification by all neighbours within a radius: the class that most of them have.
 
     Predicts the class c with the largest sum of votes ``sum_i w_i [d(x, x_i) <= radius] [y_i = c]``, w_i the weight of
@@ -82,7 +83,7 @@ class RadiusNeighborsClassifier(VotingClassifierMixin, RadiusAsked):
     A sample's `sample_weight` multiplies its vote, and a sample of weight zero is no neighbour.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
     once, block by block; answers are those of memory.
     Rosasco, 2.3 (the box).
 
@@ -137,7 +138,7 @@ class RadiusNeighborsClassifier(VotingClassifierMixin, RadiusAsked):
         """Keep the samples X (n, p), their classes y, (n,) or (n, n_outputs), and optional `sample_weight` (n,)."""
         self._keep(X, y, sample_weight)
         self.outlier_label_ = self._labels()
-        return self._certified()
+        return self._certify()
 
     def _labels(self) -> Any:
         """The label of queries without a neighbour, for each output."""
@@ -162,11 +163,11 @@ class RadiusNeighborsClassifier(VotingClassifierMixin, RadiusAsked):
                 raise TypeError(f"The dtype of outlier_label {one} is inconsistent with classes {classes} in y.")
         return labels
 
-    def _counted(self) -> Callable[[Near], list[Floats]]:
+    def _vote_counter(self) -> Callable[[Neighbours], list[Floats]]:
         counts = tuple(len(classes) for classes in self._each_classes())
-        return partial(_or_labels, self.weights, counts, self._places(), self.outlier_label_)
+        return partial(_count_or_label, self.weights, counts, self._places(), self.outlier_label_)
 
-    def _unheard(self) -> Any:
+    def _labels_without_votes(self) -> Any:
         return self.outlier_label_
 
     def _places(self) -> list[int | None]:
@@ -180,8 +181,8 @@ class RadiusNeighborsClassifier(VotingClassifierMixin, RadiusAsked):
         return [int(place[0]) if place.size == 1 else None for place in places]
 
 
-def _or_labels(
-    weights: Any, counts: tuple[int, ...], places: list[int | None], labels: Any, near: Near
+def _count_or_label(
+    weights: Any, counts: tuple[int, ...], places: list[int | None], labels: Any, near: Neighbours
 ) -> list[Floats]:
     """Votes for the classes of each output; of queries without a neighbour one for the label of outliers."""
     alone = np.diff(near.offsets) == 0
@@ -190,9 +191,9 @@ def _or_labels(
             f"No neighbors found for test samples {np.flatnonzero(alone)!r}, you can try using larger radius, "
             "giving a label for outliers, or considering removing them from your dataset."
         )
-    found = votes(near, weights, counts)
+    votes = count_votes(near, weights, counts)
     if alone.any():
-        for part, place, label in zip(found, places, labels, strict=True):
+        for part, place, label in zip(votes, places, labels, strict=True):
             if place is not None:
                 part[alone, place] = 1.0
             else:
@@ -201,10 +202,10 @@ def _or_labels(
                     "assigned with 0.",
                     stacklevel=6,
                 )
-    return found
+    return votes
 
 
-class RadiusNeighborsRegressor(Averaged, RadiusAsked):
+class RadiusNeighborsRegressor(AveragingRegressorMixin, RadiusNeighborsMixin):
     """Regression by all neighbours within a radius: the mean of their targets.
 
     Predicts ``f(x) = sum_i w_i [d(x, x_i) <= radius] y_i / sum_i w_i [d(x, x_i) <= radius]``, w_i the weight of a
@@ -257,7 +258,7 @@ class RadiusNeighborsRegressor(Averaged, RadiusAsked):
     that never end.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
     once, block by block; answers are those of memory.
     Rosasco, 2.3 (the box).
 
@@ -299,9 +300,9 @@ class RadiusNeighborsRegressor(Averaged, RadiusAsked):
 
     def predict(self, X: Any) -> Array:
         """The target of each query, (m,) or (m, n_outputs); without X of the rows of the fit, without themselves."""
-        found = super().predict(X)
-        if not is_array_api(found) and np.isnan(found).any():
+        means = super().predict(X)
+        if not is_array_api(means) and np.isnan(means).any():
             warnings.warn(
                 "One or more samples have no neighbors within specified radius; predicting NaN.", stacklevel=2
             )
-        return found
+        return means

@@ -8,25 +8,26 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array
-from tenfold.estimators.neighbours.neighbors_model import NEAREST, SEARCH, WEIGHTS, Targeted
-from tenfold.estimators.neighbours.queries import NearestTold
-from tenfold.estimators.neighbours.remote_queries import Reporter
+from tenfold.estimators.neighbours.neighbors_model import NEAREST, SEARCH, WEIGHTS, SupervisedNeighbors
+from tenfold.estimators.neighbours.queries import SupervisedKNeighbors
+from tenfold.estimators.neighbours.remote_queries import Formatter
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED
 from tenfold.estimators.parameters import Constraints
 from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
-from tenfold.plans.neighbours import Near, means
+from tenfold.pairwise import Neighbours
+from tenfold.plans.neighbours import average_targets
 
 
-class Averaged(ScoreMixin, RegressorMixin, Targeted):
+class AveragingRegressorMixin(ScoreMixin, RegressorMixin, SupervisedNeighbors):
     """Targets of queries by the means of their neighbours."""
 
     def predict(self, X: Any) -> Array:
         """The target of each query, (m,) or (m, n_outputs); without X of the rows of the fit, without themselves."""
         check_is_fitted(self)
         flat, dtype = self._y.ndim == 1, np.float32 if self._y.dtype == np.float32 else np.float64
-        nothing = np.zeros((0,) if flat else (0, self._y.shape[1]), dtype=dtype)
-        return self._asked(X, self._looked_up(), Reporter(partial(_mean, self.weights, flat, dtype), nothing))
+        empty = np.zeros((0,) if flat else (0, self._y.shape[1]), dtype=dtype)
+        return self._answer(X, self._request(), Formatter(partial(_mean, self.weights, flat, dtype), empty))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R^2 of the predictions for X with targets y and optional `sample_weight`; without X for the samples of the
@@ -35,12 +36,12 @@ class Averaged(ScoreMixin, RegressorMixin, Targeted):
         return float(super().score(X, y, sample_weight=sample_weight))
 
 
-def _mean(weights: Any, flat: bool, dtype: Any, near: Near) -> Array:
-    found = means(near, weights).astype(dtype, copy=False)
-    return found[:, 0] if flat else found
+def _mean(weights: Any, flat: bool, dtype: Any, near: Neighbours) -> Array:
+    means = average_targets(near, weights).astype(dtype, copy=False)
+    return means[:, 0] if flat else means
 
 
-class KNeighborsRegressor(Averaged, NearestTold):
+class KNeighborsRegressor(AveragingRegressorMixin, SupervisedKNeighbors):
     """Regression by the k nearest neighbours: the mean of their targets.
 
     Predicts ``f(x) = sum_{i in N_k(x)} w_i y_i / sum_{i in N_k(x)} w_i`` over the k nearest samples N_k(x), w_i the
@@ -95,7 +96,7 @@ class KNeighborsRegressor(Averaged, NearestTold):
     the square is misprinted).
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
     once, block by block; answers are those of memory.
     Rosasco, 2.2; Cookbook, ch. 22.
 

@@ -1,68 +1,31 @@
-"""Neighbours: an index of the rows, searches in it, what neighbours say of a query, and sums of windows."""
+"""Plans of neighbours and kernel density: predictions from neighbours, bandwidths, prototypes, certificates."""
 
-from tenfold.plans.neighbours.aggregate import means, votes, weighed
-from tenfold.plans.neighbours.array_api import is_possible
-from tenfold.plans.neighbours.index import Index, Near, built, from_graph
-from tenfold.plans.neighbours.judged import judged_density, judged_index, judged_means, log_density, sampled
-from tenfold.plans.neighbours.kde import (
-    Tolerance,
-    bandwidths_to_try,
-    likelihoods_left_out,
-    log_volume,
-    rule_of_thumb,
-    tree_of,
-    window_sums,
+from tenfold.pairwise import log_volume
+from tenfold.plans.neighbours.aggregate import average_targets, count_votes, weigh_neighbours
+from tenfold.plans.neighbours.certificates import (
+    certify_density,
+    certify_means,
+    certify_neighbours,
+    log_density,
+    sample_queries,
 )
-from tenfold.plans.neighbours.kde_fold import KeptWindows, WindowsAbout, WindowSum
-from tenfold.plans.neighbours.kde_sampling import drawn_from
-from tenfold.plans.neighbours.out_of_core import (
-    AllWithin,
-    Form,
-    Kept,
-    Question,
-    Searching,
-    Source,
-    TheNearest,
-    kept_where_they_are,
-    numbered,
-    rows_at,
-)
+from tenfold.plans.neighbours.kde import list_bandwidths, loo_log_likelihoods, rule_of_thumb
+from tenfold.plans.neighbours.kde_sampling import draw_from_kernel
 from tenfold.plans.neighbours.prototypes import fit_prototypes
 
 __all__ = [
-    "AllWithin",
-    "Form",
-    "Index",
-    "Kept",
-    "KeptWindows",
-    "Near",
-    "Question",
-    "Searching",
-    "Source",
-    "TheNearest",
-    "Tolerance",
-    "WindowSum",
-    "WindowsAbout",
-    "bandwidths_to_try",
-    "built",
-    "drawn_from",
+    "average_targets",
+    "certify_density",
+    "certify_means",
+    "certify_neighbours",
+    "count_votes",
+    "draw_from_kernel",
     "fit_prototypes",
-    "from_graph",
-    "is_possible",
-    "judged_density",
-    "judged_index",
-    "judged_means",
-    "kept_where_they_are",
-    "likelihoods_left_out",
+    "list_bandwidths",
     "log_density",
     "log_volume",
-    "means",
-    "numbered",
-    "rows_at",
+    "loo_log_likelihoods",
     "rule_of_thumb",
-    "sampled",
-    "tree_of",
-    "votes",
-    "weighed",
-    "window_sums",
+    "sample_queries",
+    "weigh_neighbours",
 ]

@@ -1,4 +1,4 @@
-"""Histograms: counts in boxes, and how many of them, by leave-one-out; wherever the rows are; and the judge."""
+"""Histograms: counts in bins, their number by leave-one-out risk, and the certificate."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -15,9 +15,9 @@ from tenfold.stats.min_max import Extremes
 
 
 def range_of(rows: Rows) -> tuple[Floats, Floats]:
-    """The least and the largest value of each column, in the rows of positive weight; refuses what is not finite."""
-    found: Extremes = rows.fold(_range)
-    return found.low, found.high
+    """The least and the largest value of each column, in the rows of positive weight; raises NotFinite."""
+    extremes: Extremes = rows.fold(_range)
+    return extremes.low, extremes.high
 
 
 def _range(block: Block) -> Any:
@@ -28,15 +28,15 @@ def _range(block: Block) -> Any:
 
 
 def edges_of(low: Floats, high: Floats, bins: int) -> list[Floats]:
-    """Edges of so many boxes of equal width in each column, over the range of its values."""
+    """Edges of so many bins of equal width in each column, over the range of its values."""
     flat = low == high
     low, high = np.where(flat, low - 0.5, low), np.where(flat, high + 0.5, high)
     return [np.linspace(a, b, bins + 1) for a, b in zip(low, high, strict=True)]
 
 
-def places(X: Array, edges: list[Floats]) -> Integers:
-    """The number of the box of each row, -1 outside, in memory; the last edge belongs to the last box."""
-    found = np.zeros(X.shape[0], dtype=np.int64)
+def find_bins(X: Array, edges: list[Floats]) -> Integers:
+    """The number of the bin of each sample, -1 outside, in memory; the last edge belongs to the last bin."""
+    number = np.zeros(X.shape[0], dtype=np.int64)
     inside = np.ones(X.shape[0], dtype=bool)
     for j, edge in enumerate(edges):
         column = X[:, j]
@@ -44,8 +44,8 @@ def places(X: Array, edges: list[Floats]) -> Integers:
         last = on_host(column == float(edge[-1]))
         cell[last] = len(edge) - 2
         inside &= (cell >= 0) & (cell < len(edge) - 1)
-        found = found * (len(edge) - 1) + np.clip(cell, 0, len(edge) - 2)
-    return np.where(inside, found, -1)
+        number = number * (len(edge) - 1) + np.clip(cell, 0, len(edge) - 2)
+    return np.where(inside, number, -1)
 
 
 def _cells(column: Array, edge: Floats) -> Integers:
@@ -54,22 +54,20 @@ def _cells(column: Array, edge: Floats) -> Integers:
         return np.asarray(np.searchsorted(edge, column, side="right") - 1)
     xp = namespace(column)
     # a copy, for a column of rows is scattered in memory
-    found = xp.searchsorted(like(edge, column), xp.astype(column, xp.float64, copy=True), side="right")
-    return np.array(on_host(found), dtype=np.int64) - 1
+    number = xp.searchsorted(like(edge, column), xp.astype(column, xp.float64, copy=True), side="right")
+    return np.array(on_host(number), dtype=np.int64) - 1
 
 
 def volumes(edges: list[Floats]) -> Floats:
-    """The volume of every box."""
-    found = np.ones(())
+    """The volume of every bin."""
+    volume = np.ones(())
     for edge in edges:
-        found = np.multiply.outer(found, np.diff(edge))
-    return found
+        volume = np.multiply.outer(volume, np.diff(edge))
+    return volume
 
 
 class Bars(NamedTuple):
-    """Edges of the boxes in each column, the weight in every box, and the density there; the risks of all edges that
-    were tried.
-    """
+    """Edges of the bins in each column, the weight in every bin, and the density there; the risks of all candidates."""
 
     edges: list[Floats]
     counts: Floats
@@ -79,54 +77,54 @@ class Bars(NamedTuple):
 
 def fit_bars(rows: Rows, tried: list[list[Floats]], total: float, *, choose: bool) -> tuple[Bars, Certificate]:
     """With the first of several edges, or to `choose` those with the least leave-one-out risk, all by one pass; `total`
-    is the weight of all rows.
+    is the weight of all samples.
     """
-    found, best, risks = counts(rows, tried), 0, np.zeros(0)
+    weights, best, risks = count_bins(rows, tried), 0, np.zeros(0)
     if choose:
         with np.errstate(divide="ignore", invalid="ignore"):
-            pairs = zip(found, tried, strict=True)
-            risks = np.array([risk_left_out(each, volumes(edges), total) for each, edges in pairs])
+            pairs = zip(weights, tried, strict=True)
+            risks = np.array([loo_risk(each, volumes(edges), total) for each, edges in pairs])
         best = 0 if np.isnan(risks).all() else int(np.nanargmin(risks))
-    edges, inside = tried[best], found[best]
+    edges, inside = tried[best], weights[best]
     density = inside / volumes(edges) / total
     return Bars(edges, inside, density, risks), judge.histogram(rows, edges, density, inside)
 
 
 @dataclass(frozen=True, slots=True)
-class Boxes:
-    """The weight in every box, for each of several sets of edges."""
+class BinCounts:
+    """The weight in every bin, for each of several sets of edges."""
 
     counts: tuple[Floats, ...]
 
-    def merge(self, other: "Boxes") -> "Boxes":
-        return Boxes(tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)))
+    def merge(self, other: "BinCounts") -> "BinCounts":
+        return BinCounts(tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)))
 
 
-def counts(rows: Rows, tried: list[list[Floats]]) -> list[Floats]:
-    """The weight in every box, for each of several sets of edges, by one pass."""
+def count_bins(rows: Rows, tried: list[list[Floats]]) -> list[Floats]:
+    """The weight in every bin, for each of several sets of edges, by one pass."""
     shapes = [tuple(len(edge) - 1 for edge in edges) for edges in tried]
     size = float(sum(np.prod([float(side) for side in shape]) for shape in shapes))
     require_memory(f"A histogram of {size:.3g} boxes", int(min(16 * size, 2**62)), "Take fewer bins, or KernelDensity.")
-    found: Boxes = rows.fold(partial(_counted, tried))
-    return [part.reshape(shape) for part, shape in zip(found.counts, shapes, strict=True)]
+    result: BinCounts = rows.fold(partial(_count_block, tried))
+    return [part.reshape(shape) for part, shape in zip(result.counts, shapes, strict=True)]
 
 
-def _counted(tried: list[list[Floats]], block: Block) -> Boxes:
-    weight, found = None if block.weight is None else on_host(block.weight), []
+def _count_block(tried: list[list[Floats]], block: Block) -> BinCounts:
+    weight, counts = None if block.weight is None else on_host(block.weight), []
     for edges in tried:
-        place, size = places(block.X, edges), int(np.prod([len(edge) - 1 for edge in edges]))
+        place, size = find_bins(block.X, edges), int(np.prod([len(edge) - 1 for edge in edges]))
         inside = place >= 0
         one = np.bincount(place[inside], None if weight is None else weight[inside], minlength=size)
-        found.append(one.astype(np.float64))
-    return Boxes(tuple(found))
+        counts.append(one.astype(np.float64))
+    return BinCounts(tuple(counts))
 
 
-def risk_left_out(found: Floats, box: Floats, total: float) -> float:
+def loo_risk(counts: Floats, volume: Floats, total: float) -> float:
     """The leave-one-out estimate of ``int p^2 - 2 int p q``, q the true density: least where the histogram is nearest
     to it in the mean square.
 
-    With counts n_j in boxes of volume v_j: ``sum n_j^2 / (n^2 v_j) - 2 sum n_j (n_j - 1) / (n (n - 1) v_j)``.
+    With counts n_j in bins of volume v_j: ``sum n_j^2 / (n^2 v_j) - 2 sum n_j (n_j - 1) / (n (n - 1) v_j)``.
     """
     return float(
-        np.sum(found**2 / box) / total**2 - 2.0 * np.sum(found * (found - 1.0) / box) / (total * (total - 1.0))
+        np.sum(counts**2 / volume) / total**2 - 2.0 * np.sum(counts * (counts - 1.0) / volume) / (total * (total - 1.0))
     )

@@ -1,4 +1,4 @@
-"""Few rows that stand for many: centres of clusters within each class, and the judge."""
+"""Prototypes of classes: centres of k-means within each class, and their certificate."""
 
 from typing import Any
 
@@ -11,30 +11,30 @@ from tenfold.judge.certificate import Certificate
 from tenfold.plans import kmeans
 from tenfold.solvers.loop import Status
 
-STEPS = 1000
+MAX_STEPS = 1000
 
 
 def fit_prototypes(
     X: Floats, number: Integers, classes: int, weight: Floats | None, k: int, random: Any
 ) -> tuple[Floats, Integers, Certificate]:
-    """Centres (m, p), the class of each, and what the judge says: k-means within every class, until no centre moves; of
-    a class with fewer distinct rows than that, the rows themselves.
+    """Centres (m, p), the class of each, and the certificate: k-means within every class, until no centre moves; of a
+    class with at most k distinct samples, these themselves.
     """
-    found, names = [], []
+    parts, names = [], []
     for c in range(classes):
         inside = number == c
-        rows, own = np.ascontiguousarray(X[inside]), None if weight is None else weight[inside]
-        distinct = np.unique(rows, axis=0)
+        samples, own = np.ascontiguousarray(X[inside]), None if weight is None else weight[inside]
+        distinct = np.unique(samples, axis=0)
         if len(distinct) <= k:
             centres = distinct
         else:
-            memory = MemoryRows(rows, np.zeros((len(rows), 0)), own)
-            settings: dict[str, Any] = {"starts": 1, "max_iter": STEPS, "tol": 0.0, "random": random}
+            memory = MemoryRows(samples, np.zeros((len(samples), 0)), own)
+            settings: dict[str, Any] = {"starts": 1, "max_iter": MAX_STEPS, "tol": 0.0, "random": random}
             run = kmeans.of_rows(memory, kmeans.plus_plus(k), k, **settings)
             if run.status is Status.INTERRUPTED:  # prototypes of some of the classes are of no use
                 raise KeyboardInterrupt
             centres = run.centres
-        found.append(centres)
+        parts.append(centres)
         names.append(np.full(len(centres), c))
-    prototypes, which = np.concatenate(found), np.concatenate(names)
+    prototypes, which = np.concatenate(parts), np.concatenate(names)
     return prototypes, which, judge.prototypes(X, number, weight, prototypes, which)

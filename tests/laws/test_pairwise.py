@@ -1,0 +1,107 @@
+"""Laws of stored points: blocks, products and diagonals are those of plain sums, wherever the samples are."""
+
+import array_api_strict
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tenfold import _core
+from tenfold.arrays import on_host
+from tenfold.pairwise import PairFunction, StoredPoints
+
+FUNCTIONS = [
+    PairFunction("inner"),
+    PairFunction("polynomial", gamma=0.1, offset=1.0, degree=3.0),
+    PairFunction("polynomial", gamma=0.01, offset=10.0, degree=1.5),
+    PairFunction("sigmoid", gamma=0.05, offset=0.2),
+    PairFunction("squares"),
+    PairFunction("distance"),
+    PairFunction("gaussian", gamma=0.3),
+    PairFunction("exponential", gamma=0.5),
+]
+
+
+def plain(X, Q, function):
+    """By long doubles, pair by pair."""
+    X, Q = X.astype(np.longdouble), Q.astype(np.longdouble)
+    inner, squares = Q @ X.T, ((Q[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
+    base = inner if function.name in ("inner", "polynomial", "sigmoid") else squares
+    formulas = {
+        "inner": lambda v: v,
+        "polynomial": lambda v: (function.gamma * v + function.offset) ** function.degree,
+        "sigmoid": lambda v: np.tanh(function.gamma * v + function.offset),
+        "squares": lambda v: v,
+        "distance": np.sqrt,
+        "gaussian": lambda v: np.exp(-function.gamma * v),
+        "exponential": lambda v: np.exp(-function.gamma * np.sqrt(v)),
+    }
+    return formulas[function.name](base).astype(np.float64)
+
+
+def draw_points(storage, offset=0.0):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((333, 7)) + offset
+    X[40] = X[3]
+    if storage == "float32":
+        X = X.astype(np.float32)
+    if storage == "sparse":
+        X = X * (rng.uniform(size=X.shape) < 0.4)
+    Q, V = X[:50].astype(np.float64), rng.standard_normal((333, 3))
+    return X, Q, V
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f"{f.name}-{f.degree}")
+@pytest.mark.parametrize("storage", ["float64", "float32", "sparse", "strict"])
+def test_blocks_products_and_diagonals_are_those_of_plain_sums(storage, function):
+    X, Q, V = draw_points(storage)
+    expected, whole = plain(X, Q, function), plain(X, X.astype(np.float64), function)
+    if storage == "sparse":
+        stored, queries, vectors = StoredPoints(sparse.csr_array(X)), sparse.csr_array(Q), V
+    elif storage == "strict":
+        stored, queries, vectors = (array_api_strict.asarray(part) for part in (X, Q, V))
+        stored = StoredPoints(stored)
+    else:
+        stored, queries, vectors = StoredPoints(X), Q, V
+    rounding = 1e-7 if function.name in ("distance", "exponential") and storage == "sparse" else 0.0
+    size = np.abs(expected).max()
+    block, product = on_host(stored.block(queries, function)), on_host(stored.multiply(queries, function, vectors))
+    np.testing.assert_allclose(block, expected, rtol=1e-11, atol=(1e-13 + rounding) * size)
+    sums = np.abs(expected) @ np.abs(V)
+    assert np.all(np.abs(product - expected @ V) <= (1e-11 + rounding) * sums)
+    np.testing.assert_allclose(on_host(stored.diagonal(function)), np.diag(whole), rtol=1e-11, atol=1e-13 * size)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_squared_distances_do_not_cancel(offset):
+    X, Q, _ = draw_points("float64", offset)
+    squares = StoredPoints(X).block(Q, PairFunction("squares"))
+    np.testing.assert_allclose(squares, plain(X, Q, PairFunction("squares")), rtol=1e-12)
+    np.testing.assert_array_equal(np.diag(squares[:, :50]), 0.0)
+    assert squares[3, 40] == 0.0
+
+
+def test_bits_do_not_depend_on_threads():
+    X, Q, V = draw_points("float64")
+    arguments = PairFunction("gaussian", gamma=0.3).arguments
+    vectors = np.ascontiguousarray(V.T)
+    one = _core.pairwise_block(X, Q, *arguments, 1), _core.pairwise_product(X, Q, vectors, *arguments, 1)
+    for threads in (2, 3):
+        np.testing.assert_array_equal(_core.pairwise_block(X, Q, *arguments, threads), one[0])
+        np.testing.assert_array_equal(_core.pairwise_product(X, Q, vectors, *arguments, threads), one[1])
+
+
+def test_no_queries():
+    X, Q, V = draw_points("float64")
+    stored, function = StoredPoints(X), PairFunction("gaussian")
+    assert stored.block(Q[:0], function).shape == (0, 333)
+    assert stored.multiply(Q[:0], function, V).shape == (0, 3)
+
+
+def test_what_cannot_be_is_refused():
+    X, Q, V = draw_points("float64")
+    with pytest.raises(ValueError, match="same features"):
+        _core.pairwise_block(X, Q[:, :3].copy(), 0, 0, 1.0, 0.0, 1.0, 1)
+    with pytest.raises(ValueError, match="function of a pair"):
+        _core.pairwise_block(X, Q, 0, 9, 1.0, 0.0, 1.0, 1)
+    with pytest.raises(ValueError, match="vectors, samples"):
+        _core.pairwise_product(X, Q, V, 0, 0, 1.0, 0.0, 1.0, 1)
