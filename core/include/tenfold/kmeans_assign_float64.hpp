@@ -52,7 +52,7 @@ public:
       : x_(x), count_(k), transposed_(centres.size()), minus_half_(static_cast<std::size_t>(k)) {
     transpose(centres.data(), k, x.columns, transposed_.data());
     for (Index c = 0; c < k; ++c) {
-      const double square = kernels().f64.squares(centres.data() + c * x.columns, x.columns);
+      const double square = kernels().f64.squared_norm(centres.data() + c * x.columns, x.columns);
       minus_half_.data()[c] = -square / 2.0;
       longest = std::max(longest, std::sqrt(square));
     }
