@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from tenfold.arrays import Floats, Integers
 from tenfold.data import Block, Lifted, Rows
 from tenfold.losses.loss import Loss
-from tenfold.penalties import Penalty
+from tenfold.losses.regression import Square
+from tenfold.penalties import L21, ElasticNet, Penalty, SparsePenalty, with_alpha
 from tenfold.stats.combined import together
 from tenfold.stats.derivatives import Derivatives, Params, along, derivatives
 from tenfold.stats.gaussians import Mixture
@@ -37,20 +38,22 @@ class Glm:
         return self.intercept and self.intercept_penalty == 0.0
 
 
-@dataclass(frozen=True)
-class SparseLeastSquares:
-    """min over W (t, p) and b (t,) of  (1 / 2W) sum_i weight_i |y_i - W x_i - b|^2 + l1 sum_j |W_j| + l2 / 2 |W|^2,
-    W the sum of the weights; b = 0 without `intercept`; weights >= 0 where `positive`.
+def lasso_problem(
+    alpha: float, l1_ratio: float, intercept: bool, *, positive: bool = False, multi_task: bool = False
+) -> Glm:
+    """The Lasso (l1_ratio 1) and the elastic net in scikit-learn's parameters, each target by itself or `multi_task`:
 
-    |W_j| is the sum of the absolute values of the weights of column j, so that each target is a problem of its own, or
-    their Euclidean length where they are `joint`: a column is then used by all targets or by none.
+    min over w, b of  (1 / 2W) sum_i weight_i (y_i - x_i.w - b)^2 + alpha (l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2).
     """
+    penalty = L21(0.0) if multi_task else ElasticNet(0.0, positive=positive)
+    return Glm(Square(), with_alpha(penalty, alpha, l1_ratio), intercept)
 
-    l1: float
-    l2: float
-    intercept: bool
-    positive: bool = False
-    joint: bool = False
+
+def sparse_penalty(problem: Glm) -> SparsePenalty:
+    """The penalty of a problem of the Lasso's family: least squares with an L1 or an L2,1 norm."""
+    assert isinstance(problem.loss, Square)
+    assert isinstance(problem.penalty, SparsePenalty)
+    return problem.penalty
 
 
 @dataclass(frozen=True)
@@ -122,73 +125,6 @@ class Gaussians:
             sizes = self.scale * mixture.precisions
             found -= 0.5 * float(np.sum(sizes))
         return found
-
-
-def pulled(pull: Floats, positive: bool) -> Floats:
-    """How hard columns are pulled, (p,), from pulls (t, p) of targets that are joint: upwards only where weights are at
-    least zero.
-    """
-    if positive:
-        pull = np.maximum(pull, 0.0)
-    return np.abs(pull[0]) if len(pull) == 1 else np.sqrt(np.sum(pull * pull, axis=0))
-
-
-class ScaledDual(NamedTuple):
-    """Residuals scaled until they are a dual point of `SparseLeastSquares`, the ridge as so many more rows: the factor,
-    their products with the targets and with themselves, and how hard columns are pulled (p,), all before the scaling.
-    """
-
-    scale: float
-    along: float
-    whole: float
-    pulled: Floats
-
-    @classmethod
-    def of(cls, penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, squares: float) -> "ScaledDual":
-        l1, l2 = penalty
-        along, whole = squares + float(np.sum(w * pull)), squares + l2 * float(np.sum(w * w))
-        inner = pulled(pull - l2 * w, positive)
-        largest = float(np.max(inner, initial=0.0))
-        scale = max(along / whole, 0.0) if whole > 0.0 else 0.0
-        return cls(min(scale, l1 / largest) if largest > 0.0 else scale, along, whole, inner)
-
-    @property
-    def value(self) -> float:
-        return self.scale * self.along - 0.5 * self.scale * self.scale * self.whole
-
-
-def duality_gap(penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, squares: float) -> float:
-    """For `SparseLeastSquares` of one target or of joint ones, the objective at weights (t, p) minus the better of two
-    dual values at their residuals, of which mean products with the columns (t, p) and the mean square are given: scaled
-    until they are feasible, or as they are. Without a penalty, the squares of the pulls.
-    """
-    l1, l2 = penalty
-    if l1 == l2 == 0.0:
-        return float(np.sum(pull * pull))
-    point = ScaledDual.of(penalty, positive, w, pull, squares)
-    dual = point.value if l1 > 0.0 else 0.0
-    if l2 > 0.0:
-        over = np.maximum(pulled(pull, positive) - l1, 0.0)
-        dual = max(dual, point.along - 0.5 * squares - 0.5 * float(np.sum(over * over)) / l2)
-    return 0.5 * point.whole + l1 * float(np.sum(np.sqrt(np.sum(w * w, axis=0)))) - dual
-
-
-def safe(
-    penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, squares: float, lengths: Floats
-) -> NDArray[np.bool_]:
-    """Which columns may have a weight at the optimum (p,), from weights (t, p) as in `duality_gap` and the lengths (p,)
-    of the columns in mean units: the dual optimum is within the root of twice the gap of any dual point, so that a
-    column that pulls less than its penalty everywhere there has none (Ndiaye et al. 2017).
-    """
-    l1, l2 = penalty
-    if l1 == 0.0:
-        return np.ones(len(lengths), dtype=bool)
-    point = ScaledDual.of(penalty, positive, w, pull, squares)
-    primal = 0.5 * point.whole + l1 * float(np.sum(np.sqrt(np.sum(w * w, axis=0))))
-    # rounding must not make the ball smaller
-    gap = max(primal - point.value, 0.0) + 1e-14 * max(primal, point.along)
-    reach = np.sqrt(2.0 * gap * (lengths * lengths + l2))
-    return np.asarray(point.scale * point.pulled + reach >= (1.0 - 1e-12) * l1)
 
 
 class Evaluation(NamedTuple):

@@ -132,7 +132,7 @@ def _bounded(certificate: Certificate, data: Data, params: Params) -> Certificat
 
 def _free(data: Data) -> bool:
     """Whether no penalty at all bounds the weights: its conjugate is finite at zero alone."""
-    return bool(data.problem.penalty.share(np.full((1, len(data.centre)), EPS))[0] == 0.0)
+    return bool(data.problem.penalty.dual_scaling(np.full((1, len(data.centre)), EPS))[0] == 0.0)
 
 
 def _limit(data: Data) -> float:

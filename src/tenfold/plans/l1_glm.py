@@ -60,7 +60,7 @@ class GapRule:
         by_class = here.gradient.reshape(len(params.intercept), -1)
         v = by_class[:, :-1] - float(np.max(penalty.strength)) * params.coef
         loss = float(here.value[0]) - 0.5 * float(np.max(penalty.strength)) * float(np.sum(params.coef**2))
-        share = min(1.0, float(np.min(penalty.share(-v))))
+        share = min(1.0, float(np.min(penalty.dual_scaling(-v))))
         gap = (1.0 - share) * loss + float(
             np.sum(penalty.value(params.coef) + penalty.conjugate(-share * v)) + share * np.sum(v * params.coef)
         )

@@ -20,7 +20,7 @@ from tenfold.penalties import L2
 from tenfold.plans.greedy_selection import gram_of, with_intercept
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.result import Fitted, stored
-from tenfold.problems import Glm, SparseLeastSquares
+from tenfold.problems import Glm, lasso_problem
 from tenfold.solvers.lars import Knots, walk
 from tenfold.solvers.loop import Status
 from tenfold.stats.column_moments import Columns
@@ -166,9 +166,9 @@ def verdict(
 ) -> Certificate:
     """The gap of the Lasso, or the angles."""
     if how.lasso and alphas[0] > 0.0:
-        sparse = SparseLeastSquares(float(alphas[0]), 0.0, intercept, how.positive)
+        problem = lasso_problem(float(alphas[0]), 1.0, intercept, positive=how.positive)
         tol = RULES["gap"].tol
-        return lasso_gap(sparse, rows, params, columns, tol=tol, status="solved", dtype=dtype).certificate
+        return lasso_gap(problem, rows, params, columns, tol=tol, status="solved", dtype=dtype).certificate
     level = None if how.lasso else alphas * columns.weight
     problem = _least_squares(alphas, intercept, how.positive and how.lasso)
     return residual(problem, rows, params, columns, dtype=dtype, level=level).certificate

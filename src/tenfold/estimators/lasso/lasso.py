@@ -27,7 +27,7 @@ from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import as_rows, require_finite, restore_on_error, validate, validate_weights
 from tenfold.plans.lasso import SparseFit, from_gram
-from tenfold.problems import SparseLeastSquares
+from tenfold.problems import Glm
 
 
 class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, SparseModel):
@@ -167,15 +167,13 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
         X, y = validate(self, X, y)
         rows = as_rows(X, y, validate_weights(sample_weight, X))
         start = self._start(self.warm_start, rows.targets, X.shape[1])
-        problem = problem_of(self, joint=False)
+        problem = problem_of(self, multi_task=False)
         fitted = self._with_given_gram(X, rows, problem, start) or self._minimise(X, y, rows, problem, start=start)
-        self._store(fitted, X, flat=y.ndim == 1, joint=False)
+        self._store(fitted, X, flat=y.ndim == 1, multi_task=False)
         return self
 
-    def _with_given_gram(
-        self, X: Array, rows: Rows, problem: SparseLeastSquares, start: Floats | None
-    ) -> SparseFit | None:
-        """The fit from products of the columns that were given, where they were, and can be used."""
+    def _with_given_gram(self, X: Array, rows: Rows, problem: Glm, start: Floats | None) -> SparseFit | None:
+        """The fit from a Gram matrix that was given and can be used."""
         if isinstance(self.precompute, (bool, np.bool_)) or not isinstance(rows, MemoryRows):
             return None
         if rows.sparse or rows.on_device:

@@ -158,8 +158,8 @@ class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, Regres
         X, y = validate(self, X, y)
         rows = as_rows(X, matrix_of(y, self._alone), validate_weights(sample_weight, X))
         start = self._start(self.warm_start, rows.targets, X.shape[1])
-        fitted = self._minimise(X, y, rows, problem_of(self, joint=True), start=start)
-        self._store(fitted, X, flat=False, joint=True)
+        fitted = self._minimise(X, y, rows, problem_of(self, multi_task=True), start=start)
+        self._store(fitted, X, flat=False, multi_task=True)
         self.eps_ = float(fitted.certificate.tol * fitted.certificate.scale * X.shape[0])
         return self
 
@@ -390,7 +390,7 @@ class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
 
     path = staticmethod(enet_path)
 
-    _joint: ClassVar[bool] = True
+    _multi_task: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -525,7 +525,7 @@ class MultiTaskLassoCV(MultiOutputMixin, SparseModelCV):
 
     path = staticmethod(lasso_path)
 
-    _joint: ClassVar[bool] = True
+    _multi_task: ClassVar[bool] = True
 
     def __init__(
         self,
