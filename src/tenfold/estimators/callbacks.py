@@ -8,7 +8,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.callback import with_callbacks as sklearn_with_callbacks
 
 from tenfold.arrays import Array
-from tenfold.solvers.loop import Record, Watch
+from tenfold.solvers.loop import Callback, Record
 from tenfold.stats.derivatives import Params
 
 __all__ = ["CallbackSupportMixin", "watcher", "with_callbacks"]
@@ -38,7 +38,7 @@ def _fitted_attributes(estimator: Any) -> dict[str, Any]:
 
 def watcher(
     estimator: Any, X: Array, y: Array, max_iter: int, attributes: Callable[[Params], dict[str, Any]]
-) -> Watch | None:
+) -> Callback | None:
     """Tell scikit-learn's callbacks of each iteration, where there are any; they get a fitted estimator through
     `attributes`.
     """

@@ -485,7 +485,7 @@ def _mean_cancelling(data: Data, here: Point) -> float:
 
     def lift(block: Block) -> Total:
         weight = weights_of(block)[:, None]
-        terms = loss.rounded(block.y, forward(block.X, at, data.centre))
+        terms = loss.rounding(block.y, forward(block.X, at, data.centre))
         xp = namespace(terms)
         return Total(np.array([float(on_host(xp.sum(part))) for part in (weight, weight * terms)]))
 

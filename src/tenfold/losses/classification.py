@@ -37,7 +37,7 @@ class Logistic(Plain):
     def curvature(self, y: Array, z: Array) -> Array:
         return self.wrong(z) * self.wrong(-z)
 
-    def upto(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
+    def derivatives(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
         against = -y
         s = against * z
         wrong = sigmoid(s)
@@ -281,7 +281,7 @@ class JointHinge(Plain):
     def _right(self, y: Array, z: Array) -> Array:
         return y == like(np.arange(z.shape[1], dtype=np.float64), y)
 
-    def raised(self, y: Array, z: Array) -> Array:
+    def add_margin(self, y: Array, z: Array) -> Array:
         """z with one more for the wrong classes."""
         xp = namespace(z)
         return z + xp.where(self._right(y, z), xp.zeros_like(z), xp.ones_like(z))
@@ -289,11 +289,11 @@ class JointHinge(Plain):
     def value(self, y: Array, z: Array) -> Array:
         xp = namespace(z)
         own = xp.sum(xp.where(self._right(y, z), z, xp.zeros_like(z)), axis=1, keepdims=True)
-        return xp.max(self.raised(y, z), axis=1, keepdims=True) - own
+        return xp.max(self.add_margin(y, z), axis=1, keepdims=True) - own
 
     def slope(self, y: Array, z: Array) -> Array:
         xp = namespace(z)
-        best = like(np.arange(z.shape[1]), z) == xp.argmax(self.raised(y, z), axis=1, keepdims=True)
+        best = like(np.arange(z.shape[1]), z) == xp.argmax(self.add_margin(y, z), axis=1, keepdims=True)
         return xp.astype(best, z.dtype) - xp.astype(self._right(y, z), z.dtype)
 
     def curvature(self, y: Array, z: Array) -> Array:

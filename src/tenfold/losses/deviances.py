@@ -24,7 +24,7 @@ class Poisson(Plain):
     def value(self, y: Array, z: Array) -> Array:
         return namespace(z).exp(z) - y * z + (x_log_x(y) - y)
 
-    def rounded(self, y: Array, z: Array) -> Array:
+    def rounding(self, y: Array, z: Array) -> Array:
         xp = namespace(z)
         return (1.0 + xp.abs(z)) * xp.exp(z) + y * xp.abs(z) + xp.abs(x_log_x(y)) + y
 
@@ -60,7 +60,7 @@ class Gamma(Plain):
         xp = namespace(z)
         return z + y * xp.exp(-z) - xp.log(y) - 1.0
 
-    def rounded(self, y: Array, z: Array) -> Array:
+    def rounding(self, y: Array, z: Array) -> Array:
         xp = namespace(z)
         return xp.abs(z) + (1.0 + xp.abs(z)) * y * xp.exp(-z) + xp.abs(xp.log(y)) + 1.0
 
@@ -105,7 +105,7 @@ class Tweedie(Plain):
     def value(self, y: Array, z: Array) -> Array:
         return _deviance_constant(y, self.power) + _deviance_at(y, z, self.power)
 
-    def rounded(self, y: Array, z: Array) -> Array:
+    def rounding(self, y: Array, z: Array) -> Array:
         # large near the powers 1 and 2
         size, falling, rising = namespace(z).abs(z), *self._parts(y, z)
         below, above = self.power - 1.0, 2.0 - self.power

@@ -35,14 +35,14 @@ class Likelihood:
         """Whether there is a dispersion to be estimated."""
         return self.power is not None and self.power != 1.0
 
-    def expected(self, y: Array, z: Array) -> Array:
+    def fisher_information(self, y: Array, z: Array) -> Array:
         """Fisher's curvature."""
         if self.loss.link != "log":
             return self.loss.curvature(y, z)
         assert self.power is not None
         return namespace(z).exp((2.0 - self.power) * z)
 
-    def observed(self, y: Array, z: Array) -> Array:
+    def second_derivative(self, y: Array, z: Array) -> Array:
         """The second derivative, which may be negative where the loss is not convex."""
         if isinstance(self.loss, LogDeviance):
             xp, p = namespace(z), self.loss.power

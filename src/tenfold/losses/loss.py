@@ -34,13 +34,13 @@ class Loss(Protocol):
         ...
 
     def value(self, y: Array, z: Array) -> Array: ...
-    def rounded(self, y: Array, z: Array) -> Array:
+    def rounding(self, y: Array, z: Array) -> Array:
         """How many units of rounding `value` may be off, besides those of its own size: terms that cancel."""
         ...
 
     def slope(self, y: Array, z: Array) -> Array: ...
     def curvature(self, y: Array, z: Array) -> Array: ...
-    def upto(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
+    def derivatives(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
         """Value, slope and, at order 2, curvature; what they share is computed once."""
         ...
 
@@ -98,7 +98,7 @@ class Plain:
     def value(self, y: Array, z: Array) -> Array:
         raise NotImplementedError
 
-    def rounded(self, y: Array, z: Array) -> Array:
+    def rounding(self, y: Array, z: Array) -> Array:
         return namespace(z).zeros_like(z)
 
     def slope(self, y: Array, z: Array) -> Array:
@@ -107,7 +107,7 @@ class Plain:
     def curvature(self, y: Array, z: Array) -> Array:
         raise NotImplementedError
 
-    def upto(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
+    def derivatives(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
         found = self.value(y, z), self.slope(y, z)
         return (*found, self.curvature(y, z)) if order == 2 else found
 

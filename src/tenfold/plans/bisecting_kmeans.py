@@ -16,7 +16,7 @@ from tenfold.data import MemoryRows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.kmeans import lloyd_step, split_step
 from tenfold.plans import kmeans as plan
-from tenfold.solvers.loop import Status, Watch
+from tenfold.solvers.loop import Callback, Status
 from tenfold.stats.kmeans_assignment import nearest
 
 Tree = list[tuple[int, int]]
@@ -80,7 +80,7 @@ def halve(
     tol: float,
     largest: bool,
     random: Any,
-    callback: Callable[[Floats, float], Watch | None] = lambda start, shift: None,
+    callback: Callable[[Floats, float], Callback | None] = lambda start, shift: None,
     say: Callable[[Floats], None] = lambda centres: None,
 ) -> Halves:
     """Split k - 1 times the cluster with the largest energy, or with the most rows (`largest`). Every run has a

@@ -14,7 +14,7 @@ from tenfold.penalties import SparsePenalty
 from tenfold.plans.result import stored
 from tenfold.problems import Glm, sparse_penalty
 from tenfold.solvers import working_set
-from tenfold.solvers.loop import Watch
+from tenfold.solvers.loop import Callback
 from tenfold.stats.column_moments import Aligned, Columns
 from tenfold.stats.derivatives import Params
 
@@ -43,7 +43,7 @@ class Settings:
     max_iter: int
     seed: int | None = None
     time_limit: float | None = None
-    callback: Watch | None = None
+    callback: Callback | None = None
     solver: str = "cd"
     gram: bool = False
 

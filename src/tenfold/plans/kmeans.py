@@ -18,7 +18,7 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.kmeans import Labelled, lloyd_step
 from tenfold.plans.result import ATTEMPTS
 from tenfold.solvers import kmeans_plusplus, lloyd
-from tenfold.solvers.loop import Record, Status, Watch, run
+from tenfold.solvers.loop import Callback, Record, Status, run
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.kmeans_assignment import assigner, nearest
 
@@ -64,7 +64,7 @@ def plus_plus(k: int) -> Seeds:
 
 def at_random(k: int) -> Seeds:
     """Different rows, drawn by weight."""
-    return partial(_from_rows, partial(kmeans_plusplus.drawn, k=k))
+    return partial(_from_rows, partial(kmeans_plusplus.draw, k=k))
 
 
 def given(centres: Floats) -> Seeds:
@@ -160,7 +160,7 @@ def fit(
     max_iter: int,
     tol: float,
     random: Any,
-    callback: Callable[[Floats, float], Watch | None],
+    callback: Callable[[Floats, float], Callback | None],
     dtype: Any,
 ) -> FittedClusters:
     """The best of several runs; one that the judge does not find at rest goes on."""
@@ -201,7 +201,7 @@ def of_rows(
     max_iter: int,
     tol: float,
     random: Any,
-    callback: Callable[[Floats, float], Watch | None] = lambda start, shift: None,
+    callback: Callable[[Floats, float], Callback | None] = lambda start, shift: None,
 ) -> Clusters:
     """The best of several runs, each with a `watch` for its start and the squared moves at which it may end. A run ends
     when no centre moves, or when the squared moves sum to at most `tol` times the mean variance and the energy falls by
@@ -258,7 +258,7 @@ def one_run(
     *,
     max_iter: int,
     tol: float,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
     fall: float | None = None,
 ) -> Clusters:
     """Lloyd's algorithm from some centres; a step may lower the energy by `fall` times itself at its end, by default

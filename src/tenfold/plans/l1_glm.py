@@ -20,7 +20,7 @@ from tenfold.objectives.objective import Reading
 from tenfold.penalties import L2, Groups, Penalty
 from tenfold.problems import Evaluation, Glm, evaluate
 from tenfold.solvers import fista, prox_newton, prox_newton_cd
-from tenfold.solvers.loop import Step, converted
+from tenfold.solvers.loop import Step, map_params
 from tenfold.stats.derivatives import Params
 from tenfold.stats.min_max import of_weights
 
@@ -100,7 +100,7 @@ def gradient_steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measu
         return measure(params, _with_squares(penalty, params, here))
 
     path = fista.steps(bare, ProximalPenalty(penalty, outputs), pack(start), measured)
-    return converted(path, partial(unpack, outputs=outputs))
+    return map_params(path, partial(unpack, outputs=outputs))
 
 
 def _with_squares(penalty: Penalty, params: Params, here: Reading) -> Evaluation:

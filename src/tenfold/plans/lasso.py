@@ -35,7 +35,7 @@ from tenfold.plans.result import Fitted, stored
 from tenfold.problems import Glm, sparse_penalty
 from tenfold.solvers import coordinate_descent, fista, online_lasso
 from tenfold.solvers.coordinate_descent import Gram
-from tenfold.solvers.loop import Record, Solution, Status, Step, Watch, converted, run
+from tenfold.solvers.loop import Callback, Record, Solution, Status, Step, map_params, run
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.moments import Moments
@@ -298,7 +298,7 @@ def _gradient_steps(
 
     first = zero if start is None else start.ravel()
     path = fista.steps(objective, ReshapedPenalty(penalty, t), first, measure, momentum=momentum)
-    return converted(path, lambda x: Params(x.reshape(t, p), np.zeros(t)))
+    return map_params(path, lambda x: Params(x.reshape(t, p), np.zeros(t)))
 
 
 def xty_of_moments(moments: Moments, intercept: bool) -> Floats:
@@ -361,7 +361,7 @@ def _minimise(
     penalty: SparsePenalty,
     settings: Settings,
     start: Floats | None,
-    callback: Watch | None,
+    callback: Callback | None,
 ) -> tuple[Solution, int]:
     """The solution of one problem, and its sweeps."""
     sweeps = coordinate_descent.Sweeps()
@@ -379,7 +379,7 @@ def _minimise(
     return run(path, settings.max_iter, settings.time_limit, callback), sweeps.count
 
 
-def _with_all_targets(callback: Watch | None, part: slice, moments: Moments, problem: Glm) -> Watch | None:
+def _with_all_targets(callback: Callback | None, part: slice, moments: Moments, problem: Glm) -> Callback | None:
     """A callback that receives the parameters of all targets, zero for those that are not in `part`."""
     if callback is None:
         return None

@@ -24,7 +24,7 @@ from tenfold.data import Block, Lifted, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Gaussians
 from tenfold.solvers import em
-from tenfold.solvers.loop import Solution, Status, Watch, run
+from tenfold.solvers.loop import Callback, Solution, Status, run
 from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.gaussians import Mixture, Singular
 from tenfold.stats.mixtures import MixtureSums, mixture_sums
@@ -122,7 +122,7 @@ def ascend(
     start: Mixture,
     tol: float,
     max_iter: int,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
     bound: float = -np.inf,
 ) -> Found:
     """EM from a start. A component that lost all its rows, or fell on a point, is set off again from half of the
@@ -150,7 +150,9 @@ def _found(solution: Solution, restarted: tuple[int, ...]) -> Found:
     return Found(solution.params, bounds, solution.status, restarted)
 
 
-def go_on(model: GaussianSteps, rows: Rows, found: Found, tol: float, max_iter: int, callback: Watch | None) -> Found:
+def go_on(
+    model: GaussianSteps, rows: Rows, found: Found, tol: float, max_iter: int, callback: Callback | None
+) -> Found:
     """More steps from where EM was content, to a smaller tolerance."""
     more = run(em.steps(model, rows, found.mixture, tol, model.allowance, found.bound), max_iter, None, callback)
     bounds = tuple(chain(found.bounds, (record.objective for record in more.trace[1:])))

@@ -187,7 +187,7 @@ def _by_krylov(
     if wide is not None:
         vectors = _other_side(wide, vectors, values)
     elif short is not None:
-        vectors, values = block_lanczos.refined(vectors, products(vectors), total)
+        vectors, values = block_lanczos.refine(vectors, products(vectors), total)
     hasty = short is not None or block < min(count + MORE, size)
     values = np.maximum(values, 0.0)
     return Spectrum(mean, weight, values, vectors, total, False, None, found.status, found.iterations, hasty, beside)

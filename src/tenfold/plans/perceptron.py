@@ -15,7 +15,7 @@ from tenfold.judge.mistakes import Scores, count, count_votes, cycle_proves
 from tenfold.plans import sgd
 from tenfold.plans.result import stored
 from tenfold.problems import Separation
-from tenfold.solvers.loop import Record, Status, Watch, run
+from tenfold.solvers.loop import Callback, Record, Status, run
 from tenfold.solvers.perceptron import Course, Learner, Memory, Pass, Updates
 from tenfold.stats.derivatives import Params, Total, forward
 from tenfold.stats.perceptron_votes import Voters, balance
@@ -54,7 +54,7 @@ class Limits:
 
     passes: int
     seconds: float | None = None
-    callback: Watch | None = None
+    callback: Callback | None = None
 
 
 def fit_last(
@@ -124,10 +124,10 @@ def fit_mean(
     learner, status, iterations = _run(problem, rows, start, course, limits, memory)
     last = learner.params
     while status is Status.CONVERGED and _wrong(
-        problem, rows, partial(forward, params=learner.remembered().mean(last))
+        problem, rows, partial(forward, params=learner.averaging_state().mean(last))
     ):
         status = _stayed(learner)
-    params = stored(learner.remembered().mean(last), dtype)
+    params = stored(learner.averaging_state().mean(last), dtype)
     return _fit(learner, params, _judged(learner, status, params, dtype), iterations)
 
 
@@ -160,7 +160,7 @@ def fit_votes(
 def _stayed(learner: Learner) -> Status:
     """As many rows again as there were, none of them a mistake: they need not be looked at to be counted."""
     learner.stay()
-    return Status.CONVERGED if learner.remembered().seen < MOST_SEEN else Status.STALLED
+    return Status.CONVERGED if learner.averaging_state().seen < MOST_SEEN else Status.STALLED
 
 
 def _not_judged() -> Certificate:
@@ -182,7 +182,7 @@ def _run(
 
 
 def _fit(learner: Learner, params: Params, certificate: Certificate, iterations: int) -> PerceptronFit:
-    memory = None if learner.memory is None else learner.remembered()
+    memory = None if learner.memory is None else learner.averaging_state()
     updates = _joined(learner.updates) if learner.updates else None
     mistakes = sum(line.mistakes for line in learner.passes)
     trace = tuple(learner.passes)
@@ -209,7 +209,7 @@ def _joined(parts: list[Updates]) -> Updates:
 
 def _voters(problem: Separation, learner: Learner, before: Voters | None, seen: float) -> Voters:
     """The models after each update; those from `before` stay, and the last of them survived until the first update."""
-    found, end = _joined(learner.updates), learner.remembered().seen
+    found, end = _joined(learner.updates), learner.averaging_state().seen
     _, first, row = np.unique(found.rows, return_index=True, return_inverse=True)
     lives = np.diff(np.append(found.time, end))
     now = Voters(found.X[first], row, found.step, found.label, found.other, lives, problem.classes, problem.intercept)

@@ -21,7 +21,7 @@ from tenfold.plans.coordinates import middle, moved
 from tenfold.plans.result import Fitted, not_judged, stored
 from tenfold.problems import Glm
 from tenfold.solvers import interior_point
-from tenfold.solvers.loop import Status, Step, Watch, run
+from tenfold.solvers.loop import Callback, Status, Step, run
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 
@@ -51,7 +51,7 @@ def fit(
     *,
     max_iter: int,
     time_limit: float | None = None,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
     dtype: Any = np.float64,
     intercept_penalty: float = 0.0,
 ) -> Fitted:
@@ -73,7 +73,9 @@ def fit(
         )  # the intercept as the weight of a constant column
     _refuse_large(size, l1, l2, RULES["gap"].tol * work.scale)
     shift = work.inner.shift
-    heard: Watch | None = None if callback is None else lambda record, params: callback(record, moved(params, -shift))
+    heard: Callback | None = (
+        None if callback is None else lambda record, params: callback(record, moved(params, -shift))
+    )
     solution = run(work.path(), max_iter, time_limit, heard)
     # one constant for all targets says all there is to say
     alone = solution.trace[0].objective == 0.0

@@ -69,7 +69,7 @@ def steps(
         newest = _next(outside[known], basis, min(block, size - len(basis)), random)
 
 
-def refined(vectors: Floats, images: Floats, trace: float) -> tuple[Floats, Floats]:
+def refine(vectors: Floats, images: Floats, trace: float) -> tuple[Floats, Floats]:
     """Vectors (k, size) and values that are closer to those of S, from good ones and their products with it.
 
     Within their space the best are taken. What S leads out of it, r = S v - l v, is due to rounding, and lies mostly

@@ -11,13 +11,13 @@ from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.losses.classification import JointHinge
 from tenfold.problems import Glm
-from tenfold.solvers.dual_cd_loop import Ascent
+from tenfold.solvers.dual_cd_loop import DualCdLoop
 from tenfold.stats.derivatives import Params, predictions
 
 LOSS = JointHinge()
 
 
-class JointAscent(Ascent):
+class CrammerSingerCd(DualCdLoop):
     """The ascent of all classes together, whose numbers are the targets."""
 
     def __init__(self, problem: Glm, rows: Rows, classes: int, seed: int, allowed: float) -> None:

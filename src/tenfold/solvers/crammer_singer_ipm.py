@@ -46,7 +46,7 @@ class _Move(NamedTuple):
         return min(1.0, 1.0 / max(*shrinks, 1e-300))
 
 
-class JointInterior:
+class CrammerSingerIpm:
     """For rows at hand, whose targets are the numbers of the classes, measured from `shift`, where intercepts are free;
     the measure is the gap over `allowed`.
     """

@@ -15,7 +15,7 @@ from tenfold.losses.classification import Hinge, SquaredHinge
 from tenfold.losses.loss import Loss
 from tenfold.losses.regression import EpsilonInsensitive, SquaredEpsilonInsensitive
 from tenfold.problems import Glm
-from tenfold.solvers.dual_cd_loop import Ascent
+from tenfold.solvers.dual_cd_loop import DualCdLoop
 from tenfold.stats.derivatives import Params, predictions
 
 RUN = 1 << 11
@@ -44,7 +44,7 @@ class Intervals(NamedTuple):
         raise TypeError(f"There is no ascent of the dual for {type(loss).__name__}.")
 
 
-class DualAscent(Ascent):
+class DualCd(DualCdLoop):
     """The ascent of one target."""
 
     def __init__(self, problem: Glm, rows: Rows, seed: int, allowed: float) -> None:

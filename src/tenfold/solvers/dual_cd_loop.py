@@ -31,7 +31,7 @@ is asked for before free intercepts are moved again.
 """
 
 
-class Ascent:
+class DualCdLoop:
     """The ascent for a problem on rows of positive weight in memory; its measure is the gap over `allowed`.
 
     A class sets the compiled `loop`, and says where it is, how large the gap is, and how free intercepts are moved.

@@ -25,7 +25,7 @@ P = TypeVar("P")
 S = TypeVar("S", bound=Statistic)
 
 
-class BoundFell(ArithmeticError):
+class BoundDecreased(ArithmeticError):
     """The bound of a step of EM fell: its `expect`, `maximise` and `bound` do not belong together."""
 
 
@@ -75,7 +75,7 @@ def steps(
         if not abs(now) < inf:
             raise NotFinite
         if now < before - allowed - FALL * size(before, now):
-            raise BoundFell(
+            raise BoundDecreased(
                 f"The bound fell from {before!r} to {now!r} in a step of EM. Either maximise does not maximise what "
                 "bound measures, or expect does not give the statistic of the parameters."
             )

@@ -27,7 +27,7 @@ def plus_plus(X: Array, weight: Floats | None, k: int, random: Any, trials: int 
     return _core.seed(X, weight, first, draws, count)
 
 
-def drawn(X: Array, weight: Floats | None, k: int, random: Any) -> Integers:
+def draw(X: Array, weight: Floats | None, k: int, random: Any) -> Integers:
     """The numbers (k,) of different rows, drawn by weight."""
     return np.asarray(random.choice(X.shape[0], size=k, replace=False, p=_shares(X, weight)))
 

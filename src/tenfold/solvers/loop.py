@@ -96,12 +96,12 @@ class Solution:
         return max(0, len(self.trace) - 1)
 
 
-Watch = Callable[[Record, Any], bool]
+Callback = Callable[[Record, Any], bool]
 """Called after every step; a true answer ends the loop."""
 
 
 def run(
-    steps: Iterable[Step], max_iter: int, time_limit: float | None = None, callback: Watch | None = None
+    steps: Iterable[Step], max_iter: int, time_limit: float | None = None, callback: Callback | None = None
 ) -> Solution:
     """Take steps (the first is the start) until the measure is at most one, a limit is met, or somebody stops it.
 
@@ -138,14 +138,14 @@ def run(
     return Solution(params, status, tuple(trace))
 
 
-def converted(path: Iterable[Step], to: Callable[[Any], Any]) -> Iterator[Step]:
+def map_params(path: Iterable[Step], to: Callable[[Any], Any]) -> Iterator[Step]:
     """The same steps with parameters of another kind."""
     for step in path:
         yield step._replace(params=to(step.params))
 
 
-def continued(
-    path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, callback: Watch | None
+def resume(
+    path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, callback: Callback | None
 ) -> Solution | None:
     """The solution after further steps of `path`, with the trace of all; None where there are none, and after an
     interruption.

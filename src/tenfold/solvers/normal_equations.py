@@ -88,7 +88,7 @@ def solve(moments: Moments, normal: NormalFactor, intercept: bool) -> Params:
     return with_intercept(coef, moments, intercept)
 
 
-def shortest(moments: Moments, alpha: Floats, intercept: bool) -> tuple[Params, float]:
+def solve_min_norm(moments: Moments, alpha: Floats, intercept: bool) -> tuple[Params, float]:
     """The shortest weights where the matrix is singular, by its eigenvectors, and the condition of what was used."""
     p = moments.features
     S, c, _ = moments.about(origin=not intercept)

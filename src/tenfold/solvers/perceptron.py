@@ -131,7 +131,7 @@ class Learner:
         """The weights now."""
         return Params(self._state.coef, self._state.intercept)
 
-    def remembered(self) -> Memory:
+    def averaging_state(self) -> Memory:
         """What `memory` was, now."""
         return Memory(self._state.sums, self._state.sum_intercept, self._state.seen)
 

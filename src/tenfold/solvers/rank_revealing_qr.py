@@ -91,7 +91,7 @@ def factor(rows: Rows, moments: Moments, scales: Integers, alpha: Floats, interc
     return Orthogonal(scales, tuple(members), tuple(parts), rights, rounding_cut(rows, moments, scales))
 
 
-def by_gram(rows: Rows, moments: Moments, scales: Integers, intercept: bool) -> Orthogonal | None:
+def factor_gram(rows: Rows, moments: Moments, scales: Integers, intercept: bool) -> Orthogonal | None:
     """The same without a penalty from the moments, and one reading of the rows along what vanishes; None where it does
     not vanish, or singular values are in doubt.
     """

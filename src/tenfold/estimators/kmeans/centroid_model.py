@@ -28,7 +28,7 @@ from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.validation import rows_alone, validate_rows, validate_weights
 from tenfold.plans import kmeans as plan
 from tenfold.solvers.lloyd import Centres
-from tenfold.solvers.loop import Record, Watch
+from tenfold.solvers.loop import Callback, Record
 from tenfold.stats.kmeans_assignment import distances_to, nearest
 
 PEER_REPORT_ONLY = {
@@ -203,7 +203,7 @@ def warn_of_fewer(model: Any, labels: Array | None) -> None:
         )
 
 
-def printed_steps(most: int, start: Floats, tolerance: float) -> Watch:
+def printed_steps(most: int, start: Floats, tolerance: float) -> Callback:
     """What prints the energy of each of up to `most` steps, and why a run ended."""
     steps, before = iter(range(most)), [start]
 

@@ -27,7 +27,7 @@ from tenfold.estimators.validation import (
     warn_unless_certified,
 )
 from tenfold.plans import kmeans as plan
-from tenfold.solvers.loop import Watch
+from tenfold.solvers.loop import Callback
 
 
 class KMeans(Centred):
@@ -200,7 +200,7 @@ class KMeans(Centred):
         warn_unless_certified(self)
         return self
 
-    def _watch(self, start: Floats, tolerance: float) -> Watch | None:
+    def _watch(self, start: Floats, tolerance: float) -> Callback | None:
         """What prints the steps, where that is asked for."""
         if not self.verbose:
             return None

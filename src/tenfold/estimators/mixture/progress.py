@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.solvers.loop import Record, Watch
+from tenfold.solvers.loop import Callback, Record
 
 
 class Reporter:
@@ -13,7 +13,7 @@ class Reporter:
     bound and the bound at the end, as scikit-learn says them.
     """
 
-    def __init__(self, verbose: int, interval: int, also: Watch | None) -> None:
+    def __init__(self, verbose: int, interval: int, also: Callback | None) -> None:
         self._all, self._interval, self._also = verbose >= 2, interval, also
 
     def begin(self, start: int) -> None:
