@@ -167,7 +167,7 @@ def test_classes_that_can_be_separated(route, monkeypatch):
     folds = [train for train, _ in KFold(3, shuffle=True, random_state=0).split(X)]
     strengths = np.tile(np.logspace(0, -8, 9), (3, 1))
     found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
-    assert route == "apart" or found.iterations.max() > lbfgs_batched.PATIENCE
+    assert route == "apart" or found.iterations.max() > lbfgs_batched.STEPS_PER_MAP
     for f, fold in enumerate(folds):
         alone = fit(rows_of(X[fold], number[fold], 2), loss_of_classes(2), L2(1e-8), True, outputs=1, **SETTINGS)
         here = objective(X[fold], number[fold], None, found.params[f, -1], 1e-8)
