@@ -13,7 +13,7 @@ from tenfold.machine import one_blas_thread
 from tenfold.plans.greedy_selection import with_intercept
 from tenfold.plans.least_squares import fold_moments
 from tenfold.plans.result import Fitted, stored
-from tenfold.solvers.leaps_and_bounds import Found, least_squares, search
+from tenfold.solvers.leaps_and_bounds import BestSubsets, least_squares, search
 from tenfold.solvers.loop import Status
 from tenfold.stats.gram import WholeGram
 
@@ -53,7 +53,7 @@ class Chosen:
     """A fit; for each target what was found, in the units of the data, and the size that was taken."""
 
     fitted: Fitted
-    found: tuple[Found, ...]
+    found: tuple[BestSubsets, ...]
     sizes: tuple[int, ...]
     costs: tuple[Floats, ...]
 
@@ -74,7 +74,7 @@ def fit(rows: Rows, size: Size, intercept: bool, seconds: float, *, dtype: Any =
         some = np.flatnonzero(raw.inside[k])
         with np.errstate(over="ignore"):
             coef[t, some] = np.ldexp(least_squares(gram, some, gram.with_targets[some, t]), r - gram.scales[some])
-        found.append(Found(raw.inside, squares, raw.nodes, raw.complete))
+        found.append(BestSubsets(raw.inside, squares, raw.nodes, raw.complete))
         sizes.append(k)
     status = Status.SOLVED if all(part.complete for part in found) else Status.TIME_LIMIT
     fitted = _judged(rows, gram, coef, intercept, size.count, status.value, dtype)

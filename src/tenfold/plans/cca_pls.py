@@ -136,7 +136,7 @@ def fit_canonical(rows: Rows, count: int, scale: bool, ridge: Sequence[float], d
 def fit_covariances(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
     """Pairs of directions with the largest covariances in what the scores of each block leave of it."""
     found = blocks(rows, scale)
-    pairs = solver.deflated(*found.sides, count, by_own=True)
+    pairs = solver.deflate(*found.sides, count, by_own=True)
     stored = _stored(found, pairs, count, dtype)
     certificate = judge.deflated(rows, stored, by_own=True, scale=scale, scatter=found.scatter, dtype=dtype)
     return Fitted(stored, certificate, pairs.reached)
@@ -147,7 +147,7 @@ def fit_regression(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
     the rows.
     """
     found = blocks(rows, scale)
-    pairs = solver.deflated(*found.sides, count, by_own=False)
+    pairs = solver.deflate(*found.sides, count, by_own=False)
     stored = _stored(found, pairs, count, dtype)
     axes = training_scores(stored.rotations[0], stored.weights[1], _kept(dtype, pairs.y_loadings)) / found.units
     along = rows.map(partial(_scores, axes, found.means, dtype))

@@ -272,8 +272,8 @@ def one_run(
         np.ascontiguousarray(start, dtype=np.float64),
         place=scale.place,
         scatter=scale.scatter,
-        shift=tol * scale.variance,
-        fall=fall if tol > 0.0 else 0.0,
+        shift_tol=tol * scale.variance,
+        energy_tol=fall if tol > 0.0 else 0.0,
     )
     found = run(path, max_iter, callback=callback)
     centres = lloyd.means_again(assign, found.params, scale.place)

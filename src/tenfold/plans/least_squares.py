@@ -230,7 +230,7 @@ def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any, known: Floats 
         certificate = residual(problem, rows, stored(params, dtype, centre), columns, dtype=dtype).certificate
         if certificate.ok:
             return Fitted(stored(params, dtype, centre), certificate, "dual")
-    _, coef, condition = dual_ridge.solve(dual_ridge.centred(rows, centre, target_mean), alpha)
+    _, coef, condition = dual_ridge.solve(dual_ridge.centre_samples(rows, centre, target_mean), alpha)
     params = Params(coef, target_mean - coef @ centre)
     verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
     if not verdict.certificate.ok and columns.features <= KEPT_COLUMNS:

@@ -22,7 +22,7 @@ from tenfold.data import MemoryRows, NotFinite, Rows
 from tenfold.machine import one_blas_thread, require_memory, threads
 from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers import block_lanczos
-from tenfold.solvers.dual_ridge import centred
+from tenfold.solvers.dual_ridge import centre_samples
 from tenfold.solvers.loop import Status, run
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.moments import Moments
@@ -137,7 +137,7 @@ def _by_triangle(rows: Rows, about_mean: bool) -> Spectrum:
 def _by_products_of_rows(rows: Rows, about_mean: bool) -> Spectrum:
     """From the n x n matrix K = A A' of the centred rows: v = A'u / sqrt(l)."""
     mean, weight, total = _columns(rows, about_mean)
-    data = centred(rows, mean, np.zeros(rows.targets))
+    data = centre_samples(rows, mean, np.zeros(rows.targets))
     with one_blas_thread:
         values, u = la.eigh(data.gram(), check_finite=False)
     most = min(rows.shape)

@@ -1,4 +1,4 @@
-"""Rows that serve as first centres: greedy k-means++, or drawn at random."""
+"""Initial centres of k-means among the samples: greedy k-means++ (Arthur and Vassilvitskii 2007), or at random."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ from tenfold.machine import threads
 
 
 def trials_for(k: int) -> int:
-    """Candidates of a step of greedy k-means++, as Arthur and Vassilvitskii have them."""
+    """Candidates of a step of greedy k-means++, as proposed by Arthur and Vassilvitskii."""
     return 2 + int(np.log(k))
 
 
 def plus_plus(X: Array, weight: Floats | None, k: int, random: Any, trials: int | None = None) -> Integers:
-    """The numbers (k,) of rows by greedy k-means++: the first is drawn by weight, the next by weight times the squared
-    distance from those before, of several candidates the one that leaves the least energy.
+    """The indices (k,) of samples by greedy k-means++: the first is drawn by weight, the next by weight times the
+    squared distance from those before, of several candidates the one that leaves the least energy.
     """
     trials = trials_for(k) if trials is None else trials
-    first = int(random.choice(X.shape[0], p=_shares(X, weight)))
+    first = int(random.choice(X.shape[0], p=_probabilities(X, weight)))
     draws = random.uniform(size=(k - 1, trials))
     count = threads(entries(X) * trials)
     if is_sparse(X):
@@ -28,10 +28,10 @@ def plus_plus(X: Array, weight: Floats | None, k: int, random: Any, trials: int 
 
 
 def draw(X: Array, weight: Floats | None, k: int, random: Any) -> Integers:
-    """The numbers (k,) of different rows, drawn by weight."""
-    return np.asarray(random.choice(X.shape[0], size=k, replace=False, p=_shares(X, weight)))
+    """The indices (k,) of distinct samples, drawn by weight."""
+    return np.asarray(random.choice(X.shape[0], size=k, replace=False, p=_probabilities(X, weight)))
 
 
-def _shares(X: Array, weight: Floats | None) -> Floats:
-    shares = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / np.sum(weight)
-    return np.asarray(shares, dtype=np.float64)
+def _probabilities(X: Array, weight: Floats | None) -> Floats:
+    probabilities = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / np.sum(weight)
+    return np.asarray(probabilities, dtype=np.float64)
