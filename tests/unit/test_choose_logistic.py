@@ -224,13 +224,13 @@ def test_factors_side_by_side_are_the_same():
     each = [hessians.factor_linear(np.einsum("nk,nl->kl", one, one), np.zeros(3)) for one in A]
     singular = hessians.factor_linear(np.diag([1.0, 0.0, 2.0, 1.0]), np.zeros(3))
     mixed = [each[0], each[0], singular, each[1], each[2], singular]
-    together_ = hessians.side_by_side(mixed)
+    together_ = hessians.stack_factors(mixed)
     assert isinstance(together_[0], hessians.Member)
     assert together_[2] is singular
     g = rng.standard_normal((6, 4))
     np.testing.assert_allclose(hessians.solve_each(together_, g), hessians.solve_each(mixed, g), rtol=1e-12)
     np.testing.assert_allclose([one.least for one in together_], [one.least for one in mixed], rtol=1e-12)
-    assert hessians.side_by_side([each[0], each[0]]) == [each[0], each[0]]
+    assert hessians.stack_factors([each[0], each[0]]) == [each[0], each[0]]
 
 
 def test_few_rows_take_few_passes(monkeypatch):

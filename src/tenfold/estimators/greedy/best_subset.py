@@ -19,7 +19,7 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.best_subset import MOST_COLUMNS, Chosen, Size, fit
+from tenfold.plans.best_subset import MOST_COLUMNS, Size, SubsetFit, fit
 
 
 class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
@@ -153,7 +153,7 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
         self._store(chosen, X, flat=y.ndim == 1)
         return self
 
-    def _store(self, chosen: Chosen, X: Array, *, flat: bool) -> None:
+    def _store(self, chosen: SubsetFit, X: Array, *, flat: bool) -> None:
         one = len(chosen.found) == 1
         store(self, chosen.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)
         warn_unless_certified(self)

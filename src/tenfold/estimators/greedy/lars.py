@@ -31,7 +31,7 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.lars import Walk, Walked, fit, products, with_products
+from tenfold.plans.lars import LarsFit, Walk, fit, products, with_products
 from tenfold.stats.gram import Gram
 
 EPS = float(np.finfo(float).eps)
@@ -79,7 +79,7 @@ class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
             return with_products(gram, given, Xy)
         return gram if Xy is None else with_products(gram, None, Xy)
 
-    def _keep(self, walked: Walked, X: Array, *, flat: bool, path: bool) -> None:
+    def _keep(self, walked: LarsFit, X: Array, *, flat: bool, path: bool) -> None:
         """Store the end of the path, and the path."""
         one = len(walked.knots) == 1
         store(self, walked.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)

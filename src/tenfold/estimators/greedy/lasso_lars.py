@@ -29,7 +29,7 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.lars import Chosen, by_criterion
+from tenfold.plans.lars import CriterionFit, by_criterion
 
 
 class LassoLars(Ends):
@@ -298,7 +298,7 @@ class LassoLarsIC(LeastAngles):
         self._remember(chosen, X)
         return self
 
-    def _choose(self, rows: Rows) -> Chosen:
+    def _choose(self, rows: Rows) -> CriterionFit:
         how = self._walk(0.0, self.max_iter)
         variance = None if self.noise_variance is None else float(self.noise_variance)
         gram = self._gram(rows, self.max_iter)
@@ -306,7 +306,7 @@ class LassoLarsIC(LeastAngles):
             rows, gram, how, self.fit_intercept, self.criterion == "aic", variance, type(self).__name__, rows.dtype
         )
 
-    def _remember(self, chosen: Chosen, X: Array) -> None:
+    def _remember(self, chosen: CriterionFit, X: Array) -> None:
         store(self, chosen.fitted, X, coef_flat=True, intercept_flat=True, intercept=self.fit_intercept)
         warn_unless_certified(self)
         self.alphas_ = follow(chosen.alphas, X)

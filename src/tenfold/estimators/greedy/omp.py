@@ -18,7 +18,7 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.greedy_selection import Pursued
+from tenfold.plans.greedy_selection import PursuitFit
 from tenfold.plans.greedy_selection import fit as fit_greedily
 from tenfold.problems import GreedyRule
 
@@ -54,7 +54,7 @@ class _Pursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEs
             warnings.warn(PREMATURE, RuntimeWarning, stacklevel=4)
         return self
 
-    def _store(self, pursued: Pursued, X: Array, *, flat: bool) -> None:
+    def _store(self, pursued: PursuitFit, X: Array, *, flat: bool) -> None:
         one = len(pursued.paths) == 1
         store(self, pursued.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)
         warn_unless_certified(self)

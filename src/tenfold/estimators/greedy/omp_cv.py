@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array, Floats
 from tenfold.cross_validation.ridge_kfold import Fold, Split
-from tenfold.cross_validation.stepwise_cv import mean_error, squared_errors, training_grams
+from tenfold.cross_validation.stepwise_cv import mean_error, mean_squared_errors, training_grams
 from tenfold.data import Rows
 from tenfold.estimators.greedy.cv_mixin import ByFolds
 from tenfold.estimators.greedy.omp import PREMATURE, TOO_MANY
@@ -25,7 +25,7 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.greedy_selection import Pursued, pursued_on, weights_of_steps
+from tenfold.plans.greedy_selection import PursuitFit, fit_from_moments, weights_of_steps
 from tenfold.plans.greedy_selection import fit as fit_greedily
 from tenfold.problems import GreedyRule
 from tenfold.stats.moments import Moments
@@ -169,14 +169,14 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
             warnings.warn(PREMATURE, RuntimeWarning, stacklevel=3)
         return self
 
-    def _choose(self, rows: Rows, splits: list[Split], most: int) -> tuple[Pursued, bool]:
+    def _choose(self, rows: Rows, splits: list[Split], most: int) -> tuple[PursuitFit, bool]:
         """The fit with the best number of columns, and whether a split ended before `most`."""
         rule = GreedyRule("correlation", most)
         trained = training_grams(rows, splits, self.fit_intercept)
         errors: list[Floats] = []
         for split, make, test in zip(splits, trained.grams, trained.tests, strict=True):
             coef, intercept = weights_of_steps(make(), rule, self.fit_intercept)
-            errors.append(squared_errors(rows, split, Fold(coef, intercept, test)) if len(coef) else np.zeros(0))
+            errors.append(mean_squared_errors(rows, split, Fold(coef, intercept, test)) if len(coef) else np.zeros(0))
         steps = min(len(found) for found in errors)
         self.mse_path_ = np.column_stack([found[:steps] for found in errors])
         self.cv_method_ = trained.how
@@ -185,10 +185,10 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
         best = GreedyRule("correlation", self.n_nonzero_coefs_)
         return self._refit(rows, best, trained.total), steps < most
 
-    def _refit(self, rows: Rows, rule: GreedyRule, total: Moments | None) -> Pursued:
+    def _refit(self, rows: Rows, rule: GreedyRule, total: Moments | None) -> PursuitFit:
         if total is None:
             return fit_greedily(rows, rule, self.fit_intercept, dtype=rows.dtype)
-        return pursued_on(rows, total, rule, self.fit_intercept, dtype=rows.dtype)
+        return fit_from_moments(rows, total, rule, self.fit_intercept, dtype=rows.dtype)
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""
