@@ -225,7 +225,7 @@ def test_factors_side_by_side_are_the_same():
     singular = hessians.factor_linear(np.diag([1.0, 0.0, 2.0, 1.0]), np.zeros(3))
     mixed = [each[0], each[0], singular, each[1], each[2], singular]
     together_ = hessians.stack_factors(mixed)
-    assert isinstance(together_[0], hessians.Member)
+    assert isinstance(together_[0], hessians.StackedFactor)
     assert together_[2] is singular
     g = rng.standard_normal((6, 4))
     np.testing.assert_allclose(hessians.solve_each(together_, g), hessians.solve_each(mixed, g), rtol=1e-12)

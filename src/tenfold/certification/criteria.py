@@ -99,13 +99,13 @@ def _check_knots(
     (found,) = angles_of_knots(rows, last, columns, intercept, [Knots(alphas, coef)], **how)
     shares = np.abs(coef) * columns.lengths(origin=not intercept)[0] / (np.sqrt(yy) if yy > 0.0 else 1.0)
     near = max(KNOT, close, found.allowed)
-    if np.any(shares[0] > near) or not np.all(found.missed <= near):
+    if np.any(shares[0] > near) or not np.all(found.violation <= near):
         return "alphas_ do not begin where the first column gets a weight, or are not sizes of products."
     if np.any(np.diff(alphas) * found.unit > found.allowed):
         return "alphas_ do not fall."
     # a column that joins or leaves has no weight, and the largest product with the residual; next to zero all have it,
     # and where columns depend on each other their weights are not unique
-    turning = ((shares <= near) & (found.over >= -near)).any(axis=1) | (alphas * found.unit <= near)
+    turning = ((shares <= near) & (found.excess >= -near)).any(axis=1) | (alphas * found.unit <= near)
     if not dependent and not turning[:-1].all():
         return "alphas_ are not the knots of the path."
     if variance == 0.0:
@@ -114,7 +114,7 @@ def _check_knots(
     factor = 2.0 if model.criterion == "aic" else float(np.log(W))
     freedom, slack = rest / factor, close * (np.abs(costs) + W + yy / variance) / factor
     fewest = np.count_nonzero(shares > near, axis=1) - dependent
-    most = np.count_nonzero(found.over >= -near, axis=1)
+    most = np.count_nonzero(found.excess >= -near, axis=1)
     counted = np.abs(freedom - np.round(freedom)) <= slack
     if not np.all(counted & (fewest - slack <= freedom) & (freedom <= most + slack)):
         return "criterion_ is not that of the weights at alphas_."

@@ -68,13 +68,14 @@ class Likelihood:
         """Whether targets are compound Poisson sums, whose density is a series."""
         return self.power is not None and 1.0 < self.power < 2.0
 
-    def saturated(self, y: Array, dispersion: float) -> Array:
+    def log_saturated_density(self, y: Array, dispersion: float) -> Array:
         """The term of the targets in the log-density of compound Poisson sums, at a known dispersion; on the host."""
         assert self.power is not None
         return like(log_saturated(on_host(y), self.power, dispersion), y)
 
     def logarithm(self, deviance: float, count: float, targets: float, dispersion: float) -> float:
-        """The log-likelihood of `count` samples from their deviance and the sum of `of_targets`, or of `saturated`.
+        """The log-likelihood of `count` samples from their deviance and the sum of `of_targets`, or of
+        `log_saturated_density`.
 
         The Gaussian's is at the maximum likelihood variance, deviance / count.
         """

@@ -49,7 +49,7 @@ class SubsetFit:
     """A fit; for each target the best subsets, in the units of the data, the chosen size and the costs."""
 
     fitted: Fitted
-    found: tuple[BestSubsets, ...]
+    subsets: tuple[BestSubsets, ...]
     sizes: tuple[int, ...]
     costs: tuple[Floats, ...]
 
@@ -60,7 +60,7 @@ def fit(rows: Rows, size: Size, intercept: bool, seconds: float, *, dtype: Any =
     moments = fold_moments(rows)
     gram = WholeGram.of(moments, intercept)
     largest = size.count if size.count is not None else _largest(gram, moments.count - intercept)
-    found, sizes, costs = [], [], []
+    subsets, sizes, costs = [], [], []
     coef = np.zeros((gram.target_scales.size, p))
     for t, r in enumerate(gram.target_scales):
         raw = search(gram, t, largest, seconds)
@@ -72,11 +72,11 @@ def fit(rows: Rows, size: Size, intercept: bool, seconds: float, *, dtype: Any =
             coef[t, support] = np.ldexp(
                 least_squares(gram, support, gram.with_targets[support, t]), r - gram.scales[support]
             )
-        found.append(BestSubsets(raw.inside, squares, raw.nodes, raw.complete))
+        subsets.append(BestSubsets(raw.inside, squares, raw.nodes, raw.complete))
         sizes.append(k)
-    status = Status.SOLVED if all(part.complete for part in found) else Status.TIME_LIMIT
+    status = Status.SOLVED if all(part.complete for part in subsets) else Status.TIME_LIMIT
     fitted = _judge_and_correct(rows, gram, coef, intercept, size.count, status.value, dtype)
-    return SubsetFit(fitted, tuple(found), tuple(sizes), tuple(costs))
+    return SubsetFit(fitted, tuple(subsets), tuple(sizes), tuple(costs))
 
 
 def _largest(gram: WholeGram, free: int) -> int:

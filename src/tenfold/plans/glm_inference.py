@@ -122,7 +122,9 @@ def infer(
         return BEYOND
     deviance, targets = 2.0 * sums.value, sums.targets
     if likelihood.compound:
-        targets = sums.weight * mean_over_targets(rows, lambda y: likelihood.saturated(y[:, :1], dispersion))
+        targets = sums.weight * mean_over_targets(
+            rows, lambda y: likelihood.log_saturated_density(y[:, :1], dispersion)
+        )
     return LikelihoodInference(
         names=names,
         coefficients=_coefficients(params, intercept),

@@ -19,7 +19,7 @@ class MatchingFit:
     """A fit, the steps of each target, and the residual sums of squares, in the units of the data."""
 
     fitted: Fitted
-    found: tuple[Matched, ...]
+    results: tuple[Matched, ...]
     left: tuple[Floats, ...]
 
 
@@ -40,11 +40,11 @@ def fit(
 def _match(rows: Rows, gram: Gram, most: int, tol: float | None, intercept: bool, dtype: Any) -> MatchingFit:
     scales = gram.target_scales
     limits = [None if tol is None else tol * 4.0 ** -float(r) for r in scales]
-    found = tuple(match(gram, t, most, limit) for t, limit in enumerate(limits))
+    results = tuple(match(gram, t, most, limit) for t, limit in enumerate(limits))
     with np.errstate(over="ignore"):  # infinite weights raise an error where they are stored
-        coef = np.stack([np.ldexp(one.weights, r - gram.scales) for one, r in zip(found, scales, strict=True)])
+        coef = np.stack([np.ldexp(result.weights, r - gram.scales) for result, r in zip(results, scales, strict=True)])
     params = stored(with_intercept(coef, gram.columns, intercept), dtype, gram.columns.centre(intercept))
-    steps = Steps(most, tol, [one.order for one in found])
+    steps = Steps(most, tol, [result.order for result in results])
     certificate = matching(steps, rows, params, gram.columns, intercept, dtype=dtype)
-    left = tuple(np.ldexp(one.left, 2 * r) for one, r in zip(found, scales, strict=True))
-    return MatchingFit(Fitted(params, certificate, "matching pursuit"), found, left)
+    left = tuple(np.ldexp(result.left, 2 * r) for result, r in zip(results, scales, strict=True))
+    return MatchingFit(Fitted(params, certificate, "matching pursuit"), results, left)

@@ -233,8 +233,8 @@ class LassoCV(SparseModelCV):
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     cv_method_ : str
         How the training sets were read.
     certificate_ : Certificate
@@ -373,10 +373,10 @@ class ElasticNetCV(SparseModelCV):
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     cv_method_ : str
-        How the training sets were read, in words.
+        How the training sets were read.
     certificate_ : Certificate
         Kind gap, of the fit with the chosen penalty to all samples: no other weights have an objective that is smaller
         by more. The choice is the best of the stored errors; these are not certified.

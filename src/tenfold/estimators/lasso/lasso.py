@@ -34,7 +34,7 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
     """Least squares with an L1 and an L2 penalty: the elastic net.
 
     Minimises ``(1 / 2W) sum_i s_i (y_i - x_i.w - b)^2 + alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio) / 2 ||w||^2``, W
-    the sum of the weights s_i of the rows; ``b`` is not penalised. Several targets are as many problems.
+    the sum of the weights s_i of the samples; ``b`` is not penalised. Several targets are as many problems.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
     positive : bool, default=False
         Whether to constrain the weights to be at least zero.
     random_state : int, RandomState instance, default=None
-        Seed of the order of the columns where ``selection="random"``.
+        Seed of the order of the features where ``selection="random"``.
     selection : {"cyclic", "random"}, default="cyclic"
-        Whether columns come one after the other or at random.
+        Whether coordinate descent takes the features one after the other or at random.
     solver : {"auto", "cd", "ista", "fista", "uv"}, default="auto"
         "cd", for which "auto" stands, is coordinate descent. The others read the data once a step, wherever they are:
         proximal gradient descent, the same with momentum, and the online split into two non-negative halves, which goes
@@ -75,7 +75,7 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
     sparse_coef_ : sparse matrix of shape (1, n_features) or (n_targets, n_features)
         `coef_` as a sparse matrix in CSR format.
     dual_gap_ : float or ndarray of shape (n_targets,)
-        The duality gap, found by the judge at the weights as they are stored.
+        The duality gap, computed by the judge at the weights as they are stored.
     n_iter_ : int or list of int
         Sweeps taken.
     status_ : str
@@ -83,8 +83,8 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more. Weights that are not unique (columns that
         are repeated) are certified as well as others.
@@ -196,7 +196,7 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
 class Lasso(ElasticNet):
     """Least squares with an L1 penalty: the Lasso.
 
-    Minimises ``(1 / 2W) sum_i s_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the sum of the weights s_i of the rows;
+    Minimises ``(1 / 2W) sum_i s_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the sum of the weights s_i of the samples;
     ``b`` is not penalised. Several targets are as many problems.
 
     Parameters
@@ -244,8 +244,8 @@ class Lasso(ElasticNet):
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more. Weights that are not unique (features that
         are repeated) are certified as well as others.

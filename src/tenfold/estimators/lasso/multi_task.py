@@ -71,8 +71,8 @@ class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, Regres
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     dual_gap_ : float
         The duality gap of all targets together, computed by the judge at the weights as they are stored.
     eps_ : float
@@ -217,8 +217,8 @@ class MultiTaskLasso(MultiTaskElasticNet):
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more.
     n_features_in_ : int
@@ -346,10 +346,10 @@ class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     cv_method_ : str
-        How the training sets were read, in words.
+        How the training sets were read.
     certificate_ : Certificate
         Kind gap, of the fit with the chosen penalty to all samples: no other weights have an objective that is smaller
         by more. The choice is the best of the stored errors; these are not certified.
@@ -481,10 +481,10 @@ class MultiTaskLassoCV(MultiOutputMixin, SparseModelCV):
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     cv_method_ : str
-        How the training sets were read, in words.
+        How the training sets were read.
     certificate_ : Certificate
         Kind gap, of the fit with the chosen penalty to all samples: no other weights have an objective that is smaller
         by more. The choice is the best of the stored errors; these are not certified.
