@@ -194,9 +194,11 @@ class Lars(Ends):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features; only where X had names, all of them strings.
 
-    Notes ----- The Gram matrix from one pass, or products of about 32 features a pass where few of many features are
-    requested or these outnumber the samples; then 2 k p products a step with k active features, and one pass of the
-    judge. Runs on dense and sparse arrays, files, Dask collections and devices.
+    Notes
+    -----
+    The Gram matrix from one pass, or products of about 32 features a pass where few of many features are requested or
+    these outnumber the samples; then 2 k p products a step with k active features, and one pass of the judge. Runs on
+    dense and sparse arrays, files, Dask collections and devices.
 
     Where a weight passes through zero, scikit-learn turns the sign of its feature, so that its path no longer has equal
     angles from there on; ours has (Efron, Hastie, Johnstone and Tibshirani 2004). Columns that depend on active ones

@@ -63,10 +63,12 @@ class MatchingPursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor,
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features; only where X had names, all of them strings.
 
-    Notes ----- The Gram matrix from one pass, or one pass for about 32 features where few of many features are selected
-    or these outnumber the samples; then 4 p flops a step, and two passes of the judge. Memory p x p, or as many rows of
-    it as features that were taken. Runs on dense and sparse arrays, files, Dask collections and devices. Rosasco,
-    section 11.2. Mallat and Zhang 1993.
+    Notes
+    -----
+    The Gram matrix from one pass, or one pass for about 32 features where few of many features are selected or these
+    outnumber the samples; then 4 p flops a step, and two passes of the judge. Memory p x p, or as many rows of it as
+    features that were taken. Runs on dense and sparse arrays, files, Dask collections and devices. Rosasco, section
+    11.2. Mallat and Zhang 1993.
 
     Examples
     --------

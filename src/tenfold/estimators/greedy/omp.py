@@ -126,9 +126,11 @@ class OrthogonalMatchingPursuit(_Pursuit):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features; only where X had names, all of them strings.
 
-    Notes ----- The Gram matrix from one pass, or one pass for about 32 features where few of many features are
-    requested or these outnumber the samples; then k^2 p products for k features, and two passes of the judge. Memory p
-    x p or k x p. Runs on dense and sparse arrays, files, Dask collections and devices. Rosasco, section 11.2.
+    Notes
+    -----
+    The Gram matrix from one pass, or one pass for about 32 features where few of many features are requested or these
+    outnumber the samples; then k^2 p products for k features, and two passes of the judge. Memory p x p or k x p. Runs
+    on dense and sparse arrays, files, Dask collections and devices. Rosasco, section 11.2.
 
     Examples
     --------
