@@ -79,8 +79,7 @@ def mean_squared_errors(
     grids: Sequence[Grid],
     settings: Settings,
 ) -> Floats:
-    """The mean squared error (R, A, K) of every l1_ratio, alpha and fold, averaged over the targets; folds in parallel.
-    """
+    """The mean squared error (R, A, K) of each l1_ratio, alpha and fold, averaged over targets; folds in parallel."""
 
     def one(k: int) -> Floats:
         errors = []

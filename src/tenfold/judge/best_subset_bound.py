@@ -167,8 +167,7 @@ def _rss(X: Floats, y: Floats, support: NDArray[np.intp]) -> float:
 
 
 def _smallest(X: Floats, y: Floats, size: int, bound: float) -> tuple[float, bool]:
-    """The smallest sum of squares below `bound` of `size` features, or the bound; and whether the search is complete.
-    """
+    """The smallest sum of squares below `bound` of `size` features, or the bound; and whether the search is full."""
     support = np.flatnonzero(np.einsum("ij,ij->j", X, X) > 0.0)
     size = min(size, support.size)
     # where all features together fit exactly, their inverse is mostly rounding, and trying more subsets pays

@@ -80,8 +80,7 @@ def fit(rows: Rows, size: Size, intercept: bool, seconds: float, *, dtype: Any =
 
 
 def _largest(gram: WholeGram, free: int) -> int:
-    """The largest size of the search: it leaves one degree of freedom, without which no criterion distinguishes sizes.
-    """
+    """The largest size of the search: it leaves one degree of freedom, without which criteria are useless."""
     p = gram.squares.size
     return max(0, min(MOST_SATURATED, free - 1)) if free <= p or _is_saturated(gram) else min(p, free - 1)
 

@@ -112,8 +112,7 @@ def _rayleigh_ritz(basis: Floats, T: Floats, count: int) -> Space:
 
 
 def _largest_residual(space: Space, R: Floats, count: int, transposed: bool) -> float:
-    """The largest residual of the first vectors, in units of the largest value: with E = R'Q they are as long as R s.
-    """
+    """The largest residual of the first vectors, over the largest value: with E = R'Q they are as long as R s."""
     values = space.values[:count]
     scale = max(float(values[0]) if values.size else 0.0, np.finfo(np.float64).tiny)
     sizes = np.linalg.norm(R @ space.inside[len(space.inside) - R.shape[1] :, :count], axis=0) / scale

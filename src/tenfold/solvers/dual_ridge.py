@@ -86,8 +86,7 @@ def solve(data: Centred, alpha: Floats) -> tuple[Floats, Floats, float]:
 
 
 def _inverse(K: Floats, alpha: float) -> tuple[Callable[[Floats], Floats], float]:
-    """(K + alpha I)^-1 as a map, and the condition of A; by Cholesky, or by eigenvalues where K + alpha I is singular.
-    """
+    """(K + alpha I)^-1 as a map, and the condition of A; by Cholesky, or by eigenvalues where that is singular."""
     A = K.copy(order="F")
     A[np.diag_indices_from(A)] += alpha
     if alpha > 0.0:

@@ -50,8 +50,7 @@ def steps(
 def _step(
     objective: Objective, penalty: Proximal, at: Floats, here: Reading, length: float
 ) -> tuple[Floats, Reading, float] | None:
-    """The proximal step for the largest of length, length / 2, ... at which the objective is below its quadratic bound.
-    """
+    """The proximal step for the largest of length, length / 2, ... with the objective below its quadratic bound."""
     while length > 1e-18:
         new = penalty.prox(at - length * here.gradient, length)
         reading = objective.read(new)

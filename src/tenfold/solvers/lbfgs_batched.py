@@ -112,8 +112,7 @@ def minimise(objective: Objective, start: Floats, maps: Maps, measure: Measure, 
 
 
 def _is_sufficient(f: Floats, there: Floats, decrease: Floats, slope: Floats, full_decrease: Floats) -> Flags:
-    """Whether the values decrease sufficiently or, where they differ by rounding alone, the slopes along the steps do.
-    """
+    """Whether the values decrease sufficiently or, where they differ by rounding alone, the slopes do."""
     with np.errstate(invalid="ignore"):  # a trial may overflow, and is rejected then
         equal_value = (there <= f + 4.0 * EPS * np.abs(f)) & (np.abs(slope) <= 0.9 * full_decrease)
         return np.asarray((there <= f - 1e-4 * decrease) | equal_value)

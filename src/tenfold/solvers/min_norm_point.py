@@ -92,8 +92,7 @@ def _shortest(
 
 
 def _affine(P: Floats) -> Floats:
-    """The coefficients, of any sign, of the shortest affine combination: (P P' + s 1 1') u = 1, divided by their sum.
-    """
+    """The coefficients, of any sign, of the shortest affine sum: (P P' + s 1 1') u = 1, divided by their sum."""
     G = np.einsum("ip,jp->ij", P, P)
     size = float(np.trace(G)) / len(G) or 1.0
     with one_blas_thread:
