@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tenfold.arrays import Floats, Integers
-from tenfold.data import Block, Lifted, Rows
+from tenfold.data import Block, MaybeDeferred, Rows
 from tenfold.losses.loss import Loss
 from tenfold.losses.regression import Square
 from tenfold.penalties import L21, ElasticNet, Penalty, SparsePenalty, with_alpha
-from tenfold.stats.combined import together
+from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import Derivatives, Params, along, derivatives
 from tenfold.stats.gaussians import Mixture
 from tenfold.stats.softmax import rough_softmax, softmax
@@ -159,18 +159,20 @@ def evaluate_ahead(
     if not others:
         return evaluate(problem, rows, params, order, shift), []
     lifts = [_lift(problem.loss, at, 0, shift) for at in others]
-    first, *rest = rows.fold(together([_lift(problem.loss, params, order, shift), *lifts])).parts
+    first, *rest = rows.fold(combine([_lift(problem.loss, params, order, shift), *lifts])).parts
     values = [float(_value(problem, at, sums, shift)[0]) for at, sums in zip(others, rest, strict=True)]
     return _evaluation(problem, params, first, shift), values
 
 
 def objectives(problem: Glm, rows: Rows, several: Sequence[Params], shift: Floats | None) -> Floats:
     """The bare objective of one target at each of `several` parameters: one pass."""
-    together = Params(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
-    return _value(problem, together, rows.fold(derivatives(problem.loss, together, 0, shift)), shift)
+    combine = Params(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
+    return _value(problem, combine, rows.fold(derivatives(problem.loss, combine, 0, shift)), shift)
 
 
-def _lift(loss: Loss, params: Params, order: int, shift: Floats | None) -> Callable[[Block], Lifted[Derivatives]]:
+def _lift(
+    loss: Loss, params: Params, order: int, shift: Floats | None
+) -> Callable[[Block], MaybeDeferred[Derivatives]]:
     return softmax(params, order, shift) if loss.joint else derivatives(loss, params, order, shift)
 
 

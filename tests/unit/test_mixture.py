@@ -15,7 +15,7 @@ from sklearn.mixture import GaussianMixture as His
 
 import tenfold
 from tenfold import GaussianMixture, KMeans, certify, em
-from tenfold.plans.mixture import collapsed, split
+from tenfold.plans.mixture import find_collapsed, split
 from tenfold.solvers.em import BoundDecreased
 from tenfold.stats.gaussians import KINDS, Mixture
 
@@ -230,11 +230,11 @@ def test_components_without_rows_are_set_off_again():
 
 def test_split_and_collapsed():
     mixture = Mixture("diag", np.array([0.1, 0.9]), np.zeros((2, 2)), np.array([[1e-6, 1e-6], [1.0, 4.0]]))
-    assert collapsed(mixture, 1e-6) == (0,)
+    assert find_collapsed(mixture, 1e-6) == (0,)
     halves = split(mixture, (0,))
     np.testing.assert_allclose(halves.weights, [0.5, 0.5])
     np.testing.assert_allclose(halves.means, [[0.0, -1.0], [0.0, 1.0]])
-    assert collapsed(halves, 1e-6) == ()
+    assert find_collapsed(halves, 1e-6) == ()
 
 
 def test_the_floor_is_named():

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from tenfold.arrays import Floats, on_host, unit_roundoff
-from tenfold.certification.models import params, validated
+from tenfold.certification.models import take_params, validate_like_fit
 from tenfold.data import Rows
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.lars_angles import Knots, angles_of_knots
@@ -34,9 +34,9 @@ KNOT = 1e-5
 
 def check_criterion(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Why the variance of the noise, the criterion or the choice of alpha do not follow from the data."""
-    X, y = validated(model, X, y, numeric=True)
+    X, y = validate_like_fit(model, X, y, numeric=True)
     rows = as_rows(X, y, validate_weights(sample_weight, X))
-    columns, dtype = rows.fold(Columns.lift), params(model, rows.targets)[1]
+    columns, dtype = rows.fold(Columns.lift), take_params(model, rows.targets)[1]
     alphas = np.asarray(on_host(model.alphas_))
     costs, variance = np.asarray(model.criterion_, dtype=np.float64), float(model.noise_variance_)
     if alphas.shape != costs.shape or int(model.n_iter_) != alphas.size - 1:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, Integers, on_host
-from tenfold.certification.models import params, status, validated
+from tenfold.certification.models import fit_status, take_params, validate_like_fit
 from tenfold.certification.scores import is_first_best
 from tenfold.data import Rows
 from tenfold.estimators.validation import as_rows, validate_weights
@@ -23,7 +23,7 @@ from tenfold.stats.moments import Moments
 
 
 def _data(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
-    X, y = validated(model, X, y, numeric=True)
+    X, y = validate_like_fit(model, X, y, numeric=True)
     return as_rows(X, y, validate_weights(sample_weight, X))
 
 
@@ -47,8 +47,8 @@ def _greedy(model: Any, X: Any, y: Any, sample_weight: Any, promise: str) -> Cer
     most = _count_requested(model, rows.shape[1])
     rule = GreedyRule(promise, most, getattr(model, "tol", None))
     order = [_as_order(path) for path in _of_targets(model.path_, rows.targets)] if hasattr(model, "path_") else None
-    fitted, dtype = params(model, rows.targets)
-    options = {"order": order, "status": status(model), "dtype": dtype}
+    fitted, dtype = take_params(model, rows.targets)
+    options = {"order": order, "status": fit_status(model), "dtype": dtype}
     return greedy(rule, rows, fitted, rows.fold(Columns.lift), model.fit_intercept, **options).certificate
 
 
@@ -72,7 +72,7 @@ def check_counts(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     first of the least stored errors.
     """
     rows = _data(model, X, y, sample_weight)
-    coef = params(model, rows.targets)[0].coef
+    coef = take_params(model, rows.targets)[0].coef
     most = int(model.max_iter) if type(model).__name__ == "MatchingPursuit" else _count_requested(model, rows.shape[1])
     if hasattr(model, "n_nonzero_coefs_") and model.n_nonzero_coefs_ != most:
         return "n_nonzero_coefs_ is not the number of columns that was asked for."
@@ -102,18 +102,18 @@ def check_counts(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
 def steps(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """The steps of matching pursuit, replayed."""
     rows = _data(model, X, y, sample_weight)
-    fitted, dtype = params(model, rows.targets)
+    fitted, dtype = take_params(model, rows.targets)
     counts = [_as_order(path) for path in _of_targets(model.path_, rows.targets)]
     left = [np.asarray(sums, dtype=np.float64) for sums in _of_targets(model.rss_path_, rows.targets)]
     steps_given = Steps(int(model.max_iter), model.tol, counts, left)
-    columns, options = rows.fold(Columns.lift), {"status": status(model), "dtype": dtype}
+    columns, options = rows.fold(Columns.lift), {"status": fit_status(model), "dtype": dtype}
     return matching(steps_given, rows, fitted, columns, model.fit_intercept, **options)
 
 
 def angles(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Equal angles at the stored end of the path, or the gap of the Lasso."""
     rows = _data(model, X, y, sample_weight)
-    fitted, dtype = params(model, rows.targets)
+    fitted, dtype = take_params(model, rows.targets)
     lasso = _is_lasso(model)
     ends = np.full(rows.targets, _alpha(model)) if lasso else _ends(model, rows.targets)
     options = Walk(lasso, bool(getattr(model, "positive", False)), float(ends[0]), 0, 0.0)
@@ -129,7 +129,7 @@ def check_knots(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     alpha is not the first of the least stored errors.
     """
     rows = _data(model, X, y, sample_weight)
-    fitted, dtype = params(model, rows.targets)
+    fitted, dtype = take_params(model, rows.targets)
     t, lasso, jitter = rows.targets, _is_lasso(model), getattr(model, "jitter", None)
     alphas = [np.asarray(on_host(path), dtype=np.float64) for path in _of_targets(model.alphas_, t)]
     has_path = hasattr(model, "coef_path_")
@@ -223,9 +223,9 @@ def _ends(model: Any, targets: int) -> Floats:
 def subset(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """The best features, as many as requested, or as the model has."""
     rows = _data(model, X, y, sample_weight)
-    fitted, dtype = params(model, rows.targets)
+    fitted, dtype = take_params(model, rows.targets)
     columns, count = rows.fold(Columns.lift), model.n_nonzero_coefs
-    options = {"status": status(model), "dtype": dtype}
+    options = {"status": fit_status(model), "dtype": dtype}
     return best_subset(rows, fitted, columns, model.fit_intercept, count, **options)[0]
 
 
@@ -234,7 +234,7 @@ def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     not have the smallest criterion. With a time limit the search need not be complete.
     """
     rows = _data(model, X, y, sample_weight)
-    coef, columns = params(model, rows.targets)[0].coef, rows.fold(Columns.lift)
+    coef, columns = take_params(model, rows.targets)[0].coef, rows.fold(Columns.lift)
     targets = columns.target_lengths(origin=not model.fit_intercept) ** 2
     candidates = _largest_sizes(model, rows, columns)
     names = ("n_nonzero_coefs_", "subsets_", "rss_path_", "criterion_")

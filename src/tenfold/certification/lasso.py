@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, numpy_dtype, on_host, unit_roundoff
-from tenfold.certification.models import params, status, validated
+from tenfold.certification.models import fit_status, take_params, validate_like_fit
 from tenfold.certification.scores import is_first_best
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
@@ -25,15 +25,15 @@ def multi_task(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 
 def _sparse(model: Any, X: Any, y: Any, sample_weight: Any, *, multi_task: bool) -> Certificate:
-    X, y = validated(model, X, y, numeric=True)
+    X, y = validate_like_fit(model, X, y, numeric=True)
     rows = as_rows(X, y, validate_weights(sample_weight, X))
     alpha = float(getattr(model, "alpha_", getattr(model, "alpha", 0.0)))
     ratio = float(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0)))
     positive = bool(getattr(model, "positive", False))
     problem = lasso_problem(alpha, ratio, bool(model.fit_intercept), positive=positive, multi_task=multi_task)
-    fitted, dtype = params(model, rows.targets)
+    fitted, dtype = take_params(model, rows.targets)
     columns = rows.fold(Columns.lift)
-    judged = lasso_gap(problem, rows, fitted, columns, tol=float(model.tol), status=status(model), dtype=dtype)
+    judged = lasso_gap(problem, rows, fitted, columns, tol=float(model.tol), fit_status=fit_status(model), dtype=dtype)
     return judged.certificate
 
 
@@ -71,7 +71,7 @@ def _automatic_grids(model: Any, X: Any, y: Any, sample_weight: Any, ratios: Flo
     """The grids (ratios, alphas) from the smallest alpha at which all weights are zero, and their relative error: that
     of X'y.
     """
-    X, y = validated(model, X, y, numeric=True)
+    X, y = validate_like_fit(model, X, y, numeric=True)
     rows = as_rows(X, y, validate_weights(sample_weight, X))
     columns, positive = rows.fold(Columns.lift), bool(getattr(model, "positive", False))
     p, intercept = columns.features, bool(model.fit_intercept)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import dgemm
 
-from tenfold.arrays import Floats, Integers, is_sparse, on_host, picked
+from tenfold.arrays import Floats, Integers, is_sparse, on_host, take_rows
 from tenfold.cross_validation.ridge_kfold import (
     Fold,
     Split,
@@ -21,7 +21,7 @@ from tenfold.cross_validation.ridge_kfold import (
     training_moments,
 )
 from tenfold.data import Block, MemoryRows, Rows, targets_of, weights_of
-from tenfold.machine import SMALL, at_once, one_blas_thread
+from tenfold.machine import MIN_PARALLEL_ENTRIES, one_blas_thread, run_concurrently
 from tenfold.penalties import SparsePenalty, with_alpha
 from tenfold.plans.centred_design import Centred, Path, Settings, aligned_statistics
 from tenfold.plans.lasso import path_from_moments
@@ -90,7 +90,7 @@ def mean_squared_errors(
             errors.append(-(score_of_rows(rows, splits[k].test, fold) if scores is None else scores))
         return np.array(errors)
 
-    return np.stack(at_once(one, range(len(splits)), SMALL), axis=-1)
+    return np.stack(run_concurrently(one, range(len(splits)), MIN_PARALLEL_ENTRIES), axis=-1)
 
 
 def errors_by_columns(
@@ -109,7 +109,7 @@ def errors_by_columns(
         paths = [data.path(problem, grid.penalties(problem), settings)[0] for grid in grids]
         return np.array([_error_of(block, test, weight[test], path) for path in paths])
 
-    return np.stack(at_once(one, range(len(splits)), SMALL), axis=-1)
+    return np.stack(run_concurrently(one, range(len(splits)), MIN_PARALLEL_ENTRIES), axis=-1)
 
 
 def _check_weight(training: Floats, test: Floats, k: int) -> None:
@@ -123,7 +123,7 @@ def _error_of(block: Block, test: Integers, weight: Floats, path: Path) -> Float
     A, t, p = path.coef.shape
     coef = path.coef.reshape(A * t, p)
     used = np.flatnonzero(coef.any(axis=0))
-    X = picked(block.X, test)[:, used]
+    X = take_rows(block.X, test)[:, used]
     X = X.toarray() if is_sparse(X) else X
     with one_blas_thread:
         z = dgemm(1.0, X, coef[:, used], trans_b=True)
@@ -142,4 +142,4 @@ def score_of_rows(rows: Rows, test: Integers, fold: Fold) -> Floats:
         return np.asarray(-np.einsum("i,iat->a", weight, squares) / (t * weight.sum()))
     inside = np.zeros(rows.shape[0], dtype=np.int32)
     inside[test] = 1
-    return score_from_rows(SCORE, rows.grouped(inside), fold, weighted=True, several=False)
+    return score_from_rows(SCORE, rows.regroup(inside), fold, weighted=True, several=False)

@@ -183,5 +183,5 @@ def _smallest(X: Floats, y: Floats, size: int, bound: float) -> tuple[float, boo
         R = np.triu(lapack.dgeqrf(np.asfortranarray(stacked))[0][: support.size + 1])
     rest = float(R[-1, -1] ** 2) if len(R) > support.size else 0.0
     upper, z = np.ascontiguousarray(R[: support.size, :-1]), np.ascontiguousarray(R[: support.size, -1])
-    smallest, _, complete = _core.prove_subset(upper, z, rest, size, bound, NODES)
+    smallest, _, complete = _core.verify_subset(upper, z, rest, size, bound, NODES)
     return smallest, complete

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from tenfold.arrays import Array, Floats, contiguous, namespace, on_host, unit_roundoff
-from tenfold.data import Block, Lifted, Rows, targets_of, weights_of
+from tenfold.data import Block, MaybeDeferred, Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_bound import Slopes, bound_gap, sum_sizes
 from tenfold.judge.dual_feasibility import Kept, balanced, sums_at
@@ -286,7 +286,7 @@ def _fit_by_columns(data: Data, here: Point, free: _Free) -> Params | None:
     zero = Params(np.zeros((1, p)), np.zeros(1))
     square = derivatives(Square(), zero, 2, c)
 
-    def gram(block: Block) -> Lifted[Derivatives]:
+    def gram(block: Block) -> MaybeDeferred[Derivatives]:
         y, weight = contiguous(block.y[:, :1]), weights_of(block) * free.freedom(block)[:, 0]
         return square(replace(block, y=y, weight=weight))
 

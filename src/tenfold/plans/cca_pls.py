@@ -19,7 +19,7 @@ from tenfold.arrays import Array, Floats, like, namespace, wide
 from tenfold.data import Block, Rows
 from tenfold.judge import cca_pls as judge
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.multiview_cca import several_views
+from tenfold.judge.multiview_cca import multiview_cca
 from tenfold.linear_algebra import cholesky
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.solvers import cca_pls as solver
@@ -217,7 +217,7 @@ def fit_views(rows: Rows, widths: Sequence[int], count: int, scale: bool, ridge:
     scatter, kept = S[:p, :p], partial(_kept, dtype)
     correlations = kept(pairwise_correlations(scatter, directions))
     means, units, weights, values = map(kept, (found.means[:p], units[:p], np.vstack(directions), values))
-    certificate = several_views(
+    certificate = multiview_cca(
         rows,
         means=means,
         units=units,

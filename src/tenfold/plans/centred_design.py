@@ -15,7 +15,7 @@ from tenfold.plans.result import stored
 from tenfold.problems import Glm, sparse_penalty
 from tenfold.solvers import working_set
 from tenfold.solvers.loop import Callback
-from tenfold.stats.column_moments import Aligned, Columns
+from tenfold.stats.column_moments import Columns, ColumnsWithTargets
 from tenfold.stats.derivatives import Params
 
 MARGIN = 0.8
@@ -68,7 +68,7 @@ class Centred:
     target_mean: Floats
 
     @classmethod
-    def of(cls, rows: Rows, found: Aligned, intercept: bool) -> "Centred":
+    def of(cls, rows: Rows, found: ColumnsWithTargets, intercept: bool) -> "Centred":
         block, stats = rows.whole(), found.columns
         p = stats.features
         centre, target_mean = stats.mean[:p], stats.mean[p:]
@@ -129,10 +129,10 @@ def columns_statistics(rows: Rows) -> Columns:
     return _checked(rows.fold(Columns.lift))
 
 
-def aligned_statistics(rows: Rows) -> Aligned:
+def aligned_statistics(rows: Rows) -> ColumnsWithTargets:
     """The same, with the products of columns and targets; rows that lie in memory as one block are one."""
     plain = isinstance(rows, MemoryRows) and not (rows.sparse or rows.on_device) and rows.X.flags.c_contiguous
-    found = Aligned.lift(rows.whole()) if plain else rows.fold(Aligned.lift)
+    found = ColumnsWithTargets.lift(rows.whole()) if plain else rows.fold(ColumnsWithTargets.lift)
     _checked(found.columns)
     return found
 

@@ -21,7 +21,7 @@ from tenfold.problems import GreedyRule
 from tenfold.solvers.greedy_selection import Path, pursue
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
-from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram
+from tenfold.stats.gram import BATCH_COLUMNS, Gram, GramByColumns, WholeGram
 from tenfold.stats.moments import Moments
 
 GRAM_RATIO = 8  # the whole Gram matrix is formed where at least p / GRAM_RATIO features are requested
@@ -43,7 +43,7 @@ def gram_of(rows: Rows, intercept: bool, requested: int, whole: bool | None = No
     """The products of `requested` of the features with all; `whole` overrides whether all products are formed."""
     n, p = rows.shape
     if whole is None:
-        whole = p <= min(n, DENSE_COLUMNS) and (GRAM_RATIO * requested >= p or p <= BATCH)
+        whole = p <= min(n, DENSE_COLUMNS) and (GRAM_RATIO * requested >= p or p <= BATCH_COLUMNS)
     return WholeGram.of(fold_moments(rows), intercept) if whole else GramByColumns.of(rows, intercept)
 
 

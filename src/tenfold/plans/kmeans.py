@@ -128,7 +128,7 @@ def sample_for(rows: Rows, k: int) -> MemoryRows:
     if isinstance(rows, MemoryRows) and not rows.on_device:
         X, weight = contiguous(rows.X), rows.weight
     else:
-        sample: _Brought = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_CENTRE * k))).fold(_brought)
+        sample: _Brought = rows.subsample(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_CENTRE * k))).fold(_brought)
         X, weight = sample.X, sample.weight
     if weight is not None and not np.all(weight > 0.0):
         X, weight = X[weight > 0.0], weight[weight > 0.0]

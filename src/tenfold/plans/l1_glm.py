@@ -136,7 +136,7 @@ def _from_sample(problem: Glm, rows: Rows, start: Params, shift: Floats, measure
     step = sampling_step(n, max(SAMPLED_ROWS, 50 * p))
     if step == 1:
         return start
-    sample = rows.thin(step)
+    sample = rows.subsample(step)
     if not sample.fold(of_weights).low[0] < np.inf:
         return start
     for count, result in enumerate(prox_newton.steps(problem, sample, start, shift, measure)):

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg as la
 
 from tenfold.arrays import Floats
-from tenfold.data import Block, Lifted, Rows
+from tenfold.data import Block, MaybeDeferred, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Gaussians
 from tenfold.solvers import em
@@ -43,7 +43,7 @@ class GaussianSteps:
     problem: Gaussians
     missing: bool
 
-    def expect(self, params: Mixture, block: Block) -> Lifted[MixtureSums]:
+    def expect(self, params: Mixture, block: Block) -> MaybeDeferred[MixtureSums]:
         return mixture_sums(params, self.missing)(block)
 
     def bound(self, params: Mixture, statistic: MixtureSums) -> float:

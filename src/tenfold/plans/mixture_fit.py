@@ -8,7 +8,7 @@ import numpy as np
 from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.mixtures import em_step
-from tenfold.plans.mixture import Found, GaussianSteps, ascend, collapsed, go_on
+from tenfold.plans.mixture import EMResult, GaussianSteps, ascend, continue_em, find_collapsed
 from tenfold.plans.mixture_start import Given, Seen, start
 from tenfold.plans.result import ATTEMPTS
 from tenfold.problems import Gaussians
@@ -66,7 +66,7 @@ def fit(
     goes on.
     """
     model = GaussianSteps(problem, seen.missing)
-    best: Found | None = None
+    best: EMResult | None = None
     for number in range(search.inits if earlier is None else 1):
         if listener is not None:
             listener.begin(number)
@@ -88,7 +88,7 @@ def fit(
         if certificate.ok or best.status is not Status.CONVERGED or left <= 0:
             break
         tol /= 10.0
-        best = go_on(model, rows, best, tol, left, callback)
+        best = continue_em(model, rows, best, tol, left, callback)
         certificate = _judged(problem, rows, seen, best, search.tol, dtype)
     return FittedMixture(stored(best.mixture, dtype), best.bounds, best.status, best.restarted, certificate)
 
@@ -104,11 +104,11 @@ def stored(mixture: Mixture, dtype: Any) -> Mixture:
     return Mixture(mixture.kind, *(np.asarray(part).astype(dtype).astype(np.float64) for part in parts))
 
 
-def _judged(problem: Gaussians, rows: Rows, seen: Seen, found: Found, tol: float, dtype: Any) -> Certificate:
+def _judged(problem: Gaussians, rows: Rows, seen: Seen, found: EMResult, tol: float, dtype: Any) -> Certificate:
     note = ""
     if found.restarted:
         note = f"Components {sorted(set(found.restarted))} had collapsed and were set off again."
-        lost = collapsed(found.mixture, problem.reg_covar)
+        lost = find_collapsed(found.mixture, problem.reg_covar)
         note += f" Components {list(lost)} collapsed each time." if lost else ""
     return em_step(
         rows,

@@ -223,12 +223,12 @@ def _short_products(rows: Rows, mean: Floats, total: float) -> Callable[[Floats]
     exponent = int(np.frexp(np.sqrt(total / (n * p)))[1])  # entries are of the size of one
     root = None if rows.weight is None else np.sqrt(rows.weight)
     count = threads(n * p)
-    A = _core.centred_singles(contiguous(rows.X), mean, root, 2.0**-exponent, count)
+    A = _core.centre_float32(contiguous(rows.X), mean, root, 2.0**-exponent, count)
 
     def products(vectors: Floats) -> Floats:
         padded = np.zeros((len(vectors), A.shape[1]), dtype=np.float32)
         padded[:, :p] = vectors
-        return np.ldexp(_core.scatter_singles(A, padded, count)[:, :p], 2 * exponent)
+        return np.ldexp(_core.scatter_products_float32(A, padded, count)[:, :p], 2 * exponent)
 
     return products
 

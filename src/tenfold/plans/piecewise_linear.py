@@ -17,7 +17,7 @@ from tenfold.judge.gap_smooth import gap
 from tenfold.judge.objective_points import prepare
 from tenfold.losses.loss import Pieces, PiecewiseLinear
 from tenfold.penalties import ElasticNet
-from tenfold.plans.coordinates import middle, moved
+from tenfold.plans.coordinates import approximate_centre, shift_intercept
 from tenfold.plans.result import Fitted, not_judged, stored
 from tenfold.problems import Glm
 from tenfold.solvers import interior_point
@@ -69,12 +69,14 @@ def fit(
     _check_scale(size, l1, l2, RULES["gap"].tol * work.scale)
     shift = work.inner.shift
     heard: Callback | None = (
-        None if callback is None else lambda record, params: callback(record, moved(params, -shift))
+        None if callback is None else lambda record, params: callback(record, shift_intercept(params, -shift))
     )
     solution = run(work.path(), max_iter, time_limit, heard)
     # a constant that fits all targets is the optimum
     constant = solution.trace[0].objective == 0.0
-    params = stored(moved(work.first if constant else _drop_small(solution.params, work.inner), -shift), dtype, shift)
+    params = stored(
+        shift_intercept(work.first if constant else _drop_small(solution.params, work.inner), -shift), dtype, shift
+    )
     status = solution.status.value
     try:
         certificate = gap_at_kinks(problem, rows, params, hint=work.dual, status=status, dtype=dtype)
@@ -118,7 +120,7 @@ class _Work:
         y, weight = on_host(rows.map(targets_of))[:, 0], on_host(rows.map(weights_of))
         share = (weight / weight.sum())[:, None]
         pieces = cast(PiecewiseLinear, problem.loss).pieces(np.asarray(y, dtype=np.float64))
-        shift = middle(rows, True) if problem.intercept else np.zeros(p)
+        shift = approximate_centre(rows, True) if problem.intercept else np.zeros(p)
         weighted = Pieces(pieces.at, share * pieces.up, share * pieces.down)
         with np.errstate(over="ignore", invalid="ignore"):
             squares = rows.fold(Columns.lift).squares_about(shift)

@@ -157,4 +157,4 @@ def _descend(
     l2 = np.array([gram.weight * penalty.l2 for penalty in penalties])
     C, positive = np.ascontiguousarray(gram.C[part]), penalties[0].positive
     with one_blas_thread:
-        return _core.descent(gram.S, C, yy, gram.unit, start, l1, l2, positive, tol * yy, max_sweeps, seed)
+        return _core.cd_gram(gram.S, C, yy, gram.unit, start, l1, l2, positive, tol * yy, max_sweeps, seed)

@@ -22,7 +22,7 @@ class CrammerSingerCd(DualCdLoop):
     def __init__(self, problem: Glm, rows: Rows, classes: int, seed: int, allowed: float) -> None:
         super().__init__(problem, rows, classes, allowed)
         self.intercept = np.zeros(classes)
-        self.loop = _core.JointAscent(self.y.astype(np.int32), classes, self.cost, self.unit, seed)
+        self.loop = _core.CrammerSingerCd(self.y.astype(np.int32), classes, self.cost, self.unit, seed)
 
     @property
     def shares(self) -> Floats:

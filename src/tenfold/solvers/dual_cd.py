@@ -52,7 +52,7 @@ class DualCd(DualCdLoop):
         self.intercept = 0.0
         low, high, curvature, epsilon = Intervals.of(problem.loss, self.y, self.cost)
         run = max(1, RUN_ENTRIES * rows.shape[0] // max(rows.entries, 1))
-        self.loop = _core.DualAscent(self.y, low, high, curvature, epsilon, self.unit, run, seed)
+        self.loop = _core.DualCd(self.y, low, high, curvature, epsilon, self.unit, run, seed)
 
     @property
     def slopes(self) -> Floats:

@@ -54,7 +54,7 @@ class Centred:
             return self.root[:, None] * K * self.root
         if not is_numpy(self.X):
             return inner_products_in_arrays(self.X, self.centre, self.root)
-        return _core.inner_products(self.X, self.centre, self.root, threads(entries(self.X)))
+        return _core.row_gram(self.X, self.centre, self.root, threads(entries(self.X)))
 
 
 def inner_products_in_arrays(X: Array, centre: Floats, root: Floats) -> Floats:

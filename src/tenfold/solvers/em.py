@@ -10,7 +10,7 @@ from functools import partial
 from math import inf
 from typing import Any, Protocol, TypeVar
 
-from tenfold.data import Block, Lifted, NotFinite, Rows
+from tenfold.data import Block, MaybeDeferred, NotFinite, Rows
 from tenfold.data.blocks import Statistic
 from tenfold.solvers.loop import Step
 
@@ -29,7 +29,7 @@ class BoundDecreased(ArithmeticError):
 class Model(Protocol[P, S]):
     """What EM needs from a model: parameters are any value, statistics are merged in the order of the samples."""
 
-    def expect(self, params: P, block: Block) -> Lifted[S]:
+    def expect(self, params: P, block: Block) -> MaybeDeferred[S]:
         """The statistic of a block of samples at the parameters."""
         ...
 

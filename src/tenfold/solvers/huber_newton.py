@@ -19,7 +19,7 @@ from tenfold.machine import one_blas_thread
 from tenfold.problems import ScaledHuber
 from tenfold.solvers.loop import Step
 from tenfold.stats.derivatives import Params
-from tenfold.stats.huber_scale import Scaled, scaled
+from tenfold.stats.huber_scale import HuberSums, huber_sums
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -37,7 +37,7 @@ class Iterate(NamedTuple):
 
     params: Params
     value: float
-    sums: Scaled
+    sums: HuberSums
 
 
 def steps(problem: ScaledHuber, rows: Rows, start: Params, shift: Floats, allowed: float) -> Iterator[Step]:
@@ -85,7 +85,7 @@ def _bound_gap(problem: ScaledHuber, here: Iterate, g: Floats) -> float:
 def _read(problem: ScaledHuber, rows: Rows, params: Params, shift: Floats, outlier_curvature: float) -> Iterate:
     sigma = float(params.intercept[1])
     at = Params(params.coef, params.intercept[:1].copy())
-    sums = rows.fold(scaled(at, sigma, problem.epsilon, 2, shift, outlier_curvature))
+    sums = rows.fold(huber_sums(at, sigma, problem.epsilon, 2, shift, outlier_curvature))
     w = params.coef[0]
     return Iterate(params, sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w)), sums)
 

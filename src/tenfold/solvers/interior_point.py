@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, on_host
-from tenfold.data import Block, Lifted, NotFinite, Rows
+from tenfold.data import Block, MaybeDeferred, NotFinite, Rows
 from tenfold.losses.loss import Pieces
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
@@ -280,7 +280,7 @@ def _gram(rows: Rows, weight: Floats, shift: Floats) -> Floats:
     """sum weight [x - shift, 1] [x - shift, 1]'."""
     zero = Params(np.zeros((1, rows.shape[1])), np.zeros(1))
 
-    def lift(block: Block) -> Lifted[Derivatives]:
+    def lift(block: Block) -> MaybeDeferred[Derivatives]:
         return derivatives(Square(), zero, 2, shift)(Block(block.X, block.y, block.y[:, 0]))
 
     hessian = rows.retarget(np.ascontiguousarray(weight[:, None])).fold(lift).hessian

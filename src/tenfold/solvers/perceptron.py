@@ -175,7 +175,7 @@ class Learner:
             self._scan(start, block, self._order(start, block), -1)
             return
         for k in np.flatnonzero(self._active):
-            self._orders[k] = _core.reshuffled(self._orders[k], self.course.seeds[k])
+            self._orders[k] = _core.reshuffle(self._orders[k], self.course.seeds[k])
             order = self._orders[k]
             self._scan(start, block, order if block.group is None else order[block.group[order] == 0], int(k))
 

@@ -163,7 +163,7 @@ def _lasso(S: Floats, C: Floats, start: Floats, l1: float) -> Floats:
         yy = float(C @ (lapack.dpotrs(lower, C / scale, lower=1)[0] / scale)) if info == 0 else 0.0
     yy = max(1.001 * yy, float(start @ C), 1e-300)
     with one_blas_thread:
-        result = _core.descent(
+        result = _core.cd_gram(
             S,
             np.ascontiguousarray(C[None, :]),
             yy,

@@ -58,14 +58,14 @@ def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure:
         active = np.flatnonzero((w != 0.0) | (np.abs(gradient_w) > l1))
         if compressed is None or not np.isin(active, indices, assume_unique=True).all():
             indices = np.union1d(indices, np.flatnonzero((w != 0.0) | (np.abs(gradient_w) > NEXT * l1)))
-            compressed = _core.chosen_columns_csr(
+            compressed = _core.gather_columns_csr(
                 X.data, X.indices, X.indptr, X.shape[1], indices, None, threads(entries(X))
             )
         columns, row_numbers, ends = compressed
         places = np.searchsorted(indices, active)
         assert here.curvature is not None
         model = (here.curvature[:, 0], gradient_w[indices], slope, w[indices], places, l1, l2, problem.intercept)
-        d_compressed, d_intercept, dz, sweeps = _core.descend_columns(
+        d_compressed, d_intercept, dz, sweeps = _core.cd_quadratic(
             columns, row_numbers, ends, *model, SWEEP_TOL, MAX_SWEEPS
         )
         d = np.zeros_like(w)

@@ -212,9 +212,9 @@ class Epochs:
         X, y = block.X, contiguous(np.ravel(block.y))
         arguments = (y, block.weight, self.skip, learners, begin, end, threads(self.rows.entries))
         if is_sparse(X):
-            _core.learn_csr(X.data, X.indices, X.indptr, X.shape[1], *arguments)
+            _core.sgd_scan_csr(X.data, X.indices, X.indptr, X.shape[1], *arguments)
         else:
-            _core.learn(contiguous(X), *arguments)
+            _core.sgd_scan(contiguous(X), *arguments)
 
     def _current_state(self, active: list[_Learner]) -> State:
         """The state after an epoch of the active learners; that of the others is unchanged."""
@@ -229,7 +229,7 @@ class Epochs:
 
 def _learner(rule: Rule, target: Target, start: State, k: int, sparse: bool) -> Any:
     """The compiled learner of one target, at its start."""
-    learner = _core.Learner(
+    learner = _core.SgdLearner(
         rule.loss,
         rule.epsilon,
         rule.penalised,

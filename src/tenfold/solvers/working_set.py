@@ -112,7 +112,7 @@ def _solve_on_gram(working_set: WorkingSet, weights: Floats, task: Subproblem) -
     """Coordinate descent on the Gram matrix of the working set."""
     unit, C = np.ones(len(working_set.index)), np.ascontiguousarray(task.xty[:, working_set.index])
     with one_blas_thread:
-        W, _, sweeps = _core.descent(
+        W, _, sweeps = _core.cd_gram(
             working_set.gram, C, float(np.sum(task.Y * task.Y)), unit, weights, *task.arguments()
         )
     return W, sweeps
@@ -140,7 +140,7 @@ class DenseColumns:
         if X.flags.c_contiguous:
             return adjoint(X, weighted, self.centre)
         R, k = np.ascontiguousarray(weighted.T), weighted.shape[1]
-        products = _core.times(X.T, R, np.zeros(k), None, threads(X.size))
+        products = _core.matvec(X.T, R, np.zeros(k), None, threads(X.size))
         return np.ascontiguousarray(products.T) - np.outer(weighted.sum(axis=0), self.centre)
 
     def extend(self, working_set: WorkingSet, index: Integers) -> WorkingSet:
@@ -158,12 +158,12 @@ class DenseColumns:
         gram = _with_capacity(working_set.gram, q, m, square=True)
         for X, part in zip(self.arrays, self.parts, strict=True):
             if X.flags.c_contiguous:
-                columns[q:m, part] = _core.some_columns(X, index, self.centre[index], self.root[part], used)
+                columns[q:m, part] = _core.gather_columns(X, index, self.centre[index], self.root[part], used)
             else:
                 columns[q:m, part] = self.root[part] * (np.take(X.T, index, axis=0) - self.centre[index, None])
         new = columns[q:m]
-        gram[q:m, q:m] = _core.inner_products(new, np.zeros(n), np.ones(len(index)), used)
-        gram[:q, q:m] = _core.times(columns[:q], new, np.zeros(m - q), None, threads(q * n))
+        gram[q:m, q:m] = _core.row_gram(new, np.zeros(n), np.ones(len(index)), used)
+        gram[:q, q:m] = _core.matvec(columns[:q], new, np.zeros(m - q), None, threads(q * n))
         gram[q:m, :q] = gram[:q, q:m].T
         return WorkingSet(np.concatenate([working_set.index, index]), columns, gram)
 
@@ -174,7 +174,7 @@ class DenseColumns:
 
     def predict(self, working_set: WorkingSet, weights: Floats) -> Floats:
         columns = working_set.columns[: len(working_set.index)]
-        return _core.times_t(columns, np.ascontiguousarray(weights.T), None, threads(columns.size)).T
+        return _core.matvec_t(columns, np.ascontiguousarray(weights.T), None, threads(columns.size)).T
 
     def empty(self) -> WorkingSet:
         return WorkingSet(np.zeros(0, np.int64), np.zeros((0, self.shape[0])), np.zeros((0, 0)))
@@ -215,7 +215,7 @@ class SparseColumns:
     def extend(self, working_set: WorkingSet, index: Integers) -> WorkingSet:
         X, old = self.X, working_set.columns
         new = csc_array(
-            _core.chosen_columns_csr(X.data, X.indices, X.indptr, X.shape[1], index, self.root, threads(entries(X))),
+            _core.gather_columns_csr(X.data, X.indices, X.indptr, X.shape[1], index, self.root, threads(entries(X))),
             shape=(X.shape[0], len(index)),
         )
         q, m = len(working_set.index), len(working_set.index) + len(index)
@@ -260,7 +260,7 @@ class SparseColumns:
             return _solve_on_gram(working_set, weights, task)
         C, targets = working_set.columns, np.ascontiguousarray(task.Y.T)
         with one_blas_thread:
-            W, _, sweeps = _core.descent_along(
+            W, _, sweeps = _core.cd_csc(
                 C.data, C.indices, C.indptr, self.centre[working_set.index], targets, weights, *task.arguments()
             )
         return W, sweeps

@@ -9,7 +9,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, cross, entries, is_numpy, is_sparse, like, likes, namespace, on_host
-from tenfold.data import Block, Deferred, Lifted, is_near, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, is_near, weights_of
 from tenfold.losses.loss import Loss
 from tenfold.machine import spend, threads
 
@@ -53,14 +53,16 @@ class Derivatives:
 
 def derivatives(
     loss: Loss, params: Params, order: int, shift: Floats | None = None
-) -> Callable[[Block], Lifted[Derivatives]]:
+) -> Callable[[Block], MaybeDeferred[Derivatives]]:
     """The lift of `Derivatives` at z = (x - shift).w + b; order 0 stops at the slope, 1 at the gradient, 2 adds the
     Hessian (one target). One column of targets stands for all parameters.
     """
     return partial(_derivatives, loss, params, order, shift)
 
 
-def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, block: Block) -> Lifted[Derivatives]:
+def _derivatives(
+    loss: Loss, params: Params, order: int, shift: Floats | None, block: Block
+) -> MaybeDeferred[Derivatives]:
     X, y, t = block.X, block.y, len(params.intercept)
     spend(products(X, t, order))
     if y.shape[1] < t and (is_sparse(X) or is_numpy(X)):
@@ -196,7 +198,7 @@ class AtMargins(NamedTuple):
 
 def losses_at(loss: Loss, y: Floats, z: Floats, weight: Floats) -> AtMargins:
     """For targets, margins and weights (n, 1) of NumPy, of a loss of one margin."""
-    value, slope, bend, u, curvature = _core.losses_at(
+    value, slope, bend, u, curvature = _core.loss_at_margins(
         y[:, 0], z[:, 0], weight[:, 0], loss.name, loss.parameter, threads(z.size)
     )
     return AtMargins(value, Level(np.array([slope]), np.array([bend])), u[:, None], curvature[:, None])
@@ -208,7 +210,7 @@ def losses_along(
     """The first two derivatives in t of the weighted sum of the loss at margins z + t dz, at t = length, and the pull
     at the intercept there.
     """
-    first, second, slope, bend = _core.losses_along(
+    first, second, slope, bend = _core.loss_along_line(
         y[:, 0], z[:, 0], dz[:, 0], length, weight[:, 0], loss.name, loss.parameter, threads(z.size)
     )
     return first, second, Level(np.array([slope]), np.array([bend]))
@@ -224,9 +226,9 @@ def forward(X: Array, params: Params, shift: Floats | None = None) -> Any:
     spend(float(entries(X) * len(params.intercept)))
     if is_sparse(X):
         intercept = params.intercept if shift is None else params.intercept - along(params.coef, shift)
-        return _core.times_csr(X.data, X.indices, X.indptr, X.shape[1], params.coef, intercept, threads(entries(X)))
+        return _core.matvec_csr(X.data, X.indices, X.indptr, X.shape[1], params.coef, intercept, threads(entries(X)))
     if is_numpy(X):
-        return _core.times(X, params.coef, params.intercept, shift, threads(entries(X)))
+        return _core.matvec(X, params.coef, params.intercept, shift, threads(entries(X)))
     X = away(X, shift)
     coef, intercept = likes(params, X)
     return namespace(X).matmul(X, coef.T) + intercept
@@ -264,17 +266,17 @@ def adjoint(X: Array, u: Array, shift: Floats | None = None) -> Floats:
     """sum_i u_i (x_i - shift) as (t, p), for u (m, t)."""
     spend(float(entries(X) * u.shape[1]))
     if is_sparse(X):
-        product = _core.times_t_csr(X.data, X.indices, X.indptr, X.shape[1], u, threads(entries(X)))
+        product = _core.matvec_t_csr(X.data, X.indices, X.indptr, X.shape[1], u, threads(entries(X)))
         return product if shift is None else product - np.outer(u.sum(axis=0), shift)
     if is_numpy(X):
-        return _core.times_t(X, u, shift, threads(entries(X)))
+        return _core.matvec_t(X, u, shift, threads(entries(X)))
     return on_host(namespace(X).matmul(u.T, away(X, shift)))
 
 
-def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], Lifted[Total]]:
+def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], MaybeDeferred[Total]]:
     """The lift of sum weight curvature [x - shift, 1] (p + 1,), for one target."""
 
-    def lift(block: Block) -> Lifted[Total]:
+    def lift(block: Block) -> MaybeDeferred[Total]:
         xp, X = namespace(block.y), block.X
         c = _weighted(loss.curvature(block.y, forward(X, params, shift)), block)
         if is_sparse(X) or is_numpy(X):

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from tenfold.arrays import Array
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
-from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.predictors import LinearPredictor, ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
@@ -22,7 +22,7 @@ from tenfold.estimators.validation import (
 from tenfold.plans.best_subset import MOST_COLUMNS, Size, SubsetFit, fit
 
 
-class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+class BestSubset(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """Least squares on the best subset of the features, exact for up to 40 of them.
 
     Among all sets of k features the one with the smallest ``sum_i weight_i (y_i - x_i.w - b)^2``, w zero outside it,
@@ -169,7 +169,7 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,10 +8,10 @@ from sklearn import get_config
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from tenfold.arrays import Array, is_foreign, on_host
+from tenfold.arrays import Array, is_array_api, on_host
 from tenfold.cross_validation.ridge_kfold import Split
 from tenfold.data import MemoryRows, Rows
-from tenfold.estimators.validation import refuse_extra
+from tenfold.estimators.validation import check_no_extra_params
 
 
 class ByFolds:
@@ -22,9 +22,9 @@ class ByFolds:
     def _splits(self, rows: Rows, y: Array, params: dict[str, Any]) -> list[Split]:
         """The splits of the samples; `params` are for the splitter."""
         if not get_config()["enable_metadata_routing"]:
-            refuse_extra(self, params)
+            check_no_extra_params(self, params)
         routed = process_routing(self, "fit", **params).splitter.split if params else {}
-        if is_foreign(y):
+        if is_array_api(y):
             # folds of consecutive or shuffled rows need no more than their number
             blind = self.cv is None or isinstance(self.cv, (numbers.Integral, KFold))
             y = None if blind else on_host(y)

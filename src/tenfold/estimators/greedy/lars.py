@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
 
-from tenfold.arrays import Array, is_dask, is_foreign, like
+from tenfold.arrays import Array, is_array_api, is_dask, like
 from tenfold.data import Rows
 from tenfold.estimators.parameters import (
     Constraints,
@@ -19,11 +19,11 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
-from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.predictors import LinearPredictor, ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
     store,
@@ -46,7 +46,7 @@ PATH: Constraints = {
 """Of parameters that all classes of least angles share."""
 
 
-class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
+class LeastAngles(ScoreMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """What classes of least angles share: a path, and the model at its end."""
 
     _lasso: ClassVar[bool] = False
@@ -86,7 +86,7 @@ class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
         for name in ("active_", "coef_path_"):
             self.__dict__.pop(name, None)
         steps: Any = [len(knots.sizes) - 1 for knots in path_fit.knots]
-        alphas: Any = [follow(values if path else values[-1:], X) for values in path_fit.alphas]
+        alphas: Any = [convert_like(values if path else values[-1:], X) for values in path_fit.alphas]
         self.alphas_ = alphas[0] if one else alphas
         self.n_iter_ = steps[0] if one else steps
         if path:
@@ -94,13 +94,13 @@ class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
             # the end of the path is the model, with the corrections of the judge
             ends = path_fit.fitted.params.coef[:, None]
             paths = [np.concatenate([knots.weights[:-1], end]) for knots, end in zip(path_fit.knots, ends, strict=True)]
-            coef: Any = [follow(np.ascontiguousarray(weights.T), X) for weights in paths]
+            coef: Any = [convert_like(np.ascontiguousarray(weights.T), X) for weights in paths]
             self.active_ = active[0] if one else active
             self.coef_path_ = coef[0] if one else coef
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -137,7 +137,7 @@ def _add_jitter(y: Array, most: float, random: Any) -> Array:
     """Targets with a little noise, so that no two features tie."""
     noise = random.uniform(high=most, size=y.shape[0])
     noise = noise if y.ndim == 1 else noise[:, None]
-    return y + (like(noise, y) if is_foreign(y) and not is_dask(y) else noise)
+    return y + (like(noise, y) if is_array_api(y) and not is_dask(y) else noise)
 
 
 class Lars(Ends):

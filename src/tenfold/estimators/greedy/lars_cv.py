@@ -15,7 +15,7 @@ from tenfold.estimators.parameters import Constraints, boolean, check_parameters
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
     validate,
@@ -81,7 +81,7 @@ class _AnglesCV(ByFolds, LeastAngles):
     def _keep_chosen(self, errors: Errors, walked: LarsFit, X: Array) -> None:
         self._keep(walked, X, flat=True, path=True)
         self.alpha_ = errors.best
-        self.cv_alphas_ = follow(errors.alphas, X)
+        self.cv_alphas_ = convert_like(errors.alphas, X)
         self.mse_path_ = errors.errors
         self.cv_method_ = errors.how
         warn_unless_certified(self)

@@ -21,7 +21,7 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
     store,
@@ -309,7 +309,7 @@ class LassoLarsIC(LeastAngles):
     def _remember(self, chosen: CriterionFit, X: Array) -> None:
         store(self, chosen.fitted, X, coef_flat=True, intercept_flat=True, intercept=self.fit_intercept)
         warn_unless_certified(self)
-        self.alphas_ = follow(chosen.alphas, X)
+        self.alphas_ = convert_like(chosen.alphas, X)
         self.alpha_ = float(chosen.alphas[chosen.best])
         self.n_iter_ = len(chosen.alphas) - 1
         self.criterion_ = np.asarray(chosen.criterion)

@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
 from tenfold.arrays import Array
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
-from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.predictors import LinearPredictor, ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
@@ -20,7 +20,7 @@ from tenfold.estimators.validation import (
 from tenfold.plans.matching_pursuit import fit
 
 
-class MatchingPursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+class MatchingPursuit(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """Matching pursuit: each step moves one weight, that of the feature closest to what is left.
 
     From ``w = 0`` and the residual ``r = y - b``, a step takes the feature with the largest ``|x_j.r| / |x_j|``, adds
@@ -133,7 +133,7 @@ class MatchingPursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor,
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
 from tenfold.arrays import Array
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
-from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.predictors import LinearPredictor, ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
@@ -30,7 +30,7 @@ PREMATURE = (
 TOO_MANY = "The number of atoms cannot be more than the number of features"
 
 
-class _Pursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+class _Pursuit(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """Base of the pursuits: a selection rule, a number of features or a sum of squares."""
 
     _promise: ClassVar[str]
@@ -65,7 +65,7 @@ class _Pursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEs
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

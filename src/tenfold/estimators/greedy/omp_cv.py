@@ -14,7 +14,7 @@ from tenfold.estimators.greedy.cv_mixin import ByFolds
 from tenfold.estimators.greedy.omp import PREMATURE, TOO_MANY
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
-from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.predictors import LinearPredictor, ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
@@ -31,7 +31,7 @@ from tenfold.problems import GreedyRule
 from tenfold.stats.moments import Moments
 
 
-class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredictor, BaseEstimator):
+class OrthogonalMatchingPursuitCV(ByFolds, ScoreMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """Orthogonal matching pursuit with the number of features chosen by cross-validation.
 
     Looks for few features I with a small ``sum_i weight_i (y_i - x_i.w - b)^2``, w zero outside I, by taking the
@@ -192,7 +192,7 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, contiguous, is_dask, is_foreign, namespace, numpy_dtype, on_host, wide
+from tenfold.arrays import Array, Floats, contiguous, is_array_api, is_dask, namespace, numpy_dtype, on_host, wide
 from tenfold.data import MemoryRows, Rows
 from tenfold.estimators.parameters import (
     Constraints,
@@ -25,7 +25,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import Predictor
-from tenfold.estimators.validation import rows_alone, validate_rows, validate_weights
+from tenfold.estimators.validation import as_rows_without_target, validate_rows, validate_weights
 from tenfold.plans import kmeans as plan
 from tenfold.solvers.lloyd import Centres
 from tenfold.solvers.loop import Callback, Record
@@ -65,28 +65,28 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, P
         check_is_fitted(self)
         return wide(self.cluster_centers_)
 
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return partial(_numbers, self._centres())
 
     def predict(self, X: Any) -> Array:
         """The index of the nearest centre of each sample of X, (n,)."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     def transform(self, X: Any) -> Array:
         """Distances of the samples X from all centres, (n, n_clusters)."""
-        return self._raw(X, self._distances_of_rows)
+        return self._predict_raw(X, self._distances_of_rows)
 
-    def _distances_of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _distances_of_rows(self, small: bool) -> Callable[[Array], Array]:
         return partial(_distances, self._centres())
 
-    def _squares_of_rows(self, few: bool) -> Callable[[Array], Array]:
+    def _squares_of_rows(self, small: bool) -> Callable[[Array], Array]:
         return partial(_squares, self._centres())
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the energy of X (n, p): the sum, by `sample_weight`, of the squared distances of the samples from their
         nearest centres; `y` is not used.
         """
-        squares = self._raw(X, self._squares_of_rows)
+        squares = self._predict_raw(X, self._squares_of_rows)
         weight = validate_weights(sample_weight, X)
         squares = squares if weight is None else squares * weight
         return -float(on_host(squares.sum() if is_dask(squares) else namespace(squares).sum(squares)))
@@ -130,7 +130,7 @@ def require_rows(X: Array, k: int, weight: Array | None = None) -> None:
     """Refuse fewer rows than clusters."""
     if X.shape[0] < k:
         raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
-    if weight is not None and not is_foreign(weight) and (inside := int(np.sum(weight > 0.0))) < k:
+    if weight is not None and not is_array_api(weight) and (inside := int(np.sum(weight > 0.0))) < k:
         raise ValueError(f"{k} clusters need as many rows of positive weight, and there are {inside}.")
 
 
@@ -145,7 +145,7 @@ def rows_of_fit(model: Any, X: Any, sample_weight: Any) -> tuple[Array, Any]:
 
 def kept_rows(X: Array, weight: Array | None) -> Rows:
     """Rows for many passes: an array in another order is put in C order once."""
-    return rows_alone(contiguous(X), weight)
+    return as_rows_without_target(contiguous(X), weight)
 
 
 def seeds_of(model: Any, X: Array, k: int) -> plan.Seeds:
@@ -154,7 +154,7 @@ def seeds_of(model: Any, X: Array, k: int) -> plan.Seeds:
         return plan.plus_plus(k) if model.init == "k-means++" else plan.at_random(k)
     if callable(model.init):
         return partial(_called, model.init, k, X.shape[1])
-    init = on_host(model.init) if is_foreign(model.init) else model.init
+    init = on_host(model.init) if is_array_api(model.init) else model.init
     centres = check_array(init, dtype=numpy_dtype(X.dtype), copy=True, order="C", input_name="init")
     _require_shape(centres, k, X.shape[1])
     return plan.given(np.asarray(centres, dtype=np.float64))

@@ -21,7 +21,7 @@ from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, boolean, choice
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    follow,
+    convert_like,
     require_finite,
     restore_on_error,
     warn_unless_certified,
@@ -192,7 +192,7 @@ class KMeans(Centred):
         )
         self.n_iter_ = found.run.iterations
         self.trace_ = tuple(record.objective for record in found.run.trace[1:])
-        self.cluster_centers_, self.inertia_ = follow(found.centres, X), found.energy
+        self.cluster_centers_, self.inertia_ = convert_like(found.centres, X), found.energy
         self.certificate_ = found.certificate
         # those of rows on several machines stay there, and are computed when they are asked for
         self.labels_ = self.predict(X) if found.labels is None else found.labels

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import column_or_1d
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from tenfold.arrays import Array, Floats, is_foreign, on_host
+from tenfold.arrays import Array, Floats, is_array_api, on_host
 from tenfold.cross_validation.lasso_cv import Grid, errors_by_columns, mean_squared_errors, split_moments
 from tenfold.cross_validation.ridge_kfold import Split
 from tenfold.data import MemoryRows, Rows
@@ -30,11 +30,11 @@ from tenfold.estimators.parameters import (
     real,
     splitter,
 )
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
-    refuse_extra,
+    check_no_extra_params,
     require_finite,
     restore_on_error,
     validate,
@@ -71,7 +71,7 @@ PATH_REPORT_ONLY = {
 }
 
 
-class SparseModelCV(Scored, RegressorMixin, SparseModel):
+class SparseModelCV(ScoreMixin, RegressorMixin, SparseModel):
     """Paths of all folds, then a fit to all samples with the best penalty."""
 
     _multi_task: ClassVar[bool] = False
@@ -100,7 +100,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
     def _targets(self, y: Array) -> Array:
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(f"For multi-task outputs, use MultiTask{type(self).__name__}")
-        return y if is_foreign(y) and y.ndim == 1 else column_or_1d(y, warn=True)
+        return y if is_array_api(y) and y.ndim == 1 else column_or_1d(y, warn=True)
 
     def _choose(self, rows: Rows, y: Array, split: dict[str, Any]) -> SparseFit:
         splits = self._splits(rows, y, split)
@@ -146,7 +146,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
         return [Grid(ratio, alphas_from(top, ratio, float(self.eps), int(self.alphas))) for ratio in ratios]
 
     def _splits(self, rows: Rows, y: Array, split: dict[str, Any]) -> list[Split]:
-        if is_foreign(y):
+        if is_array_api(y):
             # folds of consecutive or shuffled samples do not depend on y
             blind = self.cv is None or isinstance(self.cv, (Integral, KFold))
             y = None if blind else on_host(y)
@@ -158,7 +158,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
         if get_config()["enable_metadata_routing"]:
             given = params if weight is None else {**params, "sample_weight": weight}
             return dict(process_routing(self, "fit", **given).splitter.split)
-        refuse_extra(self, params)
+        check_no_extra_params(self, params)
         return {}
 
     def get_metadata_routing(self) -> MetadataRouter:

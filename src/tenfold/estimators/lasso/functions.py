@@ -14,7 +14,7 @@ from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
 from tenfold.estimators.lasso.alpha_grid import alphas_from, check_alphas, largest_alpha
 from tenfold.estimators.parameters import InvalidParameterError
-from tenfold.estimators.validation import as_rows, follow, require_finite, validate, validate_weights
+from tenfold.estimators.validation import as_rows, convert_like, require_finite, validate, validate_weights
 from tenfold.penalties import with_alpha
 from tenfold.plans.centred_design import Centred, Settings, aligned_statistics
 from tenfold.plans.lasso import certify_path_from_moments, select_method, xty_of_moments
@@ -229,7 +229,7 @@ def enet_path(
     )
     _warn(gaps, sweeps, settings)
     coefs = np.moveaxis(coefs, 0, -1)
-    coefs = follow(coefs if multi_task else coefs[0], X)
+    coefs = convert_like(coefs if multi_task else coefs[0], X)
     return (grid, coefs, gaps, [int(count) for count in sweeps]) if return_n_iter else (grid, coefs, gaps)
 
 

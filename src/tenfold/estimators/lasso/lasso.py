@@ -23,14 +23,14 @@ from tenfold.estimators.lasso.lasso_fit import (
     settings_of,
 )
 from tenfold.estimators.parameters import Constraints, check_parameters, real
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import as_rows, require_finite, restore_on_error, validate, validate_weights
 from tenfold.plans.lasso import SparseFit, from_gram
 from tenfold.problems import Glm
 
 
-class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, SparseModel):
+class ElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, SparseModel):
     """Least squares with an L1 and an L2 penalty: the elastic net.
 
     Minimises ``(1 / 2W) sum_i s_i (y_i - x_i.w - b)^2 + alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio) / 2 ||w||^2``, W

@@ -11,10 +11,10 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats, is_sparse, on_host
 from tenfold.data import Rows
-from tenfold.estimators.callbacks import watcher
+from tenfold.estimators.callbacks import make_callback
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, integer, nothing, random_state, real
 from tenfold.estimators.predictors import LinearPredictor
-from tenfold.estimators.validation import follow, require_finite, store, warn_unless_certified
+from tenfold.estimators.validation import convert_like, require_finite, store, warn_unless_certified
 from tenfold.plans.centred_design import Settings
 from tenfold.plans.lasso import SparseFit
 from tenfold.plans.lasso import fit as fit_sparse
@@ -81,7 +81,7 @@ class SparseModel(LinearPredictor, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""
-        return self._raw(X)
+        return self._predict_raw(X)
 
     @property
     def sparse_coef_(self) -> Any:
@@ -96,11 +96,11 @@ class SparseModel(LinearPredictor, BaseEstimator):
         def attributes(params: Params) -> dict[str, Any]:
             flat = rows.targets == 1
             return {
-                "coef_": follow(params.coef[0] if flat else params.coef, X),
-                "intercept_": follow(params.intercept[0] if flat else params.intercept, X),
+                "coef_": convert_like(params.coef[0] if flat else params.coef, X),
+                "intercept_": convert_like(params.intercept[0] if flat else params.intercept, X),
             }
 
-        settings = replace(settings, callback=watcher(self, X, y, settings.max_iter, attributes))
+        settings = replace(settings, callback=make_callback(self, X, y, settings.max_iter, attributes))
         return require_finite(self, X, lambda: fit_sparse(rows, problem, settings, dtype=rows.dtype, **known))
 
     def _start(self, warm: bool, targets: int, p: int) -> Floats | None:

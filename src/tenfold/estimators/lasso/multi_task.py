@@ -10,7 +10,7 @@ from tenfold.estimators.lasso.cv import PATH, PATH_REPORT_ONLY, SparseModelCV
 from tenfold.estimators.lasso.functions import enet_path, lasso_path
 from tenfold.estimators.lasso.lasso_fit import REPORT_ONLY, SETTINGS, SOLVER, SparseModel, problem_of
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, real
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import as_rows, restore_on_error, validate, validate_weights
 
@@ -25,7 +25,7 @@ def matrix_of(y: Array, instead: str) -> Array:
 STEPS_REPORT_ONLY = {"eps_": "the gap at which the solver was to stop, times the samples"}
 
 
-class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, SparseModel):
+class MultiTaskElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, SparseModel):
     """The elastic net of several targets: a feature is used by all of them or by none.
 
     Minimises ``(1 / 2S) sum_i s_i |y_i - W x_i - b|^2 + alpha l1_ratio sum_j |W_j| + alpha (1 - l1_ratio) / 2 |W|^2``,

@@ -9,15 +9,14 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array
 from tenfold.data import Rows
-from tenfold.estimators.classes import class_factors, marked
-from tenfold.estimators.labels import weighted
+from tenfold.estimators.class_labels import combine_weights, compute_class_weights, indicator
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer, nothing, random_state, real
 from tenfold.estimators.registration import SOURCES, source_of
-from tenfold.estimators.validation import as_rows, counted, total_weight
+from tenfold.estimators.validation import as_rows, drop_zero_weights, total_weight
 from tenfold.losses.classification import Hinge, SquaredHinge
 from tenfold.losses.loss import Loss
 from tenfold.losses.regression import EpsilonInsensitive, SquaredEpsilonInsensitive
-from tenfold.machine import at_once
+from tenfold.machine import run_concurrently
 from tenfold.plans.result import Fitted
 from tenfold.plans.svm import Limits, Machine, fit_joint
 from tenfold.plans.svm import fit as fit_machine
@@ -93,21 +92,21 @@ def tasks(model: Any, number: Array, weight: Array | None) -> list[Task]:
     """
     count = int(model.classes_.shape[0])
     if model.multi_class == "crammer_singer" or count == 2:
-        both = weighted(model.class_weight, model.classes_, number, weight)
+        both = combine_weights(model.class_weight, model.classes_, number, weight)
         joint = model.multi_class == "crammer_singer"
-        return [Task(np.asarray(number, dtype=np.float64) if joint else marked(number, 1, 1.0, -1.0), both)]
-    weight = weighted(None, model.classes_, number, weight)
-    targets = [marked(number, own, 1.0, -1.0) for own in range(count)]
+        return [Task(np.asarray(number, dtype=np.float64) if joint else indicator(number, 1, 1.0, -1.0), both)]
+    weight = combine_weights(None, model.classes_, number, weight)
+    targets = [indicator(number, own, 1.0, -1.0) for own in range(count)]
     if model.class_weight is None:
         return [Task(target, weight) for target in targets]
-    factors = class_factors(model.class_weight, model.classes_, number, weight)
-    each = [marked(number, own, float(factors[own]), 1.0) for own in range(count)]
+    factors = compute_class_weights(model.class_weight, model.classes_, number, weight)
+    each = [indicator(number, own, float(factors[own]), 1.0) for own in range(count)]
     return [Task(*pair) for pair in zip(targets, each if weight is None else [weight * e for e in each], strict=True)]
 
 
 def rows_of(X: Array, task: Task) -> tuple[Rows, float]:
     """The rows of positive weight of a task, and its sum."""
-    kept, target, weight = counted(X, task.target, task.weight)
+    kept, target, weight = drop_zero_weights(X, task.target, task.weight)
     return as_rows(kept, target, weight), total_weight(target, weight)
 
 
@@ -143,10 +142,10 @@ class Fits:
         self.model, self.dual, self.callback, self.halted = model, dual, callback, False
         self.seed, self.begin, self.max_iter = seed_of(model), time.perf_counter(), int(model.max_iter)
 
-    def at_once(self, work: Callable[[Task], Fitted], todo: Sequence[Task], entries: int) -> list[Fitted]:
+    def run_concurrently(self, work: Callable[[Task], Fitted], todo: Sequence[Task], entries: int) -> list[Fitted]:
         """The fits of several targets; an interruption reaches those that go on in other threads, too."""
         self.callback = self.heed
-        return at_once(work, todo, entries, self.halt)
+        return run_concurrently(work, todo, entries, self.halt)
 
     def halt(self) -> None:
         """Interrupt what goes on, and begin nothing else."""
