@@ -1,6 +1,6 @@
-"""Theorems: numbers that hold under assumptions, and the assumptions are the arguments.
+"""Theorems: bounds that hold under assumptions, which are their arguments.
 
-Nothing here is computed from a fit alone, and nothing here makes a certificate ok.
+No bound is computed from a fit alone, and none decides whether a certificate is ok.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def kmeans_energy(X: Any, n_clusters: int, sample_weight: Any = None) -> float:
     """A lower bound on the energy ``sum_i w_i min_k ||x_i - c_k||^2`` of any k centres.
 
     That is ``trace S - (l_1 + ... + l_(k-1))`` with S the scatter of the samples about their mean and l its largest
-    eigenvalues (Zha et al. 2001, Ding and He 2004). Assumes nothing; zero, which says nothing, where there are more
+    eigenvalues (Zha et al. 2001, Ding and He 2004). No assumptions; zero, without information, where there are more
     centres than features. `KMeans` has it as ``certificate_.lower_bound`` where it is cheap beside the fit.
 
     Parameters
@@ -72,7 +72,7 @@ def kmeans_energy(X: Any, n_clusters: int, sample_weight: Any = None) -> float:
 
 
 def lowest_energy(rows: Rows, k: int) -> float:
-    """`kmeans_energy` of rows wherever they are, rounded down."""
+    """`kmeans_energy` of a data source, rounded down."""
     p = rows.shape[1]
     if k > p:
         return 0.0
@@ -87,11 +87,12 @@ def lowest_energy(rows: Rows, k: int) -> float:
 
 
 def mistake_bound(radius: float, margin: float) -> float:
-    """The most mistakes of a perceptron that starts at zero, in any order and however often rows come: (R / gamma)^2.
+    """The most mistakes of a perceptron that starts at zero, in any order and however often samples come: (R /
+    gamma)^2.
 
-    Assumes that all rows, with the constant 1 of an intercept where there is one, are not longer than `radius`, and
-    that some weights of length one, the intercept among them, have ``y w.x >= margin > 0`` on all of them. Rows of
-    equal weight; a tie may be a mistake or not. Block 1962, Novikoff 1962; CMU lecture 11, slide 18; Seeger, theorem
+    Assumes that all samples, with the constant 1 of an intercept where there is one, are not longer than `radius`,
+    and that some weights of length one, the intercept among them, have ``y w.x >= margin > 0`` on all of them. Samples
+    of equal weight; a tie may be a mistake or not. Block 1962, Novikoff 1962; CMU lecture 11, slide 18; Seeger, theorem
     2.1 (rows of length one: 1 / gamma^2).
 
     Parameters
@@ -122,9 +123,9 @@ def mistake_bound(radius: float, margin: float) -> float:
 def mistake_bound_inseparable(radius: float, margin: float, shortfalls: Floats) -> float:
     """The most mistakes of a perceptron in one pass over classes that overlap: ((R + D) / gamma)^2.
 
-    Assumes that no row is longer than `radius`, and that `shortfalls` are, for some weights w of length one and the
-    `margin` gamma > 0, how much each row that is looked at falls short of it, ``d_i = max(0, gamma - y_i w.x_i)``; D is
-    the square root of the sum of their squares. Every row counts as often as it is looked at. Freund and Schapire 1999,
+    Assumes that no sample is longer than `radius`, and that `shortfalls` are, for some weights w of length one and the
+    `margin` gamma > 0, by how much each visited sample falls short of it, ``d_i = max(0, gamma - y_i w.x_i)``; D is
+    the square root of the sum of their squares. A sample counts as often as it is visited. Freund and Schapire 1999,
     theorem 2; CMU lecture 11, slide 30.
 
     Parameters
@@ -148,7 +149,8 @@ def mistake_bound_inseparable(radius: float, margin: float, shortfalls: Floats) 
 
 
 class MistakeTrace(NamedTuple):
-    """What the proof of the bound says after each mistake k = 1, 2, ..., K of a perceptron that starts at zero.
+    """The inequalities of the proof of the bound after each mistake k = 1, 2, ..., K of a perceptron that starts at
+    zero.
 
     Attributes
     ----------
@@ -235,11 +237,11 @@ class BayesError(NamedTuple):
 def bayes_error(
     densities: Sequence[Any], priors: Any = None, *, n_samples: int = 100_000, random_state: Any = 0
 ) -> BayesError:
-    """How often the best classifier there is errs, if these are the densities of the classes: 1 - E max_c p(c | x).
+    """The Bayes error for given densities of the classes: 1 - E max_c p(c | x).
 
     In closed form for two Gaussians with the same covariance S, at the distance ``d^2 = (m_1 - m_0)'S^-1(m_1 - m_0)``
     and with log odds c of the priors, ``q_1 Phi(-d/2 - c/d) + q_0 Phi(-d/2 + c/d)``, and for two Cauchy densities of
-    the same width b and equal priors, ``1/2 - arctan((a_1 - a_0) / (2 b)) / pi``; else the mean over rows drawn from
+    the same width b and equal priors, ``1/2 - arctan((a_1 - a_0) / (2 b)) / pi``; else the mean over samples drawn from
     the densities, with its standard error. Seeger, sections 5.2.3 and 6.4.2.
 
     Parameters
@@ -280,7 +282,7 @@ def bayes_error(
         value = _two_cauchy(_cauchy(densities[0]), _cauchy(densities[1]), q) if value is None else value
         if value is not None:
             return BayesError(value, 0.0, "closed form")
-    return _drawn(densities, q, n_samples, random_state)
+    return _monte_carlo(densities, q, n_samples, random_state)
 
 
 Gaussian: TypeAlias = tuple[Floats, Floats] | None
@@ -314,14 +316,14 @@ def _gaussian(density: Any) -> Gaussian:
 
 
 def _cauchy(density: Any) -> Cauchy:
-    """Place and width of a frozen Cauchy distribution of scipy.stats."""
+    """Location and scale of a frozen Cauchy distribution of scipy.stats."""
     if getattr(getattr(density, "dist", None), "name", "") != "cauchy":
         return None
     _, place, width = density.dist._parse_args(*density.args, **density.kwds)
     return float(place), float(width)
 
 
-def _drawn(densities: Sequence[Any], q: Floats, n: int, random_state: Any) -> BayesError:
+def _monte_carlo(densities: Sequence[Any], q: Floats, n: int, random_state: Any) -> BayesError:
     random = np.random.default_rng(random_state)
     sizes = random.multinomial(n, q)
     rows = [density.rvs(size=int(size), random_state=random) for density, size in zip(densities, sizes, strict=True)]

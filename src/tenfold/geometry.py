@@ -1,9 +1,9 @@
-"""Rows and a hyperplane ``w.x + b = 0``: margins of all kinds, angles, distances and projections.
+"""Samples and a hyperplane ``w.x + b = 0``: margins of all kinds, angles, distances and projections.
 
 Two definitions of a margin are in the texts. The *geometric* one is the signed distance ``y (w.x + b) / ||w||`` (CMU
 slide 15, Rosasco 9.2, Seeger 9.1). The *normalised* one (Seeger 2.3.3) is the cosine of the angle between the weights
-and the row, ``y (w.x + b) / (||(w, b)|| ||(x, 1)||)``: rows are taken to length one, the constant of the intercept
-included, so that no row counts more for being long.
+and the sample, ``y (w.x + b) / (||(w, b)|| ||(x, 1)||)``: samples are scaled to length one, the constant of the
+intercept included, so that long ones do not count more.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ __all__ = ["Margins", "margins", "signs_of"]
 
 @dataclass(frozen=True)
 class Margins:
-    """Margins of rows for given weights; each number also for the whole set, as its smallest.
+    """Margins of samples for given weights; each number also for the whole set, as its smallest.
 
     Attributes
     ----------
@@ -38,8 +38,8 @@ class Margins:
     Examples
     --------
     >>> from tenfold import margins
-    >>> found = margins([[3.0, 4.0], [0.0, -1.0]], [1, -1], [0.0, 2.0])
-    >>> found.geometric.tolist(), found.of_set
+    >>> result = margins([[3.0, 4.0], [0.0, -1.0]], [1, -1], [0.0, 2.0])
+    >>> result.geometric.tolist(), result.of_set
     ([4.0, 1.0], 1.0)
     """
 
@@ -51,7 +51,7 @@ class Margins:
 
     @property
     def of_set(self) -> float:
-        """The smallest geometric margin: positive if and only if the hyperplane separates the rows."""
+        """The smallest geometric margin: positive if and only if the hyperplane separates the classes."""
         return float(self.geometric.min())
 
     @property
@@ -61,24 +61,24 @@ class Margins:
 
     @property
     def angles(self) -> Floats:
-        """(n,) angles between the weights and the rows turned to the positive side, in radians: below pi / 2 where a
-        row is on its side.
+        """(n,) angles between the weights and the samples times their signs, in radians: below pi / 2 where a
+        sample is on its side.
         """
         return np.arccos(np.clip(self.normalised, -1.0, 1.0))
 
     @property
     def slab(self) -> float:
-        """The width of the slab about the hyperplane without rows: twice the margin, zero where rows are mistaken."""
+        """The width of the slab about the hyperplane without samples: twice the margin, zero with mistakes."""
         return max(0.0, 2.0 * self.of_set)
 
     @property
     def mistakes(self) -> int:
-        """Rows that are not strictly on their side."""
+        """The number of samples that are not strictly on their side."""
         return int(np.count_nonzero(~(self.functional > 0.0)))
 
     @property
     def origin(self) -> Floats:
-        """The point of the hyperplane next to the origin, -b w / ||w||^2."""
+        """The point of the hyperplane nearest to the origin, -b w / ||w||^2."""
         return -self.intercept * self.coef / float(np.sum(np.square(self.coef)))
 
     def distances(self, X: Any) -> Floats:
@@ -87,7 +87,7 @@ class Margins:
         return z / float(np.sqrt(np.sum(np.square(self.coef))))
 
     def projections(self, X: Any) -> Floats:
-        """The points (n, p) of the hyperplane next to samples X, dense: x - d w / ||w||, d being the signed
+        """The points (n, p) of the hyperplane nearest to samples X, dense: x - d w / ||w||, d being the signed
         distance.
         """
         X = _rows(X)
@@ -97,7 +97,7 @@ class Margins:
 
 
 def margins(X: Any, y: Any, coef: Any, intercept: float | None = None) -> Margins:
-    """Margins of every row of X for the hyperplane ``coef.x + intercept = 0``.
+    """Margins of the samples of X for the hyperplane ``coef.x + intercept = 0``.
 
     Parameters
     ----------
@@ -119,10 +119,10 @@ def margins(X: Any, y: Any, coef: Any, intercept: float | None = None) -> Margin
     --------
     >>> from tenfold import margins
     >>> X = [[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
-    >>> found = margins(X, [-1, 1, 1, -1, -1, 1], [3, 1])
-    >>> found.functional
+    >>> result = margins(X, [-1, 1, 1, -1, -1, 1], [3, 1])
+    >>> result.functional
     array([1., 3., 4., 3., 5., 2.])
-    >>> round(found.of_set, 4), round(found.normalised_of_set, 4)
+    >>> round(result.of_set, 4), round(result.normalised_of_set, 4)
     (0.3162, 0.1414)
     """
     X = _rows(X)
@@ -138,8 +138,8 @@ def margins(X: Any, y: Any, coef: Any, intercept: float | None = None) -> Margin
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if is_sparse(X) else np.einsum("ij,ij->i", X, X)
     lengths = np.sqrt(squares + one)
     size = float(np.sqrt(np.sum(np.square(w))))
-    whole = float(np.hypot(size, b))
-    cosines = np.divide(functional, whole * lengths, out=np.zeros_like(functional), where=lengths > 0.0)
+    norm = float(np.hypot(size, b))
+    cosines = np.divide(functional, norm * lengths, out=np.zeros_like(functional), where=lengths > 0.0)
     return Margins(functional, functional / size, cosines, w, b)
 
 
@@ -147,16 +147,16 @@ def signs_of(y: Any, X: Array) -> Floats:
     """+1 for the second of two classes and -1 for the first."""
     y = column_or_1d(y)
     check_consistent_length(X, y)
-    found = np.unique(y)
-    if len(found) != 2:
+    classes = np.unique(y)
+    if len(classes) != 2:
         raise ValueError(
-            f"Two classes have a margin; y holds {len(found)}: {found[:5].tolist()}. Take each pair, or each against "
-            "the rest."
+            f"Two classes have a margin; y holds {len(classes)}: {classes[:5].tolist()}. Take each pair, or each "
+            "against the rest."
         )
-    return np.where(y == found[1], 1.0, -1.0)
+    return np.where(y == classes[1], 1.0, -1.0)
 
 
 def _rows(X: Any) -> Array:
-    """Checked rows in float64."""
+    """Validated samples in float64."""
     X = check_array(X, accept_sparse="csr", dtype=np.float64)
     return X if is_sparse(X) else contiguous(X)

@@ -1,4 +1,4 @@
-"""Hessians that are solved with: regular ones by Cholesky, singular ones by their pseudo-inverse, many side by side."""
+"""Factors of Hessians: regular ones by Cholesky, singular ones by their pseudo-inverse, small ones in stacks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,22 +14,19 @@ from tenfold.machine import one_blas_thread
 
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
-FEW = 64
-"""Up to so many coefficients a call costs more than what it does."""
+STACKED_COEFFICIENTS = 64  # up to here the call of a factor costs more than its work
 
-PIVOT = 1e-14
-"""A Hessian is regular where every column adds more than such a part of its curvature to those before it."""
+PIVOT = 1e-14  # a Hessian is regular where each pivot exceeds this part of its diagonal entry
 
-RANK = 1e-13
-"""Eigenvalues of a Hessian with unit diagonal are rounding up to this."""
+RANK_TOL = 1e-13  # eigenvalues of a Hessian with unit diagonal up to here are rounding
 
 
 class Factor(Protocol):
-    """A Hessian that was made ready to be solved with."""
+    """A factored Hessian."""
 
     @property
     def least(self) -> float:
-        """The least curvature that a column adds to those before it."""
+        """The least squared pivot: the curvature that a column adds to those before it."""
         ...
 
     def solve(self, g: Floats) -> Floats:
@@ -39,8 +36,8 @@ class Factor(Protocol):
 
 @dataclass(frozen=True)
 class Regular:
-    """Cholesky factor of the Hessian with its columns scaled to unit diagonal; `known` is zero for columns that only
-    hold rounding, which are left alone.
+    """Cholesky factor of the Hessian scaled to unit diagonal; `known` is zero for coordinates whose curvature is
+    rounding, in which no step is taken.
     """
 
     lower: Floats
@@ -58,8 +55,8 @@ class Regular:
 
 @dataclass(frozen=True)
 class Singular:
-    """A factor of the pseudo-inverse: steps have no part in which the objective is flat, so that from zero the shortest
-    of all minimisers is found.
+    """A root of the pseudo-inverse: steps have no component in the null space, so that from zero the minimiser of least
+    norm results.
     """
 
     root: Floats
@@ -71,8 +68,8 @@ class Singular:
 
 
 @dataclass(frozen=True)
-class Member:
-    """One of many factors that lie side by side, (m, q, q)."""
+class StackedFactor:
+    """One of several factors in one array (m, q, q)."""
 
     stack: Floats
     number: int
@@ -87,39 +84,43 @@ class Member:
         return _core.solve_stack(self.stack, which, np.ascontiguousarray(several)).reshape(g.shape)
 
 
-def side_by_side(factors: Sequence[Factor]) -> list[Factor]:
-    """The same factors, those of few coefficients in one stack, which is solved with in one call."""
-    plain = {id(one): one for one in factors if isinstance(one, Regular) and len(one.scale) <= FEW and one.known.all()}
+def stack_factors(factors: Sequence[Factor]) -> list[Factor]:
+    """The same factors, those of few coefficients in one stack, which one call solves."""
+    plain = {
+        id(one): one
+        for one in factors
+        if isinstance(one, Regular) and len(one.scale) <= STACKED_COEFFICIENTS and one.known.all()
+    }
     if len(plain) < 2:
         return list(factors)
     stack = np.array([one.scale[:, None] * one.lower for one in plain.values()])
-    members = {key: Member(stack, k) for k, key in enumerate(plain)}
+    members = {key: StackedFactor(stack, k) for k, key in enumerate(plain)}
     return [members.get(id(one), one) for one in factors]
 
 
 def solve_each(factors: Sequence[Factor], g: Floats) -> Floats:
-    """H^-1 g (m, q) of each factor with its own g."""
-    found = np.empty_like(g)
-    alone = [k for k, one in enumerate(factors) if not isinstance(one, Member)]
-    side = {id(one.stack): one.stack for one in factors if isinstance(one, Member)}
-    for key, stack in side.items():
-        own = [k for k, one in enumerate(factors) if isinstance(one, Member) and id(one.stack) == key]
+    """H^-1 g (m, q), each factor with its own g."""
+    solutions = np.empty_like(g)
+    alone = [k for k, one in enumerate(factors) if not isinstance(one, StackedFactor)]
+    stacks = {id(one.stack): one.stack for one in factors if isinstance(one, StackedFactor)}
+    for key, stack in stacks.items():
+        own = [k for k, one in enumerate(factors) if isinstance(one, StackedFactor) and id(one.stack) == key]
         which = np.array([factors[k].number for k in own])  # type: ignore[attr-defined]
-        found[own] = _core.solve_stack(stack, which, np.ascontiguousarray(g[own]))
-    # the same factor may serve many in a row
-    cuts = [0, *(j for j in range(1, len(alone)) if factors[alone[j]] is not factors[alone[j - 1]]), len(alone)]
-    for first, last in pairwise(cuts) if alone else ():
-        found[alone[first:last]] = factors[alone[first]].solve(g[alone[first:last]])
-    return found
+        solutions[own] = _core.solve_stack(stack, which, np.ascontiguousarray(g[own]))
+    # one factor may serve several consecutive problems
+    runs = [0, *(j for j in range(1, len(alone)) if factors[alone[j]] is not factors[alone[j - 1]]), len(alone)]
+    for first, last in pairwise(runs) if alone else ():
+        solutions[alone[first:last]] = factors[alone[first]].solve(g[alone[first:last]])
+    return solutions
 
 
 def factor_each(hessians: Floats, shift: Floats) -> list[Factor]:
     """`factor_linear` of each of several Hessians (m, q, q), those of few coefficients in one stack."""
-    return side_by_side([factor_linear(one, shift) for one in hessians])
+    return stack_factors([factor_linear(one, shift) for one in hessians])
 
 
 def factor(hessian: Floats | None, noise: Floats | float = 0.0) -> Factor:
-    """Factor a Hessian (q, q); a curvature of at most `noise` is rounding, and its coordinate is left alone."""
+    """Factor a Hessian (q, q); a curvature of at most `noise` is rounding, and no step is taken in its coordinate."""
     if hessian is None or not np.isfinite(hessian).all():
         raise NotFinite
     diagonal = hessian.diagonal()
@@ -140,8 +141,8 @@ def factor(hessian: Floats | None, noise: Floats | float = 0.0) -> Factor:
 def factor_linear(hessian: Floats | None, shift: Floats) -> Factor:
     """Factor the Hessian of a linear model about `shift` (p,), or of several classes, p + 1 coefficients each.
 
-    A constant feature about its mean is rounding. What is added to the predictions of all classes alike changes no
-    loss: the Hessian is zero in these directions, and a penalty on the mean of the classes makes it regular.
+    A constant feature about its mean is rounding. A change of all classes alike changes no loss: the Hessian is zero in
+    these directions, and a penalty on the mean of the classes makes it regular.
     """
     if hessian is None or not np.isfinite(hessian).all():
         raise NotFinite
@@ -155,11 +156,11 @@ def _root_of_inverse(scaled: Floats, d: Floats) -> Floats:
     """A root of the pseudo-inverse of a Hessian with columns divided by d; negative curvature counts as positive."""
     with one_blas_thread:
         values, vectors = eigh(scaled, check_finite=False)
-        flat = np.abs(values) <= RANK
+        flat = np.abs(values) <= RANK_TOL
         root = vectors[:, ~flat] / np.sqrt(np.abs(values[~flat])) / d[:, None]
         if flat.any():
-            along = qr(vectors[:, flat] / d[:, None], mode="economic")[0]
-            root -= along @ (along.T @ root)
+            null_space = qr(vectors[:, flat] / d[:, None], mode="economic")[0]
+            root -= null_space @ (null_space.T @ root)
     return np.asarray(root)
 
 
@@ -168,8 +169,8 @@ def _without_common(hessian: Floats, k: int) -> Floats:
     K = len(hessian) // k
     if K == 1:
         return hessian
-    lifted = hessian.reshape(K, k, K, k).copy()
-    own, common = np.einsum("cjcj->j", lifted), np.einsum("cjlj->j", lifted)
+    regularised = hessian.reshape(K, k, K, k).copy()
+    own, common = np.einsum("cjcj->j", regularised), np.einsum("cjlj->j", regularised)
     each = np.flatnonzero(common <= 1e-9 * own)
-    lifted[:, each, :, each] += own[each, None, None] / K**2
-    return lifted.reshape(K * k, K * k)
+    regularised[:, each, :, each] += own[each, None, None] / K**2
+    return regularised.reshape(K * k, K * k)

@@ -1,26 +1,26 @@
 """Classical inference for unpenalised models: standard errors, test statistics, p values, confidence intervals.
 
-Least squares, with k coefficients (the intercept counts) and n rows: residual variance s^2 = sum weight r^2 / (n - k)
-and covariance s^2 (Z' diag(weight) Z)^-1 of Z = [1 X], Student's t with n - k degrees of freedom. Valid for independent
-errors of equal variance (times 1 / weight).
+Least squares, with k coefficients (the intercept counts) and n samples: residual variance s^2 = sum weight r^2 / (n -
+k) and covariance s^2 (Z' diag(weight) Z)^-1 of Z = [1 X], Student's t with n - k degrees of freedom. Valid for
+independent errors of equal variance (times 1 / weight).
 
-Maximum likelihood, with u and c the slope and the curvature of a row's loss in its raw prediction: covariance
-dispersion (sum weight c z z')^-1, c Fisher's, where the model is right; and where only its mean is, the sandwich
-B M B, B = (sum weight c z z')^-1 with the curvature observed and
+Maximum likelihood, with u and c the slope and the curvature of the loss of a sample in its raw prediction: covariance
+dispersion (sum weight c z z')^-1, c the Fisher information, where the model is right; where only its mean is, the
+sandwich B M B, B = (sum weight c z z')^-1 with the observed information c and
 
     HC0  M = sum weight u^2 z z'                     HC1  n / (n - k) of it
     HC2  M = sum weight u^2 / (1 - h) z z'           HC3  M = sum weight u^2 / (1 - h)^2 z z',  h = c z'B z
     cluster  M = G / (G - 1) (n - 1) / (n - k) sum_g s_g s_g',  s_g the sum of weight u z over group g of G.
 
-Of K classes u is a vector of K - 1 slopes, c the matrix C = diag(q) - q q' of their probabilities and the leverage of
-a row the matrix H = C^(1/2) G C^(1/2) of its K - 1 predictions, G_ab = z'B_ab z by the blocks of B. Its slopes become
-C^(1/2) (I - H)^(-1/2) C^(-1/2) u for HC2, which makes their covariance C where the model is right, and
-C^(1/2) (I - H)^-1 C^(-1/2) u for HC3, which is the Newton step that leaves out the row; M = sum weight (u u') * (z z')
-by Kronecker's product.
+Of K classes u is a vector of K - 1 slopes, c the matrix C = diag(q) - q q' of their probabilities and the leverage of a
+sample the matrix H = C^(1/2) G C^(1/2) of its K - 1 predictions, G_ab = z'B_ab z by the blocks of B. Its slopes become
+C^(1/2) (I - H)^(-1/2) C^(-1/2) u for HC2, which makes their covariance C where the model is right, and C^(1/2) (I -
+H)^-1 C^(-1/2) u for HC3, which is the Newton step that leaves out the sample; M = sum weight (u u') * (z z') by the
+Kronecker product.
 
-Normal quantiles. A weight says how often its row is there: n is the sum of the weights, and a row of weight two the
-same as the row twice. (Weights of least squares say how exact a row is, and n is the number of rows.) Nothing of this
-holds for penalised weights.
+Normal quantiles. Sample weights of maximum likelihood are frequencies: n is the sum of the weights, and a sample of
+weight two the same as the sample twice. Those of least squares are precisions, and n is the number of samples. Nothing
+of this holds for penalised weights.
 """
 
 from dataclasses import dataclass
@@ -50,8 +50,9 @@ class NoInferenceError(ValueError, AttributeError):
     """
 
 
-SINGULAR = 64.0 * float(np.finfo(np.float64).eps)
-"""Beside ones on the diagonal, a pivot of so much a column is rounding."""
+SINGULAR = 64.0 * float(
+    np.finfo(np.float64).eps
+)  # pivots of a matrix of unit diagonal up to this, times p, are rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +65,7 @@ class Inference:
     coefficients, standard_errors, statistics, p_values : arrays of length k.
     covariance : (k, k) covariance of the coefficients.
     covariance_type : how it was estimated: "nonrobust", "HC0" to "HC3" or "cluster".
-    count : the number of rows, n.
+    count : the number of samples, n.
     degrees_of_freedom : n - k.
     """
 
@@ -98,8 +99,8 @@ class Inference:
         """Intervals (k, 2) that cover the true coefficients with probability `level`."""
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must be between 0 and 1, got {level!r}.")
-        share = 0.5 + level / 2
-        quantile = ndtri(share) if self.symbol == "z" else stdtrit(self.degrees_of_freedom, share)
+        probability = 0.5 + level / 2
+        quantile = ndtri(probability) if self.symbol == "z" else stdtrit(self.degrees_of_freedom, probability)
         width = float(quantile) * self.standard_errors
         return np.column_stack([self.coefficients - width, self.coefficients + width])
 
@@ -109,15 +110,15 @@ class Inference:
 
     def __str__(self) -> str:
         interval = self.confidence_interval()
-        wide = max(11, *(len(name) for name in self.names))
+        name_width = max(11, *(len(name) for name in self.names))
         titles = f"{'coefficient':>13} {'std. error':>12} {self.symbol:>9} {'p':>8} {'[0.025':>12} {'0.975]':>12}"
-        head = f"{'':{wide}} {titles}"
+        head = f"{'':{name_width}} {titles}"
         lines = [*self._head(), head, "-" * len(head)]
         rows = zip(
             self.names, self.coefficients, self.standard_errors, self.statistics, self.p_values, interval, strict=True
         )
         for name, b, error, t, p, (low, high) in rows:
-            lines.append(f"{name:{wide}} {b:13.6g} {error:12.5g} {t:9.3f} {p:8.3g} {low:12.5g} {high:12.5g}")
+            lines.append(f"{name:{name_width}} {b:13.6g} {error:12.5g} {t:9.3f} {p:8.3g} {low:12.5g} {high:12.5g}")
         return "\n".join(lines)
 
 
@@ -153,12 +154,12 @@ class LikelihoodInference(Inference):
     ----------
     family : the name of the loss.
     dispersion : Pearson's statistic over n - k; one for counts and classes.
-    deviance, null_deviance : twice the loss of the rows, and that of the best constant.
+    deviance, null_deviance : twice the loss, and that of the best constant.
     deviance_explained : 1 - deviance / null_deviance, the analogue of R2; McFadden's pseudo R2 for classes.
     pearson : Pearson's statistic, the sum of (y - mean)^2 / variance at dispersion one; NaN for several classes.
-    distance : how far the coefficients are from the maximum of the likelihood, in standard errors: the length of the
-        Newton step that is left, measured by the information.
-    log_likelihood : at the dispersion that was estimated; NaN where the density has neither a formula nor a series.
+    distance : the distance of the coefficients from the maximum of the likelihood, in standard errors: the Newton
+        decrement.
+    log_likelihood : at the estimated dispersion; NaN where the density has neither a formula nor a series.
     aic, bic : -2 log_likelihood + 2 k, or + k log n.
     groups : the number of groups of a cluster-robust covariance, else 0.
     """
@@ -243,9 +244,7 @@ def least_squares_inference(
     intercept: float | None,
     names: tuple[str, ...],
 ) -> LeastSquaresInference:
-    """Inference for one target from the moments, the inverse Gram matrix, the sum of squared residuals that was read
-    from the rows, and the fit.
-    """
+    """Inference for one target from the moments, the inverse Gram matrix, the residual sum of squares and the fit."""
     p = moments.features
     k = p + (intercept is not None)
     free = moments.count - k

@@ -1,10 +1,9 @@
 """Dense factorisations that Ctrl-C interrupts.
 
 SciPy's wrappers of LAPACK hold the interpreter's lock, and a signal waits until they return: sixteen seconds for the
-eigenvectors of a matrix of 6000 columns. Here LAPACK, the same library by the same routines, is called without the
-lock, in a thread of its own that is waited for. What is interrupted goes on in the background until its routine ends;
-its result is dropped. Small matrices go to SciPy at once. All with one BLAS thread, so that bits do not depend on
-their number.
+eigenvectors of a 6000 x 6000 matrix. Here the same routines are called without the lock, in a thread that is waited
+for. After an interruption the routine runs to its end in the background, and its result is dropped. Small matrices go
+to SciPy directly. All with one BLAS thread, so that bits do not depend on the number of threads.
 """
 
 import ctypes
@@ -20,30 +19,29 @@ from scipy.linalg import blas, cython_lapack, lapack
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
 
-SHORT = 400.0**3
-"""Products that take less than about a tenth of a second."""
+SHORT_OPERATIONS = 400.0**3  # multiplications that take less than about a tenth of a second
 
 POLL = 0.2
-"""Seconds between two looks for a signal, where waiting for a thread does not see it."""
+"""Seconds between two checks for a signal, where waiting for a thread does not notice it."""
 
 Result = TypeVar("Result")
 
 
 def dot(a: Floats, b: Floats) -> float:
-    """The inner product; not by NumPy's BLAS, which has threads of its own."""
+    """The inner product, by SciPy's BLAS on one thread."""
     with one_blas_thread:
         return float(blas.ddot(a, b))
 
 
 def run_interruptibly(work: Callable[[], Result]) -> Result:
-    """What `work` returns, from a thread that is waited for: it must release the interpreter's lock."""
-    found: list[Result] = []
+    """The result of `work`, run in a thread that is waited for: it must release the interpreter's lock."""
+    results: list[Result] = []
     errors: list[BaseException] = []
 
     def task() -> None:
         try:
             with one_blas_thread:
-                found.append(work())
+                results.append(work())
         except BaseException as error:
             errors.append(error)
 
@@ -53,7 +51,7 @@ def run_interruptibly(work: Callable[[], Result]) -> Result:
         thread.join(POLL)
     if errors:
         raise errors[0]
-    return found[0]
+    return results[0]
 
 
 @cache
@@ -90,9 +88,9 @@ def _check(routine: str, info: int) -> None:
 
 
 def eigh(S: Floats, first: int = 0) -> tuple[Floats, Floats]:
-    """Values of a symmetric matrix in ascending order and their vectors as columns, from the number `first` on."""
+    """Eigenvalues of a symmetric matrix in ascending order and their vectors as columns, from index `first` on."""
     p = len(S)
-    if float(p) ** 3 < SHORT:
+    if float(p) ** 3 < SHORT_OPERATIONS:
         wanted = None if first == 0 else [first, p - 1]
         with one_blas_thread:
             return la.eigh(S, subset_by_index=wanted, check_finite=False)
@@ -100,8 +98,8 @@ def eigh(S: Floats, first: int = 0) -> tuple[Floats, Floats]:
 
 
 def eigenvalues(S: Floats) -> Floats:
-    """Values of a symmetric matrix in ascending order."""
-    if float(len(S)) ** 3 < SHORT:
+    """Eigenvalues of a symmetric matrix in ascending order."""
+    if float(len(S)) ** 3 < SHORT_OPERATIONS:
         with one_blas_thread:
             return np.asarray(la.eigvalsh(S, check_finite=False), dtype=np.float64)
     return _syevr(S, 0, vectors=False)[0]
@@ -112,7 +110,7 @@ def _syevr(S: Floats, first: int, vectors: bool) -> tuple[Floats, Floats]:
     lwork, liwork = (int(size) for size in lapack.dsyevr_lwork(p, lower=1)[:2])
     A, work, iwork = _fortran(S), np.empty(lwork), np.empty(liwork, dtype=np.intc)
     w, z = np.empty(p), np.empty((p, count if vectors else 1), order="F")
-    support, found, info = np.empty(2 * p, dtype=np.intc), ctypes.c_int(0), ctypes.c_int(0)
+    support, eigenvalue_count, info = np.empty(2 * p, dtype=np.intc), ctypes.c_int(0), ctypes.c_int(0)
     n, low, high = ctypes.c_int(p), ctypes.c_int(first + 1), ctypes.c_int(p)
     run_interruptibly(
         lambda: _routine("dsyevr")(
@@ -127,7 +125,7 @@ def _syevr(S: Floats, first: int, vectors: bool) -> tuple[Floats, Floats]:
             low,
             high,
             0.0,
-            found,
+            eigenvalue_count,
             w,
             z,
             n,
@@ -144,11 +142,11 @@ def _syevr(S: Floats, first: int, vectors: bool) -> tuple[Floats, Floats]:
 
 
 def cholesky(A: Floats) -> Floats | None:
-    """L with L L' = A in its lower triangle, which alone is read; None where A is not positive definite. What stands
-    above the diagonal of the result is not defined.
+    """L with L L' = A in its lower triangle, the only part of A that is read; None where A is not positive definite.
+    The upper triangle of the result is undefined.
     """
     p = len(A)
-    if float(p) ** 3 < SHORT:
+    if float(p) ** 3 < SHORT_OPERATIONS:
         with one_blas_thread:
             L, failed = lapack.dpotrf(A, lower=1, clean=0)
         return L if failed == 0 else None
@@ -160,12 +158,12 @@ def cholesky(A: Floats) -> Floats | None:
 
 
 def solve_lower(L: Floats, B: Floats, transposed: bool = False) -> Floats:
-    """L^-1 B of a lower triangle, or its transpose's."""
+    """L^-1 B of a lower triangle, or L'^-1 B."""
     p, q = len(L), B.shape[1]
-    if float(p) ** 2 * q < SHORT:
+    if float(p) ** 2 * q < SHORT_OPERATIONS:
         with one_blas_thread:
-            found = la.solve_triangular(L, B, lower=True, trans="T" if transposed else "N", check_finite=False)
-            return np.asarray(found, dtype=np.float64)
+            result = la.solve_triangular(L, B, lower=True, trans="T" if transposed else "N", check_finite=False)
+            return np.asarray(result, dtype=np.float64)
     A, X = (L if L.flags.f_contiguous else _fortran(L)), _fortran(B)
     n, count, info = ctypes.c_int(p), ctypes.c_int(q), ctypes.c_int(0)
     how = b"T" if transposed else b"N"
@@ -175,10 +173,10 @@ def solve_lower(L: Floats, B: Floats, transposed: bool = False) -> Floats:
 
 
 def svd(A: Floats) -> tuple[Floats, Floats, Floats]:
-    """U (m, r), values (r,) in descending order and V' (r, n) with r = min(m, n)."""
+    """U (m, r), singular values (r,) in descending order and V' (r, n) with r = min(m, n)."""
     m, n = A.shape
     r = min(m, n)
-    if float(m) * n * r < SHORT:
+    if float(m) * n * r < SHORT_OPERATIONS:
         with one_blas_thread:
             return la.svd(A, full_matrices=False, check_finite=False)
     lwork = int(lapack.dgesdd_lwork(m, n, compute_uv=1, full_matrices=0)[0])

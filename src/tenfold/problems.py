@@ -1,4 +1,4 @@
-"""What is minimised or solved: frozen values that solvers consume and the judge reads."""
+"""Problems as frozen values, which solvers minimise or solve and the judge reads."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from tenfold.arrays import Floats, Integers
 from tenfold.data import Block, MaybeDeferred, Rows
 from tenfold.losses.loss import Loss
-from tenfold.penalties import Penalty
+from tenfold.losses.regression import Square
+from tenfold.penalties import L21, ElasticNet, Penalty, SparsePenalty, with_alpha
 from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import Derivatives, Params, along, derivatives
 from tenfold.stats.gaussians import Mixture
@@ -19,11 +20,11 @@ from tenfold.stats.softmax import rough_softmax, softmax
 
 @dataclass(frozen=True)
 class Glm:
-    """min over w, b of  (1/W) sum_i weight_i loss(y_i, x_i.w + b) + penalty(w) + tie / 2 b^2,  W the sum of the
-    weights; b = 0 without `intercept`.
+    """min over w, b of  (1/W) sum_i weight_i loss(y_i, x_i.w + b) + penalty(w) + intercept_penalty / 2 b^2,  W the sum
+    of the weights; b = 0 without `intercept`.
 
-    A `tie` is for methods that are used to a penalty on their intercept: it is then tied to zero, and the optimum
-    depends on where rows are measured from.
+    An `intercept_penalty` is for methods that have one by tradition (LIBLINEAR); the optimum then depends on the origin
+    from which samples are measured.
     """
 
     loss: Loss
@@ -33,30 +34,32 @@ class Glm:
 
     @property
     def balances(self) -> bool:
-        """Whether slopes sum to zero at an optimum: an intercept is free."""
+        """Whether slopes sum to zero at an optimum: the intercept is unpenalised."""
         return self.intercept and self.intercept_penalty == 0.0
 
 
-@dataclass(frozen=True)
-class SparseLeastSquares:
-    """min over W (t, p) and b (t,) of  (1 / 2W) sum_i weight_i |y_i - W x_i - b|^2 + l1 sum_j |W_j| + l2 / 2 |W|^2,
-    W the sum of the weights; b = 0 without `intercept`; weights >= 0 where `positive`.
+def lasso_problem(
+    alpha: float, l1_ratio: float, intercept: bool, *, positive: bool = False, multi_task: bool = False
+) -> Glm:
+    """The Lasso (l1_ratio 1) and the elastic net in scikit-learn's parameters, each target by itself or `multi_task`:
 
-    |W_j| is the sum of the absolute values of the weights of column j, so that each target is a problem of its own, or
-    their Euclidean length where they are `joint`: a column is then used by all targets or by none.
+    min over w, b of  (1 / 2W) sum_i weight_i (y_i - x_i.w - b)^2 + alpha (l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2).
     """
+    penalty = L21(0.0) if multi_task else ElasticNet(0.0, positive=positive)
+    return Glm(Square(), with_alpha(penalty, alpha, l1_ratio), intercept)
 
-    l1: float
-    l2: float
-    intercept: bool
-    positive: bool = False
-    joint: bool = False
+
+def sparse_penalty(problem: Glm) -> SparsePenalty:
+    """The penalty of a problem of the Lasso's family: least squares with an L1 or an L2,1 norm."""
+    assert isinstance(problem.loss, Square)
+    assert isinstance(problem.penalty, SparsePenalty)
+    return problem.penalty
 
 
 @dataclass(frozen=True)
 class GreedyRule:
-    """What a greedy method was asked for: by which number it takes columns ("correlation", "cosine" or "gain", see
-    `solvers.pursuit`), how many, or for which sum of squares.
+    """The rule of greedy selection: the criterion ("correlation", "cosine" or "gain", see `solvers.greedy_selection`),
+    and the number of features or the sum of squares at which it ends.
     """
 
     promise: str
@@ -84,8 +87,8 @@ class Gaussians:
 
     C_k^-1 = B_k B_k': a Dirichlet prior of concentration a on the weights, an inverse Wishart prior of scale V with v
     degrees of freedom on the covariances, and a normal prior of mean m0 and covariance C_k / b on the means. For each
-    covariance f = v + p + 1, or v + 2 for each variance of a column, and one more for each mean that has a prior. What
-    a component learns as its covariance is that of the best parameters plus reg_covar I.
+    covariance f = v + p + 1, or v + 2 for each variance of a column, and one more for each mean that has a prior. The
+    stored covariance is that of the best parameters plus reg_covar I.
     """
 
     kind: str
@@ -97,7 +100,7 @@ class Gaussians:
     scale: Floats | None = None
 
     def more(self, shape: tuple[int, int]) -> float:
-        """The number f of rows that the prior counts for in a covariance; of a spherical one, in each column."""
+        """The number f of samples for which the prior counts in a covariance; of a spherical one, in each feature."""
         k, p = shape
         means = 0.0 if self.mean_precision == 0.0 else (float(k) if self.kind == "tied" else 1.0)
         if self.degrees is None:
@@ -106,89 +109,22 @@ class Gaussians:
         return means + (own / p if self.kind == "spherical" else own)
 
     def log_prior(self, mixture: Mixture) -> float:
-        """Up to a constant."""
-        found = 0.0
+        """The log prior up to a constant."""
+        value = 0.0
         if self.concentration != 1.0:
             with np.errstate(divide="ignore"):
-                found += (self.concentration - 1.0) * float(np.sum(np.log(mixture.weights)))
+                value += (self.concentration - 1.0) * float(np.sum(np.log(mixture.weights)))
         if self.mean_precision > 0.0:
-            found -= 0.5 * self.mean_precision * float(np.sum(mixture.lengths(mixture.means - self.mean)))
+            value -= 0.5 * self.mean_precision * float(np.sum(mixture.lengths(mixture.means - self.mean)))
         if self.kind == "unit":
-            return found
+            return value
         f, logs = self.more(mixture.shape), mixture.factors.logs
         if f > 0.0:
-            found += f * float(logs[0] if self.kind == "tied" else np.sum(logs))
+            value += f * float(logs[0] if self.kind == "tied" else np.sum(logs))
         if self.scale is not None:
             sizes = self.scale * mixture.precisions
-            found -= 0.5 * float(np.sum(sizes))
-        return found
-
-
-def pulled(pull: Floats, positive: bool) -> Floats:
-    """How hard columns are pulled, (p,), from pulls (t, p) of targets that are joint: upwards only where weights are at
-    least zero.
-    """
-    if positive:
-        pull = np.maximum(pull, 0.0)
-    return np.abs(pull[0]) if len(pull) == 1 else np.sqrt(np.sum(pull * pull, axis=0))
-
-
-class ScaledDual(NamedTuple):
-    """Residuals scaled until they are a dual point of `SparseLeastSquares`, the ridge as so many more rows: the factor,
-    their products with the targets and with themselves, and how hard columns are pulled (p,), all before the scaling.
-    """
-
-    scale: float
-    along: float
-    whole: float
-    pulled: Floats
-
-    @classmethod
-    def of(cls, penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, squares: float) -> "ScaledDual":
-        l1, l2 = penalty
-        along, whole = squares + float(np.sum(w * pull)), squares + l2 * float(np.sum(w * w))
-        inner = pulled(pull - l2 * w, positive)
-        largest = float(np.max(inner, initial=0.0))
-        scale = max(along / whole, 0.0) if whole > 0.0 else 0.0
-        return cls(min(scale, l1 / largest) if largest > 0.0 else scale, along, whole, inner)
-
-    @property
-    def value(self) -> float:
-        return self.scale * self.along - 0.5 * self.scale * self.scale * self.whole
-
-
-def duality_gap(penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, squares: float) -> float:
-    """For `SparseLeastSquares` of one target or of joint ones, the objective at weights (t, p) minus the better of two
-    dual values at their residuals, of which mean products with the columns (t, p) and the mean square are given: scaled
-    until they are feasible, or as they are. Without a penalty, the squares of the pulls.
-    """
-    l1, l2 = penalty
-    if l1 == l2 == 0.0:
-        return float(np.sum(pull * pull))
-    point = ScaledDual.of(penalty, positive, w, pull, squares)
-    dual = point.value if l1 > 0.0 else 0.0
-    if l2 > 0.0:
-        over = np.maximum(pulled(pull, positive) - l1, 0.0)
-        dual = max(dual, point.along - 0.5 * squares - 0.5 * float(np.sum(over * over)) / l2)
-    return 0.5 * point.whole + l1 * float(np.sum(np.sqrt(np.sum(w * w, axis=0)))) - dual
-
-
-def safe(
-    penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, squares: float, lengths: Floats
-) -> NDArray[np.bool_]:
-    """Which columns may have a weight at the optimum (p,), from weights (t, p) as in `duality_gap` and the lengths (p,)
-    of the columns in mean units: the dual optimum is within the root of twice the gap of any dual point, so that a
-    column that pulls less than its penalty everywhere there has none (Ndiaye et al. 2017).
-    """
-    l1, l2 = penalty
-    if l1 == 0.0:
-        return np.ones(len(lengths), dtype=bool)
-    point = ScaledDual.of(penalty, positive, w, pull, squares)
-    primal = 0.5 * point.whole + l1 * float(np.sum(np.sqrt(np.sum(w * w, axis=0))))
-    # rounding must not make the ball smaller
-    gap = max(primal - point.value, 0.0) + 1e-14 * max(primal, point.along)
-    reach = np.sqrt(2.0 * gap * (lengths * lengths + l2))
-    return np.asarray(point.scale * point.pulled + reach >= (1.0 - 1e-12) * l1)
+            value -= 0.5 * float(np.sum(sizes))
+        return value
 
 
 class Evaluation(NamedTuple):
@@ -284,7 +220,7 @@ def _evaluation(problem: Glm, params: Params, sums: Derivatives, shift: Floats |
 
 
 def length(*parts: Floats) -> float:
-    """The Euclidean length of all numbers together; squares neither overflow nor vanish."""
+    """The L2 norm of all arrays together, scaled so that squares neither overflow nor underflow."""
     largest = max((float(np.max(np.abs(part))) for part in parts if part.size), default=0.0)
     if not 0.0 < largest < np.inf:
         return largest
@@ -293,11 +229,12 @@ def length(*parts: Floats) -> float:
 
 @dataclass(frozen=True)
 class Separation:
-    """Find weights under which every row is on the side of its class, strictly.
+    """Find weights that classify every sample correctly, strictly.
 
     Two classes have one score z = x.w + b: class 1 where it is positive, class 0 where it is negative. More have one
-    each, and the largest wins; `joint` says whether their weights are found together or each against the rest. A row
-    without a strict winner is a mistake; where `positive`, the later class wins a tie (the sign of zero is +1).
+    each, and the largest decides; `joint` is one multiclass problem, else each class is separated from the rest. A
+    sample without a strict maximum is a mistake; where `positive`, the later class takes a tie (the sign of zero is
+    +1).
     """
 
     classes: int
@@ -307,11 +244,11 @@ class Separation:
 
     @property
     def targets(self) -> int:
-        """How many scores a row has."""
+        """The number of scores of a sample."""
         return self.classes if self.classes > 2 else 1
 
     def margins(self, z: Floats, label: Integers) -> Floats:
-        """How far each row is on its side: y z of two classes, else the own score minus the best of the others'."""
+        """The margins: y z of two classes, else the score of the true class minus the largest of the others."""
         if self.targets == 1:
             return np.where(label == 1, z[:, 0], -z[:, 0])
         rows = np.arange(z.shape[0])
@@ -321,15 +258,15 @@ class Separation:
         return own - others.max(axis=1)
 
     def mistaken(self, z: Floats, label: Integers) -> NDArray[np.bool_]:
-        """Which rows are mistakes."""
+        """Which samples are mistakes."""
         margins = self.margins(z, label)
         wrong = ~(margins > 0.0)
         if self.positive:
-            wrong &= ~((margins == 0.0) & self.wins_ties(z, label))
+            wrong &= ~((margins == 0.0) & self.takes_ties(z, label))
         return wrong
 
-    def wins_ties(self, z: Floats, label: Integers) -> NDArray[np.bool_]:
-        """Whether the own class is later than all others of the best score."""
+    def takes_ties(self, z: Floats, label: Integers) -> NDArray[np.bool_]:
+        """Whether the true class is the last of those with the largest score."""
         if self.targets == 1:
             return label == 1
         best = z == z.max(axis=1, keepdims=True)

@@ -167,7 +167,7 @@ def test_classes_that_can_be_separated(route, monkeypatch):
     folds = [train for train, _ in KFold(3, shuffle=True, random_state=0).split(X)]
     strengths = np.tile(np.logspace(0, -8, 9), (3, 1))
     found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
-    assert route == "apart" or found.iterations.max() > lbfgs_batched.PATIENCE
+    assert route == "apart" or found.iterations.max() > lbfgs_batched.STEPS_PER_MAP
     for f, fold in enumerate(folds):
         alone = fit(rows_of(X[fold], number[fold], 2), loss_of_classes(2), L2(1e-8), True, outputs=1, **SETTINGS)
         here = objective(X[fold], number[fold], None, found.params[f, -1], 1e-8)
@@ -224,13 +224,13 @@ def test_factors_side_by_side_are_the_same():
     each = [hessians.factor_linear(np.einsum("nk,nl->kl", one, one), np.zeros(3)) for one in A]
     singular = hessians.factor_linear(np.diag([1.0, 0.0, 2.0, 1.0]), np.zeros(3))
     mixed = [each[0], each[0], singular, each[1], each[2], singular]
-    together_ = hessians.side_by_side(mixed)
-    assert isinstance(together_[0], hessians.Member)
+    together_ = hessians.stack_factors(mixed)
+    assert isinstance(together_[0], hessians.StackedFactor)
     assert together_[2] is singular
     g = rng.standard_normal((6, 4))
     np.testing.assert_allclose(hessians.solve_each(together_, g), hessians.solve_each(mixed, g), rtol=1e-12)
     np.testing.assert_allclose([one.least for one in together_], [one.least for one in mixed], rtol=1e-12)
-    assert hessians.side_by_side([each[0], each[0]]) == [each[0], each[0]]
+    assert hessians.stack_factors([each[0], each[0]]) == [each[0], each[0]]
 
 
 def test_few_rows_take_few_passes(monkeypatch):

@@ -16,7 +16,7 @@ from sklearn.mixture import GaussianMixture as His
 import tenfold
 from tenfold import GaussianMixture, KMeans, certify, em
 from tenfold.plans.mixture import find_collapsed, split
-from tenfold.solvers.em import BoundFell
+from tenfold.solvers.em import BoundDecreased
 from tenfold.stats.gaussians import KINDS, Mixture
 
 TIGHT = {"tol": 1e-11, "max_iter": 3000}
@@ -489,7 +489,7 @@ def test_a_bound_that_falls_is_an_error():
     class Worse(Mean):
         wrong = 3.0
 
-    with pytest.raises(BoundFell, match="The bound fell from"):
+    with pytest.raises(BoundDecreased, match="The bound fell from"):
         em(Worse(), np.arange(5.0)[:, None], 2.0)
     allowed = em(Worse(), np.arange(5.0)[:, None], 2.0, allowance=lambda before, after, statistic: 100.0)
     assert allowed.params == 6.0

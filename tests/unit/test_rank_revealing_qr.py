@@ -50,15 +50,15 @@ def test_the_shortest_solution_whichever_way(name, intercept, weighted, monkeypa
     rng = np.random.default_rng(1)
     y = CASES["categories"][0] @ rng.standard_normal((15, 2)) + rng.standard_normal((N, 2))
     weight = rng.integers(0, 3, N).astype(float) if weighted else None
-    original, taken = rank_revealing_qr.by_gram, []
+    original, taken = rank_revealing_qr.factor_gram, []
 
     def spied(*arguments):
         taken.append(original(*arguments))
         return taken[-1]
 
-    monkeypatch.setattr(rank_revealing_qr, "by_gram", spied)
+    monkeypatch.setattr(rank_revealing_qr, "factor_gram", spied)
     model = LinearRegression(fit_intercept=intercept).fit(X, y, weight)
-    monkeypatch.setattr(rank_revealing_qr, "by_gram", lambda *_: None)
+    monkeypatch.setattr(rank_revealing_qr, "factor_gram", lambda *_: None)
     slow = LinearRegression(fit_intercept=intercept).fit(X, y, weight)
     assert [found is not None for found in taken] == [quick]
     assert model.certificate_.ok

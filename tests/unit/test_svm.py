@@ -19,8 +19,8 @@ from tenfold.penalties import L2
 from tenfold.plans.svm import Limits, Machine
 from tenfold.plans.svm import fit as fit_machine
 from tenfold.problems import Glm
-from tenfold.solvers.crammer_singer_cd import JointAscent
-from tenfold.solvers.crammer_singer_ipm import JointInterior
+from tenfold.solvers.crammer_singer_cd import CrammerSingerCd
+from tenfold.solvers.crammer_singer_ipm import CrammerSingerIpm
 from tenfold.solvers.loop import Status, run
 from tenfold.stats.derivatives import Params, predictions
 from tenfold.stats.softmax import class_hessian, softmax
@@ -324,7 +324,7 @@ def test_both_ways_to_a_joint_loss_agree():
     rows = MemoryRows(X, NUMBERED)
     problem = Glm(JointHinge(), L2(0.05), True, 0.01)
     ends = []
-    for way in (JointInterior(problem, rows, 3, np.zeros(4), 1e-9), JointAscent(problem, rows, 3, 0, 1e-9)):
+    for way in (CrammerSingerIpm(problem, rows, 3, np.zeros(4), 1e-9), CrammerSingerCd(problem, rows, 3, 0, 1e-9)):
         solution = run(way.steps(), 100_000)
         assert solution.status is Status.CONVERGED
         np.testing.assert_allclose(way.shares.sum(axis=1), 1.0)

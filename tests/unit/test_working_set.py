@@ -1,12 +1,11 @@
-"""Columns of compressed rows as a working set has them: by their products, or one by one where these have few
-entries.
-"""
+"""Sparse columns in a working set: with their Gram matrix, or without one where they have few entries."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from tenfold.solvers.working_set import DenseColumns, SparseColumns, Task, columns_of
+from tenfold.penalties import ElasticNet
+from tenfold.solvers.working_set import DenseColumns, SparseColumns, Subproblem, columns_of
 
 
 @pytest.fixture
@@ -27,48 +26,50 @@ def both(rows):
     return SparseColumns(sparse.csr_array(X), root, centre), DenseColumns([X], root, centre)
 
 
-def test_products_come_with_columns_of_many_entries(rows):
+def test_gram_matrix_comes_with_columns_of_many_entries(rows):
     X, root, centre, Y = rows
     few, dense = both(rows)
     assert few.shape == dense.shape == X.shape
     C = root[:, None] * (X - centre)
-    chosen = few.extended(few.none(), np.arange(30))
-    assert not len(chosen.gram)
-    chosen = few.extended(chosen, np.array([33, 30]))
-    np.testing.assert_array_equal(chosen.index, [*range(30), 33, 30])
-    part = C[:, chosen.index]
-    np.testing.assert_allclose(chosen.gram[:32, :32], part.T @ part, atol=1e-14)
-    chosen = few.extended(chosen, np.array([31]))
-    part = C[:, chosen.index]
-    np.testing.assert_allclose(chosen.gram[:33, :33], part.T @ part, atol=1e-14)
-    chosen = few.kept(chosen, np.arange(3, 33))
-    np.testing.assert_allclose(chosen.gram, part[:, 3:].T @ part[:, 3:], atol=1e-14)
+    working_set = few.extend(few.empty(), np.arange(30))
+    assert not len(working_set.gram)
+    working_set = few.extend(working_set, np.array([33, 30]))
+    np.testing.assert_array_equal(working_set.index, [*range(30), 33, 30])
+    part = C[:, working_set.index]
+    np.testing.assert_allclose(working_set.gram[:32, :32], part.T @ part, atol=1e-14)
+    working_set = few.extend(working_set, np.array([31]))
+    part = C[:, working_set.index]
+    np.testing.assert_allclose(working_set.gram[:33, :33], part.T @ part, atol=1e-14)
+    working_set = few.select(working_set, np.arange(3, 33))
+    np.testing.assert_allclose(working_set.gram, part[:, 3:].T @ part[:, 3:], atol=1e-14)
     weights = np.random.default_rng(0).standard_normal((2, 30))
-    np.testing.assert_allclose(few.fits(chosen, weights), part[:, 3:] @ weights.T, atol=1e-13)
-    np.testing.assert_allclose(few.pulls(Y), dense.pulls(Y), atol=1e-13)
-    np.testing.assert_allclose(few.pulls(Y), Y.T @ C, atol=1e-13)
+    np.testing.assert_allclose(few.predict(working_set, weights), part[:, 3:] @ weights.T, atol=1e-13)
+    np.testing.assert_allclose(few.correlate(Y), dense.correlate(Y), atol=1e-13)
+    np.testing.assert_allclose(few.correlate(Y), Y.T @ C, atol=1e-13)
 
 
 @pytest.mark.parametrize("index", [np.arange(30), np.arange(34)], ids=["few entries", "all"])
 @pytest.mark.parametrize("targets", [1, 2])
-def test_descent_is_that_of_dense_columns(rows, index, targets):
+def test_sparse_columns_give_the_solution_of_dense_ones(rows, index, targets):
     *_, Y = rows
     Y = np.concatenate([Y, Y[::-1] - Y[::-1].mean()], axis=1)[:, :targets].copy()
     Y -= rows[1][:, None] * (rows[1] @ Y)
-    found = []
+    solutions = []
     for columns in both(rows):
-        chosen = columns.extended(columns.none(), index)
-        task = Task(Y, columns.pulls(Y), [(0.02, 0.0), (0.01, 0.1)], False, 1e-13 * float(np.sum(Y * Y)), 1000, None)
-        W, sweeps = columns.descended(chosen, np.zeros((targets, len(index))), task)
+        working_set = columns.extend(columns.empty(), index)
+        task = Subproblem(
+            Y, columns.correlate(Y), [ElasticNet(0.02), ElasticNet(0.01, 0.1)], 1e-13 * float(np.sum(Y * Y)), 1000, None
+        )
+        W, sweeps = columns.solve(working_set, np.zeros((targets, len(index))), task)
         assert W.shape == (2, targets, len(index))
         assert np.all(sweeps > 0)
-        found.append(W)
-    assert np.count_nonzero(found[0]) > 2
-    np.testing.assert_allclose(found[0], found[1], atol=1e-7)
+        solutions.append(W)
+    assert np.count_nonzero(solutions[0]) > 2
+    np.testing.assert_allclose(solutions[0], solutions[1], atol=1e-7)
 
 
 @pytest.mark.parametrize(("without", "pieces"), [(slice(50, 90), 2), (slice(0, 40), 1), (slice(None, None, 2), 1)])
-def test_rows_without_a_weight_are_left_out_where_they_lie_together(rows, without, pieces):
+def test_contiguous_samples_of_zero_weight_are_left_out(rows, without, pieces):
     X, root, centre, Y = rows
     root = root.copy()
     root[without] = 0.0
@@ -79,8 +80,8 @@ def test_rows_without_a_weight_are_left_out_where_they_lie_together(rows, withou
     np.testing.assert_array_equal(np.arange(200)[kept], np.arange(200) if scattered else np.flatnonzero(root))
     C = root[:, None] * (X - centre)
     residuals = (np.sign(root)[:, None] * Y)[kept]
-    np.testing.assert_allclose(columns.pulls(residuals), residuals.T @ C[kept], atol=1e-13)
-    chosen = columns.extended(columns.extended(columns.none(), np.array([7, 3])), np.array([31]))
+    np.testing.assert_allclose(columns.correlate(residuals), residuals.T @ C[kept], atol=1e-13)
+    working_set = columns.extend(columns.extend(columns.empty(), np.array([7, 3])), np.array([31]))
     part = C[kept][:, [7, 3, 31]]
-    np.testing.assert_allclose(chosen.columns[:3], part.T, atol=1e-15)
-    np.testing.assert_allclose(chosen.gram[:3, :3], part.T @ part, atol=1e-14)
+    np.testing.assert_allclose(working_set.columns[:3], part.T, atol=1e-15)
+    np.testing.assert_allclose(working_set.gram[:3, :3], part.T @ part, atol=1e-14)

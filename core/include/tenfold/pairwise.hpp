@@ -176,7 +176,7 @@ public:
     for (Index i = 0; i < count; ++i) {
       double *to = work.centred.data() + i * q_.columns;
       kernels().dense<Q>().centre_row(q_.data + (first + i) * q_.columns, centre_.data(), q_.columns, to);
-      work.squared_norm[i] = kernels().f64.squared_norm(to, q_.columns);
+      work.squares[i] = kernels().f64.squared_norm(to, q_.columns);
     }
   }
   void fill(const Workspace &work, Index begin, Index count, double *out, Index stride) const {

@@ -13,10 +13,11 @@ from tenfold.data import Rows
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.lars_angles import Knots, angles_of_knots
 from tenfold.machine import one_blas_thread
+from tenfold.penalties import with_alpha
 from tenfold.plans.centred_design import Centred, Settings, aligned_statistics
-from tenfold.plans.lasso import path_from_moments, way
+from tenfold.plans.lasso import path_from_moments, select_method
 from tenfold.plans.least_squares import fold_moments
-from tenfold.problems import SparseLeastSquares
+from tenfold.problems import Glm, lasso_problem, sparse_penalty
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.rfactor import RFactor
@@ -89,7 +90,7 @@ def _check_knots(
     """
     intercept, positive, variance = bool(model.fit_intercept), bool(model.positive), float(model.noise_variance_)
     p, W, yy = columns.features, columns.weight, float(columns.target_lengths(origin=not intercept)[0]) ** 2
-    coef = _minimise(rows, SparseLeastSquares(1.0, 0.0, intercept, positive), alphas)
+    coef = _minimise(rows, lasso_problem(1.0, 1.0, intercept, positive=positive), alphas)
     ends, dependent = unpenalised
     coef[alphas == 0.0] = ends
     mean = columns.mean if intercept else np.zeros_like(columns.mean)
@@ -98,13 +99,13 @@ def _check_knots(
     (result,) = angles_of_knots(rows, last, columns, intercept, [Knots(alphas, coef)], **how)
     shares = np.abs(coef) * columns.lengths(origin=not intercept)[0] / (np.sqrt(yy) if yy > 0.0 else 1.0)
     near = max(KNOT, close, result.allowed)
-    if np.any(shares[0] > near) or not np.all(result.missed <= near):
+    if np.any(shares[0] > near) or not np.all(result.violation <= near):
         return "alphas_ do not begin where the first column gets a weight, or are not sizes of products."
     if np.any(np.diff(alphas) * result.unit > result.allowed):
         return "alphas_ do not fall."
     # a column that joins or leaves has no weight, and the largest product with the residual; next to zero all have it,
     # and where columns depend on each other their weights are not unique
-    turning = ((shares <= near) & (result.over >= -near)).any(axis=1) | (alphas * result.unit <= near)
+    turning = ((shares <= near) & (result.excess >= -near)).any(axis=1) | (alphas * result.unit <= near)
     if not dependent and not turning[:-1].all():
         return "alphas_ are not the knots of the path."
     if variance == 0.0:
@@ -113,17 +114,17 @@ def _check_knots(
     factor = 2.0 if model.criterion == "aic" else float(np.log(W))
     freedom, slack = rest / factor, close * (np.abs(costs) + W + yy / variance) / factor
     fewest = np.count_nonzero(shares > near, axis=1) - dependent
-    most = np.count_nonzero(result.over >= -near, axis=1)
+    most = np.count_nonzero(result.excess >= -near, axis=1)
     counted = np.abs(freedom - np.round(freedom)) <= slack
     if not np.all(counted & (fewest - slack <= freedom) & (freedom <= most + slack)):
         return "criterion_ is not that of the weights at alphas_."
     return ""
 
 
-def _minimise(rows: Rows, problem: SparseLeastSquares, alphas: Floats) -> Floats:
+def _minimise(rows: Rows, problem: Glm, alphas: Floats) -> Floats:
     """Weights (A, p) of the Lasso at every alpha, one after the other."""
-    penalties = [(float(alpha), 0.0) for alpha in alphas]
-    if way(rows, len(alphas)) == "gram":
+    penalties = [with_alpha(sparse_penalty(problem), float(alpha), 1.0) for alpha in alphas]
+    if select_method(rows, len(alphas)) == "gram":
         return path_from_moments(fold_moments(rows), problem, penalties, TIGHT).coef[:, 0].copy()
     data = Centred.of(rows, aligned_statistics(rows), problem.intercept)
     return data.path(problem, penalties, TIGHT)[0].coef[:, 0].copy()

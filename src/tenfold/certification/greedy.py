@@ -1,4 +1,4 @@
-"""Greedy selection: the residual on the columns that were taken, and the rule followed again."""
+"""Greedy selection: the residual on the selected features, and the rule replayed."""
 
 from itertools import pairwise
 from typing import Any
@@ -28,33 +28,33 @@ def _data(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
 
 
 def _of_targets(value: Any, targets: int) -> list[Any]:
-    """The entries of a fitted name, one for each target."""
+    """The values of a fitted attribute, one for each target."""
     return [value] if targets == 1 else list(value)
 
 
 def pursuit(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Each column was the one with the largest correlation with the residual."""
+    """Each feature had the largest correlation with the residual."""
     return _greedy(model, X, y, sample_weight, "correlation")
 
 
 def forward_selection(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Each column was the one that lowers the sum of squares most."""
+    """Each feature decreased the sum of squares most."""
     return _greedy(model, X, y, sample_weight, "gain")
 
 
 def _greedy(model: Any, X: Any, y: Any, sample_weight: Any, promise: str) -> Certificate:
     rows = _data(model, X, y, sample_weight)
-    most = _asked_for(model, rows.shape[1])
+    most = _count_requested(model, rows.shape[1])
     rule = GreedyRule(promise, most, getattr(model, "tol", None))
     order = [_as_order(path) for path in _of_targets(model.path_, rows.targets)] if hasattr(model, "path_") else None
     fitted, dtype = take_params(model, rows.targets)
-    how = {"order": order, "status": fit_status(model), "dtype": dtype}
-    return greedy(rule, rows, fitted, rows.fold(Columns.lift), model.fit_intercept, **how).certificate
+    options = {"order": order, "status": fit_status(model), "dtype": dtype}
+    return greedy(rule, rows, fitted, rows.fold(Columns.lift), model.fit_intercept, **options).certificate
 
 
-def _asked_for(model: Any, p: int) -> int | None:
-    """How many columns the parameters ask for, None where a sum of squares decides; of those that cross-validation has
-    chosen, the number that the model says.
+def _count_requested(model: Any, p: int) -> int | None:
+    """The number of features that the parameters request, None where a sum of squares decides; with cross-validation
+    the number that was chosen.
     """
     if not hasattr(model, "n_nonzero_coefs"):
         return int(model.n_nonzero_coefs_)
@@ -68,26 +68,26 @@ def _as_order(path: Any) -> Integers:
 
 
 def check_counts(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
-    """Why numbers of columns or steps are not those of the path or of the weights, or the number that was chosen is not
-    the best of the stored errors, of which the first is taken among equal ones.
+    """Why the numbers of features or steps are not those of the path or of the weights, or the chosen number is not the
+    first of the least stored errors.
     """
     rows = _data(model, X, y, sample_weight)
     coef = take_params(model, rows.targets)[0].coef
-    most = int(model.max_iter) if type(model).__name__ == "MatchingPursuit" else _asked_for(model, rows.shape[1])
+    most = int(model.max_iter) if type(model).__name__ == "MatchingPursuit" else _count_requested(model, rows.shape[1])
     if hasattr(model, "n_nonzero_coefs_") and model.n_nonzero_coefs_ != most:
         return "n_nonzero_coefs_ is not the number of columns that was asked for."
     if not hasattr(model, "n_nonzero_coefs") and hasattr(model, "cv"):
         p = rows.shape[1]
-        tried = model.max_iter or min(max(int(0.1 * p), 5), p)
-        if not 1 <= model.n_nonzero_coefs_ <= tried:
+        candidates = model.max_iter or min(max(int(0.1 * p), 5), p)
+        if not 1 <= model.n_nonzero_coefs_ <= candidates:
             return "n_nonzero_coefs_ is not one of the numbers that were tried."
-    taken = [int(count) for count in np.ravel(model.n_iter_)]
+    counts = [int(count) for count in np.ravel(model.n_iter_)]
     if hasattr(model, "path_"):
         allowed = [{len(path)} for path in _of_targets(model.path_, rows.targets)]
     else:  # a column that was taken may end with a weight of zero; scikit-learn may keep the largest number alone
-        used = [int(np.count_nonzero(w)) for w in coef]
-        allowed = [{count, most or count} for count in (used if len(taken) > 1 else [max(used)])]
-    if len(taken) != len(allowed) or not all(count in some for count, some in zip(taken, allowed, strict=True)):
+        active = [int(np.count_nonzero(w)) for w in coef]
+        allowed = [{count, most or count} for count in (active if len(counts) > 1 else [max(active)])]
+    if len(counts) != len(allowed) or not all(count in some for count, some in zip(counts, allowed, strict=True)):
         return "n_iter_ is not the number of steps that were taken."
     if not hasattr(model, "mse_path_") or np.size(model.mse_path_) == 0:
         return ""
@@ -100,24 +100,24 @@ def check_counts(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
 
 
 def steps(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """The steps of matching pursuit, taken again."""
+    """The steps of matching pursuit, replayed."""
     rows = _data(model, X, y, sample_weight)
     fitted, dtype = take_params(model, rows.targets)
-    taken = [_as_order(path) for path in _of_targets(model.path_, rows.targets)]
+    counts = [_as_order(path) for path in _of_targets(model.path_, rows.targets)]
     left = [np.asarray(sums, dtype=np.float64) for sums in _of_targets(model.rss_path_, rows.targets)]
-    asked = Steps(int(model.max_iter), model.tol, taken, left)
-    columns, how = rows.fold(Columns.lift), {"status": fit_status(model), "dtype": dtype}
-    return matching(asked, rows, fitted, columns, model.fit_intercept, **how)
+    steps_given = Steps(int(model.max_iter), model.tol, counts, left)
+    columns, options = rows.fold(Columns.lift), {"status": fit_status(model), "dtype": dtype}
+    return matching(steps_given, rows, fitted, columns, model.fit_intercept, **options)
 
 
 def angles(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Equal angles at the end of the path that the model says it has reached, or the gap of the Lasso."""
+    """Equal angles at the stored end of the path, or the gap of the Lasso."""
     rows = _data(model, X, y, sample_weight)
     fitted, dtype = take_params(model, rows.targets)
     lasso = _is_lasso(model)
     ends = np.full(rows.targets, _alpha(model)) if lasso else _ends(model, rows.targets)
-    how = Walk(lasso, bool(getattr(model, "positive", False)), float(ends[0]), 0, 0.0)
-    return verdict(rows, fitted, rows.fold(Columns.lift), ends, how, model.fit_intercept, dtype)
+    options = Walk(lasso, bool(getattr(model, "positive", False)), float(ends[0]), 0, 0.0)
+    return verdict(rows, fitted, rows.fold(Columns.lift), ends, options, model.fit_intercept, dtype)
 
 
 def _is_lasso(model: Any) -> bool:
@@ -125,23 +125,23 @@ def _is_lasso(model: Any) -> bool:
 
 
 def check_knots(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
-    """Why the path is not one of least angles, does not end where it was asked to, or contradicts the active columns;
-    or why alpha is not the best of the stored errors, of which the first is taken among equal ones.
+    """Why the path is not one of least angles, does not end where requested, or contradicts the active features; or why
+    alpha is not the first of the least stored errors.
     """
     rows = _data(model, X, y, sample_weight)
     fitted, dtype = take_params(model, rows.targets)
     t, lasso, jitter = rows.targets, _is_lasso(model), getattr(model, "jitter", None)
-    alphas = [np.asarray(on_host(found), dtype=np.float64) for found in _of_targets(model.alphas_, t)]
-    whole = hasattr(model, "coef_path_")
-    if whole:
-        weights = [np.asarray(on_host(found), dtype=np.float64).T for found in _of_targets(model.coef_path_, t)]
+    alphas = [np.asarray(on_host(path), dtype=np.float64) for path in _of_targets(model.alphas_, t)]
+    has_path = hasattr(model, "coef_path_")
+    if has_path:
+        weights = [np.asarray(on_host(path), dtype=np.float64).T for path in _of_targets(model.coef_path_, t)]
     else:
         weights = [w[None] for w in fitted.coef]
     if any(w.shape != (len(a), rows.shape[1]) for w, a in zip(weights, alphas, strict=True)):
         return "coef_path_ and alphas_ do not belong together."
     if not all(np.array_equal(path[-1], w) for path, w in zip(weights, fitted.coef, strict=True)):
         return "coef_path_ does not end with coef_."
-    found = angles_of_knots(
+    angles = angles_of_knots(
         rows,
         fitted,
         rows.fold(Columns.lift),
@@ -152,28 +152,29 @@ def check_knots(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
         jitter=0.0 if jitter is None else float(jitter),
         dtype=dtype,
     )
-    taken = _of_targets(model.n_iter_, t)
-    for k, (one, path, w) in enumerate(zip(found, alphas, weights, strict=True)):
-        if not np.all(one.missed <= one.allowed):
-            return f"Knot {int(np.argmax(one.missed))} of the path does not have equal angles, or not those of alphas_."
-        if np.any(np.diff(path) * one.unit > one.allowed):
+    counts = _of_targets(model.n_iter_, t)
+    for k, (knots, path, w) in enumerate(zip(angles, alphas, weights, strict=True)):
+        if not np.all(knots.violation <= knots.allowed):
+            worst = int(np.argmax(knots.violation))
+            return f"Knot {worst} of the path does not have equal angles, or not those of alphas_."
+        if np.any(np.diff(path) * knots.unit > knots.allowed):
             return "alphas_ do not fall."
-        if whole and int(taken[k]) != len(path) - 1:
+        if has_path and int(counts[k]) != len(path) - 1:
             return "n_iter_ is not the number of steps of the path."
-        if whole and not _joined(_of_targets(model.active_, t)[k], w):
+        if has_path and not _is_active_order(_of_targets(model.active_, t)[k], w):
             return "active_ are not the columns that have weights at the end, in the order in which they joined."
-        if not _ends_well(model, path, int(np.count_nonzero(w[-1])), one.equal, one.allowed / one.unit):
+        if not _reaches_end(model, path, int(np.count_nonzero(w[-1])), knots.equal, knots.allowed / knots.unit):
             return "The path ends elsewhere than it was asked to."
-    return _chosen_end(model) if hasattr(model, "mse_path_") else ""
+    return _check_alpha(model) if hasattr(model, "mse_path_") else ""
 
 
-def _joined(active: Any, weights: Floats) -> bool:
-    """Whether columns are those with weights at the end of a path (K, p), the earlier ones first. One that was about to
-    leave when alpha was met may be missing, as in scikit-learn: its weight was on the way to zero.
+def _is_active_order(active: Any, weights: Floats) -> bool:
+    """Whether `active` are the features with weights at the end of a path (K, p), the earlier ones first. One that was
+    about to leave when alpha was reached may be missing, as in scikit-learn: its weight was decreasing to zero.
     """
-    order, used = _as_order(active), np.flatnonzero(weights[-1])
-    missing = np.setdiff1d(used, order)
-    if np.unique(order).size < order.size or np.setdiff1d(order, used).size or missing.size > 1:
+    order, active = _as_order(active), np.flatnonzero(weights[-1])
+    missing = np.setdiff1d(active, order)
+    if np.unique(order).size < order.size or np.setdiff1d(order, active).size or missing.size > 1:
         return False
     if missing.size and not np.all(np.abs(weights[-1, missing]) < np.abs(weights[-2:-1, missing])):
         return False
@@ -181,30 +182,30 @@ def _joined(active: Any, weights: Floats) -> bool:
     return all(a <= b for a, b in pairwise(last_zero))
 
 
-def _ends_well(model: Any, alphas: Floats, used: int, equal: int, off: float) -> bool:
-    """Whether the path has come down to alpha, or else taken as many columns or steps as it may: then another column
-    is about to join, so that one more has the largest product.
+def _reaches_end(model: Any, alphas: Floats, active: int, equal: int, off: float) -> bool:
+    """Whether the path has reached alpha, or else the limit of features or steps: then another feature is about to
+    join, so that one more has the largest correlation.
     """
     most = int(model.n_nonzero_coefs if hasattr(model, "n_nonzero_coefs") else model.max_iter)
-    goal = _alpha(model)
-    rounded = float(np.asarray(goal, dtype=np.asarray(on_host(_first(model.alphas_))).dtype))
+    alpha = _alpha(model)
+    rounded = float(np.asarray(alpha, dtype=np.asarray(on_host(_first(model.alphas_))).dtype))
     if abs(alphas[-1] - rounded) <= off:
         return True
-    if alphas[-1] < goal:
+    if alphas[-1] < alpha:
         return False
-    return len(alphas) > most if _is_lasso(model) else used <= most < equal
+    return len(alphas) > most if _is_lasso(model) else active <= most < equal
 
 
 def _first(value: Any) -> Any:
     return value[0] if isinstance(value, list) else value
 
 
-def _chosen_end(model: Any) -> str:
+def _check_alpha(model: Any) -> str:
     alphas, errors = np.asarray(on_host(model.cv_alphas_)), np.asarray(model.mse_path_, dtype=np.float64)
-    taken = np.flatnonzero(alphas == np.asarray(model.alpha_, dtype=alphas.dtype))
-    if not taken.size or errors.shape[:1] != alphas.shape:
+    counts = np.flatnonzero(alphas == np.asarray(model.alpha_, dtype=alphas.dtype))
+    if not counts.size or errors.shape[:1] != alphas.shape:
         return "alpha_ is not one of cv_alphas_."
-    if not is_first_best(errors, int(taken[0])):
+    if not is_first_best(errors, int(counts[0])):
         return "alpha_ is not that of the least mean squared error in mse_path_."
     return ""
 
@@ -214,36 +215,36 @@ def _alpha(model: Any) -> float:
 
 
 def _ends(model: Any, targets: int) -> Floats:
-    """The last alpha of every target's path."""
+    """The last alpha of each path."""
     paths = [model.alphas_] if targets == 1 else model.alphas_
     return np.array([float(on_host(path)[-1]) for path in paths])
 
 
 def subset(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """The best columns, as many as the model was asked for, or has."""
+    """The best features, as many as requested, or as the model has."""
     rows = _data(model, X, y, sample_weight)
     fitted, dtype = take_params(model, rows.targets)
     columns, count = rows.fold(Columns.lift), model.n_nonzero_coefs
-    how = {"status": fit_status(model), "dtype": dtype}
-    return best_subset(rows, fitted, columns, model.fit_intercept, count, **how)[0]
+    options = {"status": fit_status(model), "dtype": dtype}
+    return best_subset(rows, fitted, columns, model.fit_intercept, count, **options)[0]
 
 
 def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
-    """Why the columns of some size are not the best, do not leave what is said, or the size that was taken does not
-    have the smallest criterion. A search that was given little time need not have found the best of all sizes.
+    """Why the features of some size are not the best, do not leave the stored sums of squares, or the chosen size does
+    not have the smallest criterion. With a time limit the search need not be complete.
     """
     rows = _data(model, X, y, sample_weight)
     coef, columns = take_params(model, rows.targets)[0].coef, rows.fold(Columns.lift)
     targets = columns.target_lengths(origin=not model.fit_intercept) ** 2
-    tried = _tried(model, rows, columns)
+    candidates = _largest_sizes(model, rows, columns)
     names = ("n_nonzero_coefs_", "subsets_", "rss_path_", "criterion_")
     each = zip(*(_of_targets(getattr(model, name), rows.targets) for name in names), strict=True)
     for t, (count, inside, squares, costs) in enumerate(each):
         inside, squares = np.asarray(inside, dtype=bool), np.asarray(squares, dtype=np.float64)
-        if len(squares) - 1 not in tried:
+        if len(squares) - 1 not in candidates:
             return "Not all sizes that were asked for are there."
-        how = {"prove": model.time_limit is None}
-        complaint = check_sizes(rows, columns, bool(model.fit_intercept), t, inside, squares, **how)
+        options = {"prove": model.time_limit is None}
+        complaint = check_sizes(rows, columns, bool(model.fit_intercept), t, inside, squares, **options)
         if complaint:
             return complaint
         number = np.arange(len(squares))
@@ -263,8 +264,8 @@ def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     return ""
 
 
-def _tried(model: Any, rows: Rows, columns: Columns) -> set[int]:
-    """The largest size that is tried: the one that was asked for, all columns, or a few where these leave nothing."""
+def _largest_sizes(model: Any, rows: Rows, columns: Columns) -> set[int]:
+    """The largest sizes that a search may have: the requested one, all features, or a few where these fit exactly."""
     lengths = columns.lengths(origin=not model.fit_intercept)[0]
     least = 8.0 * np.finfo(np.float64).eps * np.sqrt(columns.weight) * np.abs(columns.mean[: columns.features])
     varying = int(np.count_nonzero(lengths > (least if model.fit_intercept else 0.0)))

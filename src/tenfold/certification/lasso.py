@@ -1,4 +1,4 @@
-"""The Lasso and its siblings: the duality gap at the fitted weights."""
+"""The Lasso and the elastic net: the duality gap at the fitted weights."""
 
 from numbers import Integral
 from typing import Any
@@ -11,39 +11,38 @@ from tenfold.certification.scores import is_first_best
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gap_lasso import lasso_gap
-from tenfold.problems import SparseLeastSquares
+from tenfold.problems import lasso_problem
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 
 
 def single(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    return _sparse(model, X, y, sample_weight, joint=False)
+    return _sparse(model, X, y, sample_weight, multi_task=False)
 
 
 def multi_task(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    return _sparse(model, X, y, sample_weight, joint=True)
+    return _sparse(model, X, y, sample_weight, multi_task=True)
 
 
-def _sparse(model: Any, X: Any, y: Any, sample_weight: Any, *, joint: bool) -> Certificate:
+def _sparse(model: Any, X: Any, y: Any, sample_weight: Any, *, multi_task: bool) -> Certificate:
     X, y = validate_like_fit(model, X, y, numeric=True)
     rows = as_rows(X, y, validate_weights(sample_weight, X))
     alpha = float(getattr(model, "alpha_", getattr(model, "alpha", 0.0)))
     ratio = float(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0)))
     positive = bool(getattr(model, "positive", False))
-    problem = SparseLeastSquares(alpha * ratio, alpha * (1.0 - ratio), bool(model.fit_intercept), positive, joint)
+    problem = lasso_problem(alpha, ratio, bool(model.fit_intercept), positive=positive, multi_task=multi_task)
     fitted, dtype = take_params(model, rows.targets)
     columns = rows.fold(Columns.lift)
     judged = lasso_gap(problem, rows, fitted, columns, tol=float(model.tol), status=fit_status(model), dtype=dtype)
     return judged.certificate
 
 
-GRID = 1e-6
-"""Penalties of an automatic grid may differ by this part from those that are computed again."""
+GRID_RTOL = 1e-6  # relative error of the alphas of an automatic grid, beside those that are computed again
 
 
 def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
-    """Why the penalties are not the grid that was asked for, or those chosen not the best of the stored errors, of
-    which the first is taken among equal ones.
+    """Why alphas_ is not the requested grid, or alpha_ and l1_ratio_ not the first of the least stored errors; empty
+    where they are.
     """
     ratios = np.atleast_1d(np.asarray(getattr(model, "l1_ratio", 1.0), dtype=np.float64))
     automatic = isinstance(model.alphas, Integral)
@@ -69,20 +68,20 @@ def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
 
 
 def _automatic_grids(model: Any, X: Any, y: Any, sample_weight: Any, ratios: Floats) -> tuple[Floats, float]:
-    """The penalties (ratios, alphas), from the smallest at which all weights are zero on, and by which part others may
-    differ from them: gradients at zero weights round.
+    """The grids (ratios, alphas) from the smallest alpha at which all weights are zero, and their relative error: that
+    of X'y.
     """
     X, y = validate_like_fit(model, X, y, numeric=True)
     rows = as_rows(X, y, validate_weights(sample_weight, X))
     columns, positive = rows.fold(Columns.lift), bool(getattr(model, "positive", False))
     p, intercept = columns.features, bool(model.fit_intercept)
-    problem = SparseLeastSquares(1.0, 0.0, intercept, positive, True)
+    problem = lasso_problem(1.0, 1.0, intercept, positive=positive)
     mean = columns.mean[p:] if intercept else np.zeros(rows.targets)
     zero = Params(np.zeros((rows.targets, p)), np.array(mean))
-    pull = lasso_gap(problem, rows, zero, columns, tol=float(model.tol), thorough=False).pull
-    top = float(np.max(np.linalg.norm(np.maximum(pull, 0.0) if positive else pull, axis=0), initial=0.0))
+    xty = lasso_gap(problem, rows, zero, columns, tol=float(model.tol), thorough=False).correlation
+    top = float(np.max(np.linalg.norm(np.maximum(xty, 0.0) if positive else xty, axis=0), initial=0.0))
     least = float(np.finfo(np.float64).resolution)
-    found = [
+    grids = [
         np.geomspace(top / ratio, top / ratio * model.eps, num=int(model.alphas))
         if top / ratio > least
         else np.full(int(model.alphas), least)
@@ -91,4 +90,4 @@ def _automatic_grids(model: Any, X: Any, y: Any, sample_weight: Any, ratios: Flo
     lengths, targets = columns.lengths(origin=True)
     size = float(np.max(lengths, initial=0.0) * np.max(targets, initial=0.0)) / columns.weight
     rounding = 64.0 * unit_roundoff(numpy_dtype(X.dtype)) * size
-    return np.array(found), max(GRID, rounding / top if top > 0.0 else 1.0)
+    return np.array(grids), max(GRID_RTOL, rounding / top if top > 0.0 else 1.0)

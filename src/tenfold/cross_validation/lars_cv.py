@@ -1,4 +1,4 @@
-"""Cross-validation along paths of least angles: errors of every split at the alphas of all their knots."""
+"""Cross-validation along paths of least angles: errors of all splits at the alphas of all their knots."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.cross_validation.ridge_kfold import Fold, Split
-from tenfold.cross_validation.stepwise_cv import mean_error, squared_errors, training_grams
+from tenfold.cross_validation.stepwise_cv import mean_error, mean_squared_errors, training_grams
 from tenfold.data import Rows
 from tenfold.plans.greedy_selection import with_intercept
 from tenfold.plans.lars import Walk, knots_of
@@ -16,8 +16,8 @@ from tenfold.stats.moments import Moments
 
 
 class Errors(NamedTuple):
-    """The alphas (A,), ascending; the mean squared error of every split at each (A, splits); the best alpha; how the
-    errors were found; the moments of all rows where they came along.
+    """The alphas (A,), ascending; the mean squared error of each split at each (A, splits); the best alpha; how
+    training sets were read; the moments of all samples where one pass gives them.
     """
 
     alphas: Floats
@@ -28,32 +28,32 @@ class Errors(NamedTuple):
 
 
 def errors_along(rows: Rows, splits: list[Split], walk: Walk, intercept: bool, most: int) -> Errors:
-    """Follow the path of every training set; between its knots weights are straight lines in alpha."""
-    trained = training_grams(rows, splits, intercept)
+    """Follow the path of each training set; between its knots weights are linear in alpha."""
+    training = training_grams(rows, splits, intercept)
     paths: list[tuple[Floats, Floats, Columns]] = []
-    for make in trained.grams:
+    for make in training.grams:
         gram = make()
         (knots,) = knots_of(gram, replace(walk, alpha=0.0))
         paths.append((knots.sizes / gram.columns.weight, knots.weights, gram.columns))
-    alphas = np.unique(np.concatenate([found for found, _, _ in paths]))
+    alphas = np.unique(np.concatenate([sizes for sizes, _, _ in paths]))
     alphas = alphas[:: max(1, int(len(alphas) / float(most)))]
     errors = np.empty((len(alphas), len(splits)))
-    for k, (split, (knots_at, weights, columns), test) in enumerate(zip(splits, paths, trained.tests, strict=True)):
-        params = with_intercept(_between(alphas, knots_at, weights), columns, intercept, repeat=len(alphas))
-        errors[:, k] = squared_errors(rows, split, Fold(params.coef[:, None], params.intercept[:, None], test))
+    for k, (split, (knots_at, weights, columns), test) in enumerate(zip(splits, paths, training.tests, strict=True)):
+        params = with_intercept(_interpolate(alphas, knots_at, weights), columns, intercept, repeat=len(alphas))
+        errors[:, k] = mean_squared_errors(rows, split, Fold(params.coef[:, None], params.intercept[:, None], test))
     finite = np.all(np.isfinite(errors) | np.isnan(errors).all(axis=0), axis=1)
     alphas, errors = alphas[finite], errors[finite]
     if not alphas.size:
         raise ValueError("No alpha has finite errors on all test rows: scale the columns.")
-    return Errors(alphas, errors, float(alphas[np.argmin(mean_error(errors))]), trained.how, trained.total)
+    return Errors(alphas, errors, float(alphas[np.argmin(mean_error(errors))]), training.how, training.total)
 
 
-def _between(alphas: Floats, at: Floats, weights: Floats) -> Floats:
+def _interpolate(alphas: Floats, at: Floats, weights: Floats) -> Floats:
     """Weights (A, p) at ascending alphas, from those (k, p) at the descending alphas of knots; constant outside."""
     at, weights = at[::-1], weights[::-1]
     right = np.clip(np.searchsorted(at, alphas, side="right"), 1, max(len(at) - 1, 1))
     left = np.minimum(right - 1, len(at) - 1)
     right = np.minimum(right, len(at) - 1)
     width = at[right] - at[left]
-    share = np.clip((alphas - at[left]) / np.where(width > 0, width, 1.0), 0.0, 1.0)[:, None]
-    return np.ascontiguousarray((1.0 - share) * weights[left] + share * weights[right])
+    fraction = np.clip((alphas - at[left]) / np.where(width > 0, width, 1.0), 0.0, 1.0)[:, None]
+    return np.ascontiguousarray((1.0 - fraction) * weights[left] + fraction * weights[right])

@@ -1,7 +1,7 @@
-"""Cross-validation of paths of the Lasso and its siblings: the paths of all folds from the moments of one pass.
+"""Cross-validation of the paths of the Lasso and the elastic net: the paths of all folds from one pass.
 
-The moments of a training set are those of all other folds, merged; its path never touches the rows. What the models
-leave on the test rows follows from the moments of these, unless digits are lost there.
+The moments of a training set are those of all other folds, merged; its path never touches the samples. The errors on
+the test samples follow from the moments of these, unless these have lost too many digits.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,10 @@ from tenfold.cross_validation.ridge_kfold import (
 )
 from tenfold.data import Block, MemoryRows, Rows, targets_of, weights_of
 from tenfold.machine import MIN_PARALLEL_ENTRIES, one_blas_thread, run_concurrently
+from tenfold.penalties import SparsePenalty, with_alpha
 from tenfold.plans.centred_design import Centred, Path, Settings, aligned_statistics
 from tenfold.plans.lasso import path_from_moments
-from tenfold.problems import SparseLeastSquares
+from tenfold.problems import Glm, sparse_penalty
 from tenfold.stats.derivatives import Params, predictions
 from tenfold.stats.moments import Moments
 
@@ -37,18 +38,20 @@ NO_WEIGHT = (
 
 
 class Grid(NamedTuple):
-    """Penalties (l1, l2) of one share of the L1 penalty."""
+    """The alphas of one l1_ratio."""
 
     ratio: float
     alphas: Floats
 
-    @property
-    def penalties(self) -> list[tuple[float, float]]:
-        return [(float(a) * self.ratio, float(a) * (1.0 - self.ratio)) for a in self.alphas]
+    def penalties(self, problem: Glm) -> list[SparsePenalty]:
+        """The penalties of the grid, of the kind of the problem's."""
+        return [with_alpha(sparse_penalty(problem), float(alpha), self.ratio) for alpha in self.alphas]
 
 
 class Parts(NamedTuple):
-    """The moments of the training sets, those of the test sets and of all rows where they came with them, and how."""
+    """The moments of the training sets; those of the test sets and of all samples where one pass gives them; and how
+    they were read.
+    """
 
     training: list[Moments]
     tests: Sequence[Moments | None]
@@ -72,51 +75,51 @@ def mean_squared_errors(
     rows: Rows,
     splits: list[Split],
     parts: Parts,
-    problem: SparseLeastSquares,
+    problem: Glm,
     grids: Sequence[Grid],
     settings: Settings,
 ) -> Floats:
-    """The mean squared error (R, A, K) of every share, penalty and fold, averaged over the targets; folds at once."""
+    """The mean squared error (R, A, K) of each l1_ratio, alpha and fold, averaged over targets; folds in parallel."""
 
     def one(k: int) -> Floats:
-        found = []
+        errors = []
         for grid in grids:
-            path = path_from_moments(parts.training[k], problem, grid.penalties, settings)
+            path = path_from_moments(parts.training[k], problem, grid.penalties(problem), settings)
             fold = Fold(path.coef, path.intercept, parts.tests[k])
             scores = score_from_moments(SCORE, fold)
-            found.append(-(score_of_rows(rows, splits[k].test, fold) if scores is None else scores))
-        return np.array(found)
+            errors.append(-(score_of_rows(rows, splits[k].test, fold) if scores is None else scores))
+        return np.array(errors)
 
     return np.stack(run_concurrently(one, range(len(splits)), MIN_PARALLEL_ENTRIES), axis=-1)
 
 
 def errors_by_columns(
-    rows: Rows, splits: list[Split], problem: SparseLeastSquares, grids: Sequence[Grid], settings: Settings
+    rows: Rows, splits: list[Split], problem: Glm, grids: Sequence[Grid], settings: Settings
 ) -> Floats:
-    """The same by working sets of columns; folds share X, test rows have no weight."""
+    """The same by working sets of features; folds share X, test samples have zero weight."""
     block = rows.whole()
     weight = weights_of(block)
 
     def one(k: int) -> Floats:
         train, test = splits[k].training_rows(rows.shape[0]), splits[k].test
         training = np.bincount(train, minlength=rows.shape[0]) * weight
-        _refuse_without_weight(training, weight[test], k)
+        _check_weight(training, weight[test], k)
         part = MemoryRows(block.X, block.y, training)
         data = Centred.of(part, aligned_statistics(part), problem.intercept)
-        paths = [data.path(problem, grid.penalties, settings)[0] for grid in grids]
+        paths = [data.path(problem, grid.penalties(problem), settings)[0] for grid in grids]
         return np.array([_error_of(block, test, weight[test], path) for path in paths])
 
     return np.stack(run_concurrently(one, range(len(splits)), MIN_PARALLEL_ENTRIES), axis=-1)
 
 
-def _refuse_without_weight(training: Floats, test: Floats, k: int) -> None:
+def _check_weight(training: Floats, test: Floats, k: int) -> None:
     for kind, part in (("training", training), ("test", test)):
         if not part.any():
             raise ValueError(NO_WEIGHT.format(kind=kind, k=k))
 
 
 def _error_of(block: Block, test: Integers, weight: Floats, path: Path) -> Floats:
-    """Mean squared errors (A,) on test rows, by the columns that are used."""
+    """Mean squared errors (A,) on the test samples, from the active features."""
     A, t, p = path.coef.shape
     coef = path.coef.reshape(A * t, p)
     used = np.flatnonzero(coef.any(axis=0))
@@ -129,7 +132,7 @@ def _error_of(block: Block, test: Integers, weight: Floats, path: Path) -> Float
 
 
 def score_of_rows(rows: Rows, test: Integers, fold: Fold) -> Floats:
-    """The score of every penalty on the test rows, by reading them."""
+    """The score of every penalty by a pass over the test samples."""
     if rows.on_device and not rows.distributed:
         A, t, p = fold.coef.shape
         part = subset(rows, test)

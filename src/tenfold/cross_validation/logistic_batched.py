@@ -24,7 +24,7 @@ from tenfold.cross_validation.interpolation import between, spaced, through
 from tenfold.cross_validation.logistic_homotopy import Trail
 from tenfold.cross_validation.quadratic_models import Cells, Path, Setting, follow
 from tenfold.data import MemoryRows
-from tenfold.hessians import Factor, side_by_side, solve_each
+from tenfold.hessians import Factor, solve_each, stack_factors
 from tenfold.losses.classification import Logistic, Softmax
 from tenfold.penalties import L2
 from tenfold.problems import Glm
@@ -269,7 +269,7 @@ class _Maps:
     trusted: ClassVar[bool] = True
 
     def __init__(self, models: Models, factors: list[Factor]) -> None:
-        self.models, self.factors, self.passes = models, side_by_side(factors), 0
+        self.models, self.factors, self.passes = models, stack_factors(factors), 0
 
     def __call__(self, which: Integers, g: Floats) -> Floats:
         return solve_each([self.factors[m] for m in which], g)

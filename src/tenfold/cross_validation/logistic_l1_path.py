@@ -24,7 +24,7 @@ from tenfold.data import MemoryRows
 from tenfold.losses.classification import Logistic, Softmax
 from tenfold.penalties import L2
 from tenfold.problems import Glm
-from tenfold.solvers.prox_newton_batched import corrected, lowest, minimise
+from tenfold.solvers.prox_newton_batched import minimise, minimise_models, update_bfgs
 
 STEP = 1.3
 """Nodes are at penalties whose logarithms are up to so far apart."""
@@ -123,7 +123,9 @@ class _Here(NamedTuple):
         penalised = self.setting.penalised
         ridge = l2 * penalised
         H = regular(self.hessian[None], self.setting.outputs) + np.diag(ridge)
-        return lowest(H, (self.gradient + ridge * self.x)[None], (l1 * penalised)[None], self.x[None])[0] - self.x
+        return (
+            minimise_models(H, (self.gradient + ridge * self.x)[None], (l1 * penalised)[None], self.x[None])[0] - self.x
+        )
 
     def drift(self, d: Floats) -> float:
         """How far a step moves the predictions: the root of their mean square, by the rows' curvatures, for those that
@@ -293,7 +295,7 @@ class _Search:
         return Quadratics(
             self.seen[left, folds] + s * d,
             self.gradients[left, folds] + s * y - 0.5 * s * (1.0 - s) * faster,
-            corrected(H.reshape(-1, q, q), d.reshape(-1, q), turn.reshape(-1, q)).reshape(H.shape),
+            update_bfgs(H.reshape(-1, q, q), d.reshape(-1, q), turn.reshape(-1, q)).reshape(H.shape),
         )
 
     def _lowest(self, stage: Integers, models: Quadratics, start: Floats) -> Floats:
@@ -304,7 +306,7 @@ class _Search:
         flat = start.reshape(-1, q)
         g = models.gradients.reshape(-1, q) + ridge * flat
         g += np.einsum("mpq,mq->mp", H, flat - models.points.reshape(-1, q))
-        return lowest(H + ridge[:, :, None] * np.eye(q), g, limits, flat).reshape(start.shape)
+        return minimise_models(H + ridge[:, :, None] * np.eye(q), g, limits, flat).reshape(start.shape)
 
     def _penalties(self, place: Integers, fold: Integers) -> tuple[Floats, Floats]:
         """l2 and l1 (m, q) of models at places of the path, of a fold each."""

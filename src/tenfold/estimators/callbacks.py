@@ -8,7 +8,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.callback import with_callbacks as sklearn_with_callbacks
 
 from tenfold.arrays import Array
-from tenfold.solvers.loop import Record, Watch
+from tenfold.solvers.loop import Callback, Record
 from tenfold.stats.derivatives import Params
 
 __all__ = ["CallbackSupportMixin", "make_callback", "with_callbacks"]
@@ -38,7 +38,7 @@ def _take_fitted_attributes(estimator: Any) -> dict[str, Any]:
 
 def make_callback(
     estimator: Any, X: Array, y: Array, max_iter: int, attributes: Callable[[Params], dict[str, Any]]
-) -> Watch | None:
+) -> Callback | None:
     """A callback of the solver that reports each iteration to scikit-learn's callbacks; None where there are none.
     They reconstruct a fitted estimator through `attributes`.
     """

@@ -372,5 +372,5 @@ def warn_unless_certified(estimator: Any) -> None:
 
 def convert_like(array: Array, X: Array, *, copy: bool = True) -> Array:
     """A fitted NumPy array in the dtype and on the device of X; on the client for the rows of a cluster."""
-    converted = array.astype(numpy_dtype(X.dtype), copy=copy)
-    return like(converted, X) if is_array_api(X) and not is_dask(X) else converted
+    map_params = array.astype(numpy_dtype(X.dtype), copy=copy)
+    return like(map_params, X) if is_array_api(X) and not is_dask(X) else map_params

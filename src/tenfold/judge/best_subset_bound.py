@@ -1,10 +1,10 @@
-"""Kind exact for the best subset of columns: its sum of squares by another formula, and a search of the judge's own.
+"""Kind exact for the best subset: its sum of squares by another formula, and an independent search.
 
-The rows are folded into a triangular factor, not into products: least squares on the returned columns by QR must leave
-the sum of squares that the returned weights leave. Then the judge looks for any other columns, as many, that leave
-less: by trying all of them where there are few, else by a search on inverses, which is a proof when it is complete
-(`core/include/tenfold/best_subset_verify.hpp`). The number is the larger difference, as a share of the target's sum of
-squares.
+The samples are folded into a triangular factor, not into products: least squares on the returned features by QR must
+leave the sum of squares of the returned weights. Then the judge searches for other features, as many, that leave less:
+among all where these are few, else by a search on inverses, which is a proof when it is complete
+(`core/include/tenfold/best_subset_verify.hpp`). The number is the larger difference, relative to the sum of squares of
+the target.
 """
 
 from itertools import combinations
@@ -28,25 +28,17 @@ from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.rfactor import RFactor
 
-TRIED = 1000
-"""Up to so many subsets are tried one by one."""
+TRIED = 1000  # subsets up to which all are tried one by one
 
-TRIED_SATURATED = 100_000
-"""The same where all columns together leave nothing."""
+TRIED_SATURATED = 100_000  # the same where all features together fit exactly
 
-NODES = 20_000_000
-"""How many sets of columns the judge looks at in search of a better one: about a minute. Counted, so that a verdict
-does not depend on the load of the machine.
-"""
+NODES = 20_000_000  # sets of features in the search, about a minute; counted, so that verdicts do not depend on load
 
-DEPENDENT = 1e-12
-"""Columns of which so little is left beside others depend on them: nothing is fitted to their rounding."""
+DEPENDENT = 1e-12  # relative norm outside other features below which a feature depends on them
 
-SUMS = 1e-6
-"""By which part sums of squares of all sizes may differ from those that are computed again."""
+SUMS_RTOL = 1e-6  # relative error of stored sums of squares
 
-RIDGE = 1e-13
-"""So much of its square is added to every column, so that those that depend on others have an inverse."""
+RIDGE = 1e-13  # relative, added to each square so that dependent features have an inverse
 
 
 def best_subset(
@@ -59,36 +51,36 @@ def best_subset(
     status: str = "solved",
     dtype: Any = np.float64,
 ) -> tuple[Certificate, Floats]:
-    """Judge weights that are zero but for the best `size` columns (as many as are not zero, where it is not given); the
+    """Judge weights that are zero but for the best `size` features (the number of nonzero ones, where None); the
     certificate, and the gradient (t, p) of half the sum of squares.
     """
     taken = params.coef != 0.0
     problem = Glm(Square(), L2(np.zeros(len(taken))), intercept)
     verdict = residual(problem, rows, params, columns, status=status, dtype=dtype, free=taken)
     if not np.isfinite(verdict.certificate.value):
-        return _refused(status), verdict.gradient
+        return _reject(status), verdict.gradient
     factor = _factor(rows, columns, intercept)
     p = columns.features
     lengths, target_lengths = columns.lengths(origin=True)
-    about = columns.lengths(origin=not intercept)[0]
+    centred_lengths = columns.lengths(origin=not intercept)[0]
     eps = float(np.finfo(np.float64).eps)
     parts, floors, bounds, notes = [], [], [], []
     for t, inside in enumerate(taken):
         k = int(inside.sum()) if size is None else size
         yy = float(factor[:, p + t] @ factor[:, p + t])
         unit = yy if yy > 0.0 else 1.0
-        own = _left(factor[:, :p], factor[:, p + t], np.flatnonzero(inside))
+        rss = _rss(factor[:, :p], factor[:, p + t], np.flatnonzero(inside))
         w = np.abs(params.coef[t])
-        # of sums over the samples as they are, and of weights in dtype times features about their means
-        rounding = eps * (target_lengths[t] + w @ lengths) + unit_roundoff(dtype) * (w @ about)
+        # of sums over uncentred samples, and of weights in dtype times centred features
+        rounding = eps * (target_lengths[t] + w @ lengths) + unit_roundoff(dtype) * (w @ centred_lengths)
         floors.append(2.0 * (4.0 + np.sqrt(p)) * float(rounding) / np.sqrt(unit) + 32.0 * RIDGE)
         slack = 0.5 * RULES["exact"].tol * unit
-        smallest, complete = _smallest(factor[:, :p], factor[:, p + t], k, own - slack)
-        first = abs(float(verdict.residual_squares[t]) - own) / unit
-        second = max(own - smallest - slack, 0.0) / unit if complete else 1.0
-        # as many columns as asked for are always at least as good as fewer
+        smallest, complete = _smallest(factor[:, :p], factor[:, p + t], k, rss - slack)
+        first = abs(float(verdict.residual_squares[t]) - rss) / unit
+        second = max(rss - smallest - slack, 0.0) / unit if complete else 1.0
+        # more features are never worse, so exactly `size` are compared
         parts.append(max(first, second))
-        bounds.append(min(smallest, own) if complete else _left(factor[:, :p], factor[:, p + t], np.arange(p)))
+        bounds.append(min(smallest, rss) if complete else _rss(factor[:, :p], factor[:, p + t], np.arange(p)))
         if not complete:
             notes.append("The search of the judge was cut short: nothing is proved.")
         elif second > RULES["exact"].tol:
@@ -120,7 +112,7 @@ def check_sizes(
     *,
     prove: bool,
 ) -> str:
-    """Why columns (sizes, p) are not the best of each size from 0 on, or do not leave these sums of squares; "" where
+    """Why features (sizes, p) are not the best of each size from 0 on, or do not leave these sums of squares; "" where
     they are. Without `prove` only the sums are judged.
     """
     factor, p = _factor(rows, columns, intercept), columns.features
@@ -130,33 +122,33 @@ def check_sizes(
     lost = float(np.finfo(np.float64).eps) * float(columns.lengths(origin=True)[1][target]) ** 2
     if inside.shape != (len(squares), p):
         return "subsets_ and rss_path_ do not belong together."
-    for size, (chosen, left) in enumerate(zip(inside, squares, strict=True)):
-        if int(chosen.sum()) != size:
+    for size, (members, left) in enumerate(zip(inside, squares, strict=True)):
+        if int(members.sum()) != size:
             return f"subsets_[{size}] does not have {size} columns."
-        own = _left(X, y, np.flatnonzero(chosen))
-        if not abs(float(left) - own) <= SUMS * own + 2.0 * slack + 16.0 * (4.0 + np.sqrt(p)) * lost:
+        rss = _rss(X, y, np.flatnonzero(members))
+        if not abs(float(left) - rss) <= SUMS_RTOL * rss + 2.0 * slack + 16.0 * (4.0 + np.sqrt(p)) * lost:
             return f"rss_path_[{size}] is not the sum of squares that these columns leave."
         if prove:
-            smallest, complete = _smallest(X, y, size, own - slack)
+            smallest, complete = _smallest(X, y, size, rss - slack)
             if not complete:
                 return f"Whether other {size} columns are better was not judged within the budget."
-            if smallest < own - slack:
+            if smallest < rss - slack:
                 return f"subsets_[{size}] are not the best {size} columns."
     return ""
 
 
-def _refused(status: str) -> Certificate:
+def _reject(status: str) -> Certificate:
     note = "The weights are not finite."
     return Certificate("exact", np.inf, 1.0, RULES["exact"].tol, 0.0, np.inf, status=status, note=note)
 
 
 def _factor(rows: Rows, columns: Columns, intercept: bool) -> Floats:
-    """The triangular factor of columns of about unit length and of the targets."""
+    """The triangular factor of features scaled to norms of about one, and of the targets."""
     p = columns.features
     lengths, target_lengths = columns.lengths(origin=not intercept)
     shift = columns.mean if intercept else np.zeros_like(columns.mean)
     if intercept:
-        # a constant column is nothing but the rounding of its mean
+        # about its mean a constant feature is rounding
         least = 8.0 * np.finfo(np.float64).eps * np.sqrt(columns.weight) * np.abs(columns.mean[:p])
         lengths = np.where(lengths > least, lengths, 0.0)
     exponents = np.frexp(np.where(lengths > 0.0, lengths, 1.0))[1]
@@ -164,30 +156,32 @@ def _factor(rows: Rows, columns: Columns, intercept: bool) -> Floats:
     return rows.fold(RFactor.lifter(shift, np.concatenate([scale, np.ones(len(target_lengths))]))).R
 
 
-def _left(X: Floats, y: Floats, some: NDArray[np.intp]) -> float:
-    """What least squares on some columns leaves, by a pivoted QR."""
-    if not some.size:
+def _rss(X: Floats, y: Floats, support: NDArray[np.intp]) -> float:
+    """The residual sum of squares on some features, by a pivoted QR."""
+    if not support.size:
         return float(y @ y)
     with one_blas_thread:
-        w = lstsq(X[:, some], y, cond=DEPENDENT, lapack_driver="gelsy", check_finite=False)[0]
-    r = y - X[:, some] @ w
+        w = lstsq(X[:, support], y, cond=DEPENDENT, lapack_driver="gelsy", check_finite=False)[0]
+    r = y - X[:, support] @ w
     return float(r @ r)
 
 
 def _smallest(X: Floats, y: Floats, size: int, bound: float) -> tuple[float, bool]:
-    """The smallest sum of squares below `bound` that `size` columns leave, or the bound; and whether all were tried."""
-    some = np.flatnonzero(np.einsum("ij,ij->j", X, X) > 0.0)
-    size = min(size, some.size)
-    # where all columns together leave nothing, their inverse is mostly rounding, and more are worth trying
-    saturated = _left(X, y, some) <= 1e-9 * float(y @ y)
-    if comb(some.size, size) <= (TRIED_SATURATED if saturated else TRIED):
-        return min([bound, *(_left(X, y, some[list(chosen)]) for chosen in combinations(range(some.size), size))]), True
-    A = X[:, some]
+    """The smallest sum of squares below `bound` of `size` features, or the bound; and whether the search is full."""
+    support = np.flatnonzero(np.einsum("ij,ij->j", X, X) > 0.0)
+    size = min(size, support.size)
+    # where all features together fit exactly, their inverse is mostly rounding, and trying more subsets pays
+    saturated = _rss(X, y, support) <= 1e-9 * float(y @ y)
+    if comb(support.size, size) <= (TRIED_SATURATED if saturated else TRIED):
+        return min(
+            [bound, *(_rss(X, y, support[list(members)]) for members in combinations(range(support.size), size))]
+        ), True
+    A = X[:, support]
     extended = np.vstack([A, np.diag(np.sqrt(RIDGE * np.einsum("ij,ij->j", A, A)))])
-    joint = np.column_stack([extended, np.append(y, np.zeros(some.size))])
+    stacked = np.column_stack([extended, np.append(y, np.zeros(support.size))])
     with one_blas_thread:
-        R = np.triu(lapack.dgeqrf(np.asfortranarray(joint))[0][: some.size + 1])
-    rest = float(R[-1, -1] ** 2) if len(R) > some.size else 0.0
-    upper, z = np.ascontiguousarray(R[: some.size, :-1]), np.ascontiguousarray(R[: some.size, -1])
+        R = np.triu(lapack.dgeqrf(np.asfortranarray(stacked))[0][: support.size + 1])
+    rest = float(R[-1, -1] ** 2) if len(R) > support.size else 0.0
+    upper, z = np.ascontiguousarray(R[: support.size, :-1]), np.ascontiguousarray(R[: support.size, -1])
     smallest, _, complete = _core.verify_subset(upper, z, rest, size, bound, NODES)
     return smallest, complete

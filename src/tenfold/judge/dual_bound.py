@@ -96,7 +96,7 @@ def bound_gap(
         penalised = max(value + float(penalty.conjugate(-share * v)[0]) + share * product, 0.0)
         return (1.0 - share) * point.loss + share * max(point.term, 0.0) + penalised + tied
 
-    found = [at(share) for share in {1.0, float(penalty.share(-v)[0]), _inner_share(penalty, -v)}]
+    found = [at(share) for share in {1.0, float(penalty.dual_scaling(-v)[0]), _inner_share(penalty, -v)}]
     return min(bound if np.isfinite(bound) else np.inf for bound in found) + missed
 
 
@@ -118,7 +118,7 @@ def _nearest(penalty: Any, pull: Floats) -> Floats:
 
 def _inner_share(penalty: Any, v: Floats) -> float:
     """The largest share of v at which the conjugate of an elastic net is zero; one for other penalties."""
-    return float(replace(penalty, l2=0.0).share(v)[0]) if getattr(penalty, "l2", 0.0) > 0.0 else 1.0
+    return float(replace(penalty, l2=0.0).dual_scaling(v)[0]) if getattr(penalty, "l2", 0.0) > 0.0 else 1.0
 
 
 def sum_sizes(block: Block, u: Array, centre: Floats | None) -> Floats:

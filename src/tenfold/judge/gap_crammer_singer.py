@@ -114,7 +114,7 @@ def _candidates(data: _Data, shares: Floats | None, dtype: Any) -> Any:
             yield _refined(data, _feasible(np.where(p > least, p, 0.0)), p > least)
     for width in KINKS:
         yield _at_kinks(data, max(width, 16.0 * unit_roundoff(dtype)))
-    raised = LOSS.raised(data.y, data.z)
+    raised = LOSS.add_margin(data.y, data.z)
     spread = float(np.std(data.z)) or 1.0
     for width in WIDTHS:
         e = np.exp((raised - raised.max(axis=1, keepdims=True)) / (spread * width))
@@ -174,7 +174,7 @@ def _at_kinks(data: _Data, width: float) -> Floats:
     """Shares on the largest entries of each row; where these tie to a `width`, such that the pulls balance the
     penalty.
     """
-    raised = LOSS.raised(data.y, data.z)
+    raised = LOSS.add_margin(data.y, data.z)
     tied = raised >= raised.max(axis=1, keepdims=True) - width * (float(np.std(data.z)) + 1.0)
     return _refined(data, tied / tied.sum(axis=1, keepdims=True), tied)
 

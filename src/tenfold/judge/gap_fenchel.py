@@ -132,7 +132,7 @@ def _bounded(certificate: Certificate, data: Data, params: Params) -> Certificat
 
 def _free(data: Data) -> bool:
     """Whether no penalty at all bounds the weights: its conjugate is finite at zero alone."""
-    return bool(data.problem.penalty.share(np.full((1, len(data.centre)), EPS))[0] == 0.0)
+    return bool(data.problem.penalty.dual_scaling(np.full((1, len(data.centre)), EPS))[0] == 0.0)
 
 
 def _limit(data: Data) -> float:
@@ -485,7 +485,7 @@ def _mean_cancelling(data: Data, here: Point) -> float:
 
     def lift(block: Block) -> Total:
         weight = weights_of(block)[:, None]
-        terms = loss.rounded(block.y, forward(block.X, at, data.centre))
+        terms = loss.rounding(block.y, forward(block.X, at, data.centre))
         xp = namespace(terms)
         return Total(np.array([float(on_host(xp.sum(part))) for part in (weight, weight * terms)]))
 

@@ -1,10 +1,9 @@
-"""Kind gap: least squares with an L1 penalty, one on groups, or an elastic net, by one pass over the rows or from their
-moments.
+"""Kind gap: the Lasso, the elastic net and their multi-task forms, by one pass over the samples or from their moments.
 
 The objective is compared with the best of three lower bounds (lasso_dual_points.py). A dual value bounds every
-objective, whichever weights it comes from. Where those that are stored have rounded residuals away - in float32,
-without an intercept, columns far from zero cancel - bounds are taken at weights of the judge's own, too: those for
-which the columns in use are pulled with l1 in the direction of their stored weights.
+objective, whichever weights its residuals come from. Where the stored weights have rounded digits of the residuals away
+- in float32, without an intercept, features far from zero cancel - bounds are also taken at corrected weights: those at
+which the correlations of the active features satisfy the optimality condition for the signs of the stored weights.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -17,55 +16,66 @@ from scipy.linalg.blas import dgemm
 from tenfold.arrays import Floats, Integers, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.lasso_dual_points import CURVED_COLUMNS, EPS, Bound, Part, curved, free, norms, scaled, strongest
+from tenfold.judge.lasso_dual_points import (
+    EIGENVALUE_FEATURES,
+    EPS,
+    Bound,
+    Part,
+    bound_by_curvature,
+    bound_scaled,
+    bound_unscaled,
+    strongest,
+)
 from tenfold.judge.newton_decrement_bound import factored
 from tenfold.judge.objective_points import centred, stored_roundoff
+from tenfold.lasso_dual import duality_gap, feature_norms
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
-from tenfold.problems import SparseLeastSquares, duality_gap
+from tenfold.penalties import SparsePenalty
+from tenfold.problems import Glm, sparse_penalty
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, along, derivatives
 from tenfold.stats.gram import moments_of
 from tenfold.stats.moments import Moments
 
-OWN_COLUMNS, OWN_STEPS = 4096, 2
-"""With at most so many columns in use the judge takes at most so many steps of its own; the second is for digits."""
+CORRECTION_FEATURES = 4096  # up to so many active features corrected weights are computed
+CORRECTION_STEPS = 2  # the second step is an iterative refinement
 
 ALL_ZERO = "All weights are zero: no column is worth its penalty. A smaller alpha would use some."
 
 
 class _Read(NamedTuple):
-    """Mean sums at parameters: the objective (t,) of each target but for the penalty, the squares (t,) of balanced
-    residuals, their pulls q (t, p), and what these squares and pulls may have rounded.
+    """Means over the samples for each target: the loss (t,), the squares (t,) of the centred residuals, their
+    correlations X'r (t, p), and bounds of the rounding errors of both.
     """
 
     loss: Floats
     squares: Floats
-    pull: Floats
-    lost_squares: Floats
-    lost_pull: Floats
+    correlation: Floats
+    squares_error: Floats
+    correlation_error: Floats
 
 
-class _At(NamedTuple):
-    """Weights, and the sums there."""
+class _Point(NamedTuple):
+    """Parameters, and the means there."""
 
     params: Params
     read: _Read
 
 
 class Gaps(NamedTuple):
-    """A certificate, and the gap of each problem (one a target, or one for all) as it is, below its floor or not; the
-    pulls (t, p) of the columns and the mean squares (t,) of the residuals that it comes from.
+    """A certificate; the gap of each problem (one a target, or one for all) without its floor; and X'r (t, p) and |r|^2
+    (t,), of which these are computed.
     """
 
     certificate: Certificate
     gaps: Floats
-    pull: Floats
+    correlation: Floats
     squares: Floats
 
 
 def lasso_gap(
-    problem: SparseLeastSquares,
+    problem: Glm,
     rows: Rows,
     params: Params,
     columns: Columns,
@@ -76,64 +86,65 @@ def lasso_gap(
     status: str = "converged",
     dtype: Any = np.float64,
 ) -> Gaps:
-    """Judge by one pass over the rows; the value allowed is `tol` times the mean square of the centred targets.
+    """Judge by one pass over the samples; the gap allowed is `tol` times the mean square of the centred targets.
 
-    Where the bounds at these weights do not suffice, others read the rows again, unless a fit goes on, `thorough` being
-    False; `moments` of the rows, where they are at hand, serve them.
+    Where the bounds at these weights do not suffice and the judge is to be `thorough`, bounds at corrected weights read
+    the samples again; `moments` serve them where they are known. Within a fit the judge need not be.
     """
-    here = _At(params, _read_rows(problem, rows, params, columns))
+    here = _Point(params, _read_rows(problem, rows, params, columns))
 
-    def judged(own: Sequence[_At] | None, moments: Moments | None) -> Gaps:
-        return _judged(problem, here, own, columns, tol, moments, status, dtype)
+    def certify(corrected: Sequence[_Point] | None, moments: Moments | None) -> Gaps:
+        return _certify(problem, here, corrected, columns, tol, moments, status, dtype)
 
-    found = judged([], None)
-    if not (thorough and _unproved(found)):
-        return found
+    result = certify([], None)
+    if not (thorough and _is_loose(result)):
+        return result
     products = _Products(problem, moments, lambda used: rows.fold(moments_of(used)))
-    own: list[_At] = []
-    for at in _own(problem, here, columns, products, lambda params: _read_rows(problem, rows, params, columns)):
-        own.append(at)
-        found = judged(own, None)
-        if not _unproved(found):
-            return found
+    corrected: list[_Point] = []
+    for point in _correct(problem, here, columns, products, lambda params: _read_rows(problem, rows, params, columns)):
+        corrected.append(point)
+        result = certify(corrected, None)
+        if not _is_loose(result):
+            return result
     n, p = rows.shape
-    if moments is None and p <= min(CURVED_COLUMNS, n):
+    if moments is None and p <= min(EIGENVALUE_FEATURES, n):
         moments = rows.fold(Moments.lift)
-    again = judged(own or None, moments)
-    return again if again.certificate.value < found.certificate.value or not own else found
+    by_curvature = certify(corrected or None, moments)
+    return by_curvature if by_curvature.certificate.value < result.certificate.value or not corrected else result
 
 
-def _unproved(found: Gaps) -> bool:
-    """Whether more than the tolerance is left, be it by rounding alone."""
-    certificate = found.certificate
+def _is_loose(result: Gaps) -> bool:
+    """Whether the gap exceeds the tolerance, if only by rounding."""
+    certificate = result.certificate
     return np.isfinite(certificate.objective) and certificate.value > certificate.tol * certificate.scale
 
 
-def _read_rows(problem: SparseLeastSquares, rows: Rows, params: Params, columns: Columns) -> _Read:
+def _read_rows(problem: Glm, rows: Rows, params: Params, columns: Columns) -> _Read:
     mean = columns.mean[: columns.features]
     local, centre = params, None
     if problem.intercept:
-        local = Params(params.coef, _moved(params, mean))
+        local = Params(params.coef, _local_intercept(params, mean))
         centre = mean
     sums = rows.fold(derivatives(Square(), local, 1, centre))
     assert sums.gradient is not None
     weight = columns.weight
     lengths = _mean_lengths(columns, origin=not problem.intercept)[0]
     with np.errstate(invalid="ignore", over="ignore"):
-        loss, off = sums.value / weight, sums.slope / weight if problem.intercept else np.zeros_like(sums.slope)
-        pull = np.where(lengths > 0, -sums.gradient / weight, 0.0)
-        squares = np.maximum(2.0 * loss - off**2, 0.0)
-    # what reading a sample and adding up its terms can round: targets, the intercept and sparse features as they are
+        loss = sums.value / weight
+        mean_residual = sums.slope / weight if problem.intercept else np.zeros_like(sums.slope)
+        correlation = np.where(lengths > 0, -sums.gradient / weight, 0.0)
+        squares = np.maximum(2.0 * loss - mean_residual**2, 0.0)
+    # the rounding of a residual: targets, the intercept and sparse features are read uncentred
     raw_lengths, raw_targets = _mean_lengths(columns, origin=True)
     read_lengths = raw_lengths if rows.sparse else lengths
-    reading = EPS * (along(np.abs(params.coef), read_lengths) + raw_targets + np.abs(local.intercept))
+    residual_error = EPS * (along(np.abs(params.coef), read_lengths) + raw_targets + np.abs(local.intercept))
     with np.errstate(invalid="ignore", over="ignore"):  # residuals round before their mean is taken from them
-        lost_squares = (2.0 * np.sqrt(2.0 * loss) + reading) * reading
-    return _Read(loss, squares, pull, lost_squares, np.outer(reading, read_lengths))
+        squares_error = (2.0 * np.sqrt(2.0 * loss) + residual_error) * residual_error
+    return _Read(loss, squares, correlation, squares_error, np.outer(residual_error, read_lengths))
 
 
 def lasso_gap_from_moments(
-    problem: SparseLeastSquares,
+    problem: Glm,
     moments: Moments,
     params: Params,
     *,
@@ -141,96 +152,93 @@ def lasso_gap_from_moments(
     status: str = "converged",
     dtype: Any = np.float64,
 ) -> Gaps:
-    """The same from the moments of the rows: digits that they have lost stay lost, and count in the floor.
+    """The same from the moments alone: digits that they have lost stay lost, and count in the floor.
 
-    With V the weights in the units of the moments, the squares are yy - 2 C'V + V'SV and the pulls C - SV.
+    With V the weights in the units of the moments, the squares are yy - 2 C'V + V'SV and the correlations C - SV.
     """
     columns, targets = Columns.of(moments), np.arange(len(params.coef))
 
     def read(params: Params) -> _Read:
-        return _read_moments(problem, moments, params, targets)
+        return _read_moments(problem.intercept, moments, params, targets)
 
-    here = _At(params, read(params))
-    found = _judged(problem, here, [], columns, tol, None, status, dtype)
-    if not _unproved(found):
-        return found
-    own = list(_own(problem, here, columns, _Products(problem, moments), read))
-    return _judged(problem, here, own or None, columns, tol, moments, status, dtype)
+    here = _Point(params, read(params))
+    result = _certify(problem, here, [], columns, tol, None, status, dtype)
+    if not _is_loose(result):
+        return result
+    corrected = list(_correct(problem, here, columns, _Products(problem, moments), read))
+    return _certify(problem, here, corrected or None, columns, tol, moments, status, dtype)
 
 
-def path_gaps(
-    problem: SparseLeastSquares,
-    moments: Moments,
-    params: Params,
-    penalties: Sequence[tuple[float, float]],
-) -> Floats:
-    """Gaps of many fits, for l1 and l2 of each: parameters of all targets of the first fit, then of the second, ... The
-    gaps are (A,), or (A, t) for targets that are not joint.
+def path_gaps(problem: Glm, moments: Moments, params: Params, penalties: Sequence[SparsePenalty]) -> Floats:
+    """Gaps of many fits, one for each penalty: parameters of all targets of the first fit, then of the second, ... The
+    gaps are (A,) where the penalty couples the targets, else (A, t).
     """
-    t = moments.yy.size
-    read = _read_moments(problem, moments, params, np.arange(len(params.coef)) % t, rounding=False)
-    found = np.empty((len(penalties), 1 if problem.joint else t))
-    for a, (l1, l2) in enumerate(penalties):
-        for k in range(found.shape[1]):
-            part = slice(a * t, (a + 1) * t) if problem.joint else slice(a * t + k, a * t + k + 1)
+    t, couples_targets = moments.yy.size, sparse_penalty(problem).couples_targets
+    targets = np.arange(len(params.coef)) % t
+    read = _read_moments(problem.intercept, moments, params, targets, rounding=False)
+    gaps = np.empty((len(penalties), 1 if couples_targets else t))
+    for a, penalty in enumerate(penalties):
+        for k in range(gaps.shape[1]):
+            part = slice(a * t, (a + 1) * t) if couples_targets else slice(a * t + k, a * t + k + 1)
             squares, loss = float(read.squares[part].sum()), float(read.loss[part].sum())
-            gap = duality_gap((l1, l2), problem.positive, params.coef[part], read.pull[part], squares)
-            found[a, k] = gap + loss - 0.5 * squares if l1 > 0.0 or l2 > 0.0 else loss
-    return np.maximum(found[:, 0] if problem.joint else found, 0.0)
+            gap = duality_gap(penalty, params.coef[part], read.correlation[part], squares)
+            gaps[a, k] = gap + loss - 0.5 * squares if penalty.l1 > 0.0 or penalty.l2 > 0.0 else loss
+    return np.maximum(gaps[:, 0] if couples_targets else gaps, 0.0)
 
 
 def _read_moments(
-    problem: SparseLeastSquares, moments: Moments, params: Params, target: Integers, *, rounding: bool = True
+    intercept: bool, moments: Moments, params: Params, target: Integers, *, rounding: bool = True
 ) -> _Read:
-    """Sums at parameters of some targets, by their numbers; a target may come often. What they may have rounded is left
-    out where nobody asks.
+    """The means at parameters of targets, given by their indices, which may repeat; with zero rounding errors unless
+    these are needed.
     """
     p, weight = moments.features, moments.weight
     e, y = moments.exponent[:p].astype(np.int64), moments.exponent[p:][target].astype(np.int64)
-    S, C, yy = moments.about(origin=not problem.intercept)
+    S, C, yy = moments.about(origin=not intercept)
     C, yy = C.T[target], yy[target]
     V = np.ldexp(params.coef, e - y[:, None])
-    used = np.flatnonzero(V.any(axis=0))
-    with one_blas_thread:  # transposed, as LAPACK has its arrays: nothing is copied
-        inner = dgemm(1.0, S[used].T, V[:, used].T).T
-    pull = C - inner
-    squares = yy - np.einsum("tp,tp->t", V, C + pull)
-    # sums of products round by the lengths of what is multiplied, measured from where it was when they were added up
+    active = np.flatnonzero(V.any(axis=0))
+    with one_blas_thread:  # transposed, in LAPACK's order: nothing is copied
+        SV = dgemm(1.0, S[active].T, V[:, active].T).T
+    correlation = C - SV
+    squares = yy - np.einsum("tp,tp->t", V, C + correlation)
+    # sums of products round by the lengths of the factors about the centre at which they were accumulated
     lengths, target_lengths = np.zeros(p), np.zeros(len(yy))
     if rounding:
         lengths = np.sqrt(np.diag(S) + weight * moments.offset[:p] ** 2)
         target_lengths = np.sqrt(yy + weight * moments.offset[p:][target] ** 2)
     noise = EPS * (4.0 + np.sqrt(p))
-    reading = along(np.abs(V), lengths) + target_lengths
-    lost = noise * reading**2
+    size = along(np.abs(V), lengths) + target_lengths
+    squares_error = noise * size**2
     unit = np.ldexp(1.0, 2 * y) / weight
-    squares, lost = np.maximum(squares, 0.0) * unit, lost * unit
-    off = np.zeros(len(yy))
-    if problem.intercept:
-        off = _moved(params, moments.mean) - moments.target_mean[target]
-        away = EPS * (along(np.abs(params.coef), np.abs(moments.mean)) + np.abs(moments.target_mean[target]))
-        lost += (2.0 * np.abs(off) + away) * away
-    pull = np.ldexp(pull, e + y[:, None]) / weight
-    lost_pull = noise * np.ldexp(np.outer(reading, lengths), e + y[:, None]) / weight
-    return _Read(0.5 * (squares + off**2), squares, pull, lost, lost_pull)
+    squares, squares_error = np.maximum(squares, 0.0) * unit, squares_error * unit
+    mean_residual = np.zeros(len(yy))
+    if intercept:
+        mean_residual = _local_intercept(params, moments.mean) - moments.target_mean[target]
+        error = EPS * (along(np.abs(params.coef), np.abs(moments.mean)) + np.abs(moments.target_mean[target]))
+        squares_error += (2.0 * np.abs(mean_residual) + error) * error
+    correlation = np.ldexp(correlation, e + y[:, None]) / weight
+    correlation_error = noise * np.ldexp(np.outer(size, lengths), e + y[:, None]) / weight
+    return _Read(0.5 * (squares + mean_residual**2), squares, correlation, squares_error, correlation_error)
 
 
-def _moved(params: Params, centre: Floats) -> Floats:
-    """The intercepts for rows measured from `centre`."""
+def _local_intercept(params: Params, centre: Floats) -> Floats:
+    """The intercepts for samples measured from `centre`."""
     return np.asarray(centred(params, centre).intercept)
 
 
 def _mean_lengths(columns: Columns, origin: bool) -> tuple[Floats, Floats]:
+    """Lengths of features and targets in mean units."""
     lengths, targets = columns.lengths(origin)
     root = np.sqrt(columns.weight)
     return lengths / root, targets / root
 
 
 class _Products:
-    """Mean products of some columns, from moments that are at hand or else read."""
+    """Mean products of some features, from known moments or from a pass over the samples."""
 
     def __init__(
-        self, problem: SparseLeastSquares, moments: Moments | None, read: Callable[[Integers], Moments] | None = None
+        self, problem: Glm, moments: Moments | None, read: Callable[[Integers], Moments] | None = None
     ) -> None:
         self._origin, self._moments, self._read = not problem.intercept, moments, read
 
@@ -244,67 +252,69 @@ class _Products:
             return np.ldexp(moments.about(self._origin)[0][np.ix_(picked, picked)], e[:, None] + e) / moments.weight
 
 
-def _own(
-    problem: SparseLeastSquares, here: _At, columns: Columns, products: _Products, read: Callable[[Params], _Read]
-) -> Generator[_At]:
-    """Weights of the judge's own, near those that are stored: with d added to the latter, the pulls of the columns in
-    use are l1 u + l2 w, u the directions of the stored weights. With H the products of these columns, H d + l2 d is
-    what is missing. None where the columns are too many, or their products not numbers.
+def _correct(
+    problem: Glm, here: _Point, columns: Columns, products: _Products, read: Callable[[Params], _Read]
+) -> Generator[_Point]:
+    """Corrected weights near the stored ones, at which the correlations of the active features are l1 u + l2 w, u the
+    directions of the stored weights: w + d with (H + l2 I) d the violation, H the products of these features. None
+    where the features are too many, or H is not positive definite.
     """
-    coef = here.params.coef
-    used = np.flatnonzero(coef.any(axis=0))
-    if not 0 < used.size <= OWN_COLUMNS or not (problem.l1 > 0.0 or problem.l2 > 0.0):
+    coef, penalty = here.params.coef, sparse_penalty(problem)
+    active = np.flatnonzero(coef.any(axis=0))
+    if not 0 < active.size <= CORRECTION_FEATURES or not (penalty.l1 > 0.0 or penalty.l2 > 0.0):
         return
-    lengths = norms(coef[:, used]) if problem.joint else np.abs(coef[:, used])
-    goal = problem.l1 * coef[:, used] / np.where(lengths > 0.0, lengths, 1.0)
-    H = products(used) + problem.l2 * np.eye(used.size)
-    if problem.joint:
-        groups = [(slice(None), np.arange(used.size), factored(H))]
+    norms = feature_norms(coef[:, active]) if penalty.couples_targets else np.abs(coef[:, active])
+    subgradient = penalty.l1 * coef[:, active] / np.where(norms > 0.0, norms, 1.0)
+    H = products(active) + penalty.l2 * np.eye(active.size)
+    if penalty.couples_targets:
+        groups = [(slice(None), np.arange(active.size), factored(H))]
     else:
-        supports = [np.flatnonzero(w) for w in coef[:, used]]
+        supports = [np.flatnonzero(w) for w in coef[:, active]]
         groups = [(slice(k, k + 1), some, factored(H[np.ix_(some, some)])) for k, some in enumerate(supports)]
     if any(factor is None for _, _, factor in groups):
         return
-    at = here
-    for _ in range(OWN_STEPS):
-        missing = at.read.pull[:, used] - problem.l2 * at.params.coef[:, used] - goal
-        ahead = at.params.coef.copy()
+    point = here
+    for _ in range(CORRECTION_STEPS):
+        violation = point.read.correlation[:, active] - penalty.l2 * point.params.coef[:, active] - subgradient
+        corrected = point.params.coef.copy()
         for targets, some, factor in groups:
             for k in range(len(coef))[targets]:
                 assert factor is not None
-                ahead[k, used[some]] += factor.solve(missing[k, some])
-        moved = Params(ahead, at.params.intercept)
-        if problem.intercept:  # the best for these weights: residuals that sum to zero
+                corrected[k, active[some]] += factor.solve(violation[k, some])
+        params = Params(corrected, point.params.intercept)
+        if problem.intercept:  # the best one for these weights: residuals of mean zero
             centre = columns.mean[: columns.features]
-            moved = centred(Params(ahead, columns.mean[columns.features :]), -centre)
-        at = _At(moved, read(moved))
-        yield at
+            params = centred(Params(corrected, columns.mean[columns.features :]), -centre)
+        point = _Point(params, read(params))
+        yield point
 
 
-def _judged(
-    problem: SparseLeastSquares,
-    here: _At,
-    own: Sequence[_At] | None,
+def _certify(
+    problem: Glm,
+    here: _Point,
+    corrected: Sequence[_Point] | None,
     columns: Columns,
     tol: float,
     moments: Moments | None,
     status: str,
     dtype: Any,
 ) -> Gaps:
+    """The certificate of the worst of the independent problems."""
     params, read = here
-    parts = [slice(None)] if problem.joint else [slice(k, k + 1) for k in range(len(read.loss))]
+    penalty = sparse_penalty(problem)
+    parts = [slice(None)] if penalty.couples_targets else [slice(k, k + 1) for k in range(len(read.loss))]
     with np.errstate(over="ignore", invalid="ignore"):  # a bound that is not a number proves nothing
-        found = [_one(problem, here, own, columns, part, tol, moments, dtype) for part in parts]
-    value, floor = np.array([one.value for one in found]), np.array([one.floor for one in found])
-    scale = np.array([one.scale for one in found])
+        gaps = [_bound_gap(problem, here, corrected, columns, part, tol, moments, dtype) for part in parts]
+    value, floor = np.array([gap.value for gap in gaps]), np.array([gap.floor for gap in gaps])
+    scale = np.array([gap.scale for gap in gaps])
     reported = np.where(np.isnan(value), np.inf, np.maximum(value, floor))
     worst = int(np.argmax(reported / np.maximum(2.0 * tol * scale, floor)))
-    objective = float(sum(one.objective for one in found))
+    objective = float(sum(gap.objective for gap in gaps))
     radius, drift = None, 0.0
-    if problem.l2 > 0.0:
-        radius = float(np.sqrt(2.0 * np.max(reported + floor) / problem.l2))
-        off = np.sqrt(np.maximum(2.0 * read.loss - read.squares, 0.0))
-        drift = float(np.max(off + EPS * np.sqrt(read.squares)))
+    if penalty.l2 > 0.0:
+        radius = float(np.sqrt(2.0 * np.max(reported + floor) / penalty.l2))
+        mean_residual = np.sqrt(np.maximum(2.0 * read.loss - read.squares, 0.0))
+        drift = float(np.max(mean_residual + EPS * np.sqrt(read.squares)))
     mean = columns.mean[: columns.features]
     certificate = Certificate(
         kind="gap",
@@ -314,7 +324,7 @@ def _judged(
         tol=2.0 * tol,
         floor=float(floor[worst]),
         objective=objective,
-        lower_bound=float(sum(one.objective - one.value for one in found)),
+        lower_bound=float(sum(gap.objective - gap.value for gap in gaps)),
         radius=radius,
         status=status,
         parts=tuple(float(v) for v in reported),
@@ -326,10 +336,10 @@ def _judged(
     )
     if not np.isfinite(objective):
         certificate = replace(certificate, value=np.inf, note="The weights are not finite.")
-    return Gaps(certificate, value, read.pull, read.squares)
+    return Gaps(certificate, value, read.correlation, read.squares)
 
 
-class _One(NamedTuple):
+class _Gap(NamedTuple):
     """The gap of one problem, its floor, the objective at zero weights and here."""
 
     value: float
@@ -338,52 +348,58 @@ class _One(NamedTuple):
     objective: float
 
 
-def _one(
-    problem: SparseLeastSquares,
-    at: _At,
-    own: Sequence[_At] | None,
+def _bound_gap(
+    problem: Glm,
+    point: _Point,
+    corrected: Sequence[_Point] | None,
     columns: Columns,
     part: slice,
     tol: float,
     moments: Moments | None,
     dtype: Any,
-) -> _One:
-    """Judge one problem by the bound that proves most; with `own` None there are no weights of the judge's own."""
-    params, read = at
-    w = params.coef[part]
+) -> _Gap:
+    """The gap of one problem by the bound that proves most; `corrected` is None where no weights could be corrected."""
+    params, read = point
+    w, penalty = params.coef[part], sparse_penalty(problem)
     scale = _scale(columns, part, problem.intercept)
-    if problem.positive and np.any(w < 0):
-        return _One(np.inf, 8.0 * EPS * scale, scale, np.inf)
+    if penalty.positive and np.any(w < 0):
+        return _Gap(np.inf, 8.0 * EPS * scale, scale, np.inf)
     lengths = _mean_lengths(columns, origin=not problem.intercept)[0]
     mean = np.abs(columns.mean[: columns.features]) if problem.intercept else np.zeros(columns.features)
-    about, kept = along(np.abs(w), lengths), unit_roundoff(dtype)
-    # a weight that is off in its last digit moves the objective in second order, but the pulls in first order
-    lost = read.lost_pull[part] + (np.outer(kept * about, lengths) if own is None else 0.0)
+    size, roundoff = along(np.abs(w), lengths), unit_roundoff(dtype)
+    # a weight that is off in its last digit changes the objective in second order, but the correlations in first order
+    q_error = read.correlation_error[part] + (np.outer(roundoff * size, lengths) if corrected is None else 0.0)
     b = np.asarray(params.intercept[part])
-    rounded = kept * about + unit_roundoff(np.float64) * along(np.abs(w), mean) + stored_roundoff(b, dtype) * np.abs(b)
-    objective, here = _placed(problem, read, params, part, lost)
-    floor = 8.0 * EPS * max(objective, scale) + 0.5 * float(np.sum(read.lost_squares[part]) + np.sum(rounded**2))
-    found = [Bound(objective, floor), scaled(problem, here), free(problem, here)]
-    best = strongest(found, objective - here.balanced, floor)
-    for params, read in own or []:
-        _, there = _placed(problem, read, params, part, read.lost_pull[part])
-        rounding = floor + 8.0 * EPS * there.balanced + 0.5 * float(np.sum(read.lost_squares[part]))
-        best = strongest([best, scaled(problem, there), free(problem, there)], objective - there.balanced, rounding)
+    stored_error = (
+        roundoff * size + unit_roundoff(np.float64) * along(np.abs(w), mean) + stored_roundoff(b, dtype) * np.abs(b)
+    )
+    objective, here = _objective_and_part(penalty, point, part, q_error)
+    floor = 8.0 * EPS * max(objective, scale) + 0.5 * float(np.sum(read.squares_error[part]) + np.sum(stored_error**2))
+    bounds = [Bound(objective, floor), bound_scaled(penalty, here), bound_unscaled(penalty, here)]
+    best = strongest(bounds, objective - here.objective, floor)
+    for other in corrected or []:
+        error = other.read.squares_error[part]
+        _, there = _objective_and_part(penalty, other, part, other.read.correlation_error[part])
+        rounding = floor + 8.0 * EPS * there.objective + 0.5 * float(np.sum(error))
+        bounds = [best, bound_scaled(penalty, there), bound_unscaled(penalty, there)]
+        best = strongest(bounds, objective - there.objective, rounding)
     if moments is not None and not best.proved <= max(2.0 * tol * scale, floor):
-        best = strongest([best, curved(problem, moments, here)], objective - here.balanced, floor)
-    return _One(best.value, best.floor, scale, objective)
+        bounds = [best, bound_by_curvature(penalty, moments, problem.intercept, here)]
+        best = strongest(bounds, objective - here.objective, floor)
+    return _Gap(best.value, best.floor, scale, objective)
 
 
-def _placed(problem: SparseLeastSquares, read: _Read, params: Params, part: slice, lost: Floats) -> tuple[float, Part]:
+def _objective_and_part(penalty: SparsePenalty, point: _Point, part: slice, q_error: Floats) -> tuple[float, Part]:
     """The objective of one problem, and what its bounds are computed from."""
-    w, q, squares = params.coef[part], read.pull[part], float(np.sum(read.squares[part]))
-    penalty = problem.l1 * float(np.sum(norms(w))) + 0.5 * problem.l2 * float(np.sum(w * w))
-    here = Part(w, q, lost, squares, squares + float(np.sum(w * q)), 0.5 * squares + penalty)
-    return float(np.sum(read.loss[part])) + penalty, here
+    params, read = point
+    w, q, squares = params.coef[part], read.correlation[part], float(np.sum(read.squares[part]))
+    value = penalty.l1 * float(np.sum(feature_norms(w))) + 0.5 * penalty.l2 * float(np.sum(w * w))
+    here = Part(w, q, q_error, squares, squares + float(np.sum(w * q)), 0.5 * squares + value)
+    return float(np.sum(read.loss[part])) + value, here
 
 
 def _scale(columns: Columns, part: slice, intercept: bool) -> float:
-    """The objective at zero weights, the intercept at its best; of targets that do not vary, without an intercept."""
+    """The objective at zero weights with the best intercept; without an intercept where the targets do not vary."""
     scale, raw = (
         0.5 * float(np.sum((columns.target_lengths(origin)[part] / np.sqrt(columns.weight)) ** 2))
         for origin in (not intercept, True)

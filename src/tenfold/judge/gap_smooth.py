@@ -157,7 +157,7 @@ def _bends(data: Data, here: Point) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
             parts = [xp.abs(loss.slope(block.y, z)), loss.curvature(block.y, z)]
             if loss.link == "log":
-                parts.append(loss.rounded(block.y, z))
+                parts.append(loss.rounding(block.y, z))
             return Total(np.array([float(on_host(xp.sum(weight * part))) for part in (xp.ones_like(z), *parts)]))
 
     total = data.sample.fold(lift).sum

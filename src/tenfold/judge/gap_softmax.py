@@ -188,7 +188,7 @@ def _distance(data: Data, point: Point, gradient: Floats) -> float:
     value = float(np.sum(penalty.value(w)))
     loss = point.value - value
     inner = replace(penalty, l2=0.0) if isinstance(penalty, ElasticNet) else penalty
-    shares = {float(np.min(penalty.share(-v))), float(np.min(inner.share(-v)))}
+    shares = {float(np.min(penalty.dual_scaling(-v))), float(np.min(inner.dual_scaling(-v)))}
     return min(
         (1.0 - share) * loss
         + max(value + float(np.sum(penalty.conjugate(-share * v))) + share * float(np.sum(v * w)), 0.0)

@@ -1,10 +1,9 @@
-"""Kind residual for greedy selection: least squares on the columns that were taken, and whether a greedy rule takes
-them.
+"""Kind residual for greedy selection: least squares on the selected features, and whether the greedy rule selects them.
 
-Two numbers, of which the larger counts. The first is the largest cosine between the residual and a column that was
-taken. For the second the rule is followed again from nothing, with products of columns read from the rows: at every
-step, by which share the best column that was left out exceeds the best of those that were taken, or, where the order in
-which they were taken is known, by which share any other exceeds the one that was.
+Two numbers, of which the larger counts. The first is the largest cosine between the residual and a selected feature.
+For the second the rule is replayed with products of features read from the samples: at each step, the relative amount
+by which the best of the other features exceeds the best of the selected ones or, where their order is known, by which
+any other exceeds the one that was selected.
 """
 
 from collections.abc import Sequence
@@ -25,8 +24,7 @@ from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.gram import cross_products
 
-NOTHING_LEFT = 1e-12
-"""A column of which so little (as a square) is left beside others depends on them; a rule need not take it."""
+DEPENDENT = 1e-12  # relative squared norm outside the selected features below which a feature need not be selected
 
 
 def greedy(
@@ -40,22 +38,22 @@ def greedy(
     status: str = "solved",
     dtype: Any = np.float64,
 ) -> Verdict:
-    """Judge weights that are zero but for the columns that a greedy method took, of each target in this order where it
-    is known: two passes over the rows.
+    """Judge weights that are zero but for the selected features, of each target in this order where it is known: two
+    passes over the samples.
     """
     taken = params.coef != 0.0
     how = (rule, rows, params, columns, intercept, status, dtype)
     if order is None:
-        return _judged(*how, [np.flatnonzero(inside) for inside in taken], False)
-    listed = len(order) == len(taken) and all(map(_lists, order, taken))
-    verdict = _judged(*how, order, True) if listed else _refused(taken, status)
+        return _judge(*how, [np.flatnonzero(inside) for inside in taken], False)
+    listed = len(order) == len(taken) and all(map(_is_order_of, order, taken))
+    verdict = _judge(*how, order, True) if listed else _reject(taken, status)
     if verdict.certificate.ok:
         return verdict
-    alone = _judged(*how, [np.flatnonzero(inside) for inside in taken], False)
-    return verdict if alone.certificate.ok else alone  # what is wrong with the weights comes first
+    unordered = _judge(*how, [np.flatnonzero(inside) for inside in taken], False)
+    return verdict if unordered.certificate.ok else unordered  # what is wrong with the weights comes first
 
 
-def _judged(
+def _judge(
     rule: GreedyRule,
     rows: Rows,
     params: Params,
@@ -66,7 +64,7 @@ def _judged(
     order: Sequence[Integers],
     known: bool,
 ) -> Verdict:
-    """Judge with the columns that were taken, in their order where it is `known`."""
+    """Judge with the selected features, in their order where it is `known`."""
     taken = np.zeros(params.coef.shape, dtype=bool)
     for inside, some in zip(taken, order, strict=True):
         inside[some] = True
@@ -74,36 +72,36 @@ def _judged(
     verdict = residual(problem, rows, params, columns, status=status, dtype=dtype, free=taken)
     if not np.isfinite(verdict.certificate.value):
         return verdict
-    shares, short = _followed(rule, rows, params, columns, intercept, order, known, verdict.gradient)
-    return replace(verdict, certificate=_both(verdict.certificate, shares, short))
+    violations, missing = _replay_all(rule, rows, params, columns, intercept, order, known, verdict.gradient)
+    return replace(verdict, certificate=_combine(verdict.certificate, violations, missing))
 
 
-def _lists(order: Integers, inside: NDArray[np.bool_]) -> bool:
-    """Whether columns are listed once each, and all that have a weight among them."""
+def _is_order_of(order: Integers, inside: NDArray[np.bool_]) -> bool:
+    """Whether features are listed once each, and all that have a weight among them."""
     if order.ndim != 1 or np.any(order < 0) or np.any(order >= inside.size) or np.unique(order).size < order.size:
         return False
     return not np.setdiff1d(np.flatnonzero(inside), order).size
 
 
-def _refused(taken: NDArray[np.bool_], status: str) -> Verdict:
+def _reject(taken: NDArray[np.bool_], status: str) -> Verdict:
     note = "The columns that are said to be taken are not those that have weights."
     certificate = Certificate("residual", np.inf, 1.0, RULES["residual"].tol, 0.0, np.inf, status=status, note=note)
     return Verdict(certificate, np.zeros(taken.shape), np.zeros(len(taken)))
 
 
-def _both(certificate: Certificate, shares: Floats, short: Floats) -> Certificate:
-    """The certificate of the residual with what following the rule has found."""
-    parts = np.maximum(np.maximum(np.array(certificate.parts), shares), short)
+def _combine(certificate: Certificate, violations: Floats, missing: Floats) -> Certificate:
+    """The certificate of the residual, combined with the violations of the rule."""
+    parts = np.maximum(np.maximum(np.array(certificate.parts), violations), missing)
     note = ""
-    if np.max(shares, initial=0.0) > certificate.allowed:
-        note = f"The rule takes other columns: one that was left out is better by {np.max(shares):.2g}."
-    elif np.max(short, initial=0.0) > certificate.allowed:
-        note = f"Fewer columns than asked for, and one that is left has a cosine of {np.max(short):.2g}."
+    if np.max(violations, initial=0.0) > certificate.allowed:
+        note = f"The rule takes other columns: one that was left out is better by {np.max(violations):.2g}."
+    elif np.max(missing, initial=0.0) > certificate.allowed:
+        note = f"Fewer columns than asked for, and one that is left has a cosine of {np.max(missing):.2g}."
     value = max(certificate.floor, float(np.max(parts, initial=0.0)))
     return replace(certificate, value=value, parts=tuple(map(float, parts)), note=note)
 
 
-def _followed(
+def _replay_all(
     rule: GreedyRule,
     rows: Rows,
     params: Params,
@@ -113,76 +111,76 @@ def _followed(
     known: bool,
     gradient: Floats,
 ) -> tuple[Floats, Floats]:
-    """For every target, by which share the rule was broken, and the largest cosine left where it stopped too early."""
+    """For each target, the relative violation of the rule, and the largest cosine left where it stopped too early."""
     lengths, target_lengths = columns.lengths(origin=not intercept)
-    # powers of two, so that every column is about as long as one
+    # powers of two that give features norms of about one
     q, r = (np.frexp(np.where(part > 0, part, 1.0))[1].astype(np.int32) for part in (lengths, target_lengths))
     some = np.unique(np.concatenate(order)).astype(np.int64)
     products = rows.fold(cross_products(some, columns, q, intercept)).sum if some.size else np.zeros((0, q.size))
     squares = np.ldexp(lengths, -q) ** 2
-    shares, short = np.zeros(len(order)), np.zeros(len(order))
+    violations, missing = np.zeros(len(order)), np.zeros(len(order))
     for t, taken in enumerate(order):
         # X'y = X'r + X'X w, whatever the weights
         w, own = np.ldexp(params.coef[t], q - r[t]), np.searchsorted(some, taken)
         start = w[taken] @ products[own] - np.ldexp(gradient[t], -q - r[t])
         yy = float(np.ldexp(target_lengths[t], -r[t]) ** 2)
-        follow = _Follow(start, squares.copy(), products[own], taken, q, yy)
+        replay = _Replay(start, squares.copy(), products[own], taken, q, yy)
         tol = None if rule.tol is None else rule.tol * 4.0 ** -float(r[t])
-        shares[t], short[t] = follow.all(rule, tol, known)
-    return shares, short
+        violations[t], missing[t] = replay.all(rule, tol, known)
+    return violations, missing
 
 
-class _Follow:
-    """The state of one target while a rule is followed: correlations, squares of the columns and of the target that
-    are left, and orthogonal directions as products with all columns.
+class _Replay:
+    """The state of one target in a replay: correlations, the remaining squares of the features and of the target, and
+    orthogonal directions as products with all features.
     """
 
     def __init__(self, c: Floats, squares: Floats, products: Floats, taken: Any, q: Any, yy: float) -> None:
-        self.a, self.s, self.whole, self.left, self.yy = c, squares, squares.copy(), yy, yy
+        self.a, self.s, self.squares_before, self.left, self.yy = c, squares, squares.copy(), yy, yy
         self.products, self.taken = products, taken
         self.unit = np.ldexp(1.0, q - np.max(q, initial=0))
         self.directions: list[Floats] = []
         self.inside = np.zeros(c.size, dtype=bool)
         self.inside[taken] = True
 
-    def promise(self, name: str) -> Floats:
+    def criterion(self, name: str) -> Floats:
         if name == "correlation":
             return self.unit * np.abs(self.a)
         if name == "cosine":
-            return np.abs(self.a) / np.sqrt(np.where(self.whole > 0, self.whole, 1.0))
+            return np.abs(self.a) / np.sqrt(np.where(self.squares_before > 0, self.squares_before, 1.0))
         return self.a**2 / np.where(self.s > 0, self.s, 1.0)
 
     def all(self, rule: GreedyRule, tol: float | None, known: bool) -> tuple[float, float]:
-        """Follow the rule; `known` says that the columns were taken in their order."""
+        """Replay the rule; `known` where the features are in their order."""
         if rule.most is not None and tol is None and len(self.taken) > rule.most:
             return 1.0, 0.0
         waiting, worst = np.ones(len(self.taken), dtype=bool), 0.0
         while waiting.any():
-            promise, noise = self.promise(rule.promise), self.noise(rule.promise)
-            best = int(np.argmax(waiting if known else np.where(waiting, promise[self.taken], -1.0)))
+            criterion, noise = self.criterion(rule.promise), self.noise(rule.promise)
+            best = int(np.argmax(waiting if known else np.where(waiting, criterion[self.taken], -1.0)))
             j = self.taken[best]
             others = ~self.inside
             if known:
                 others[self.taken[best + 1 :]] = True
-            others &= self.s > NOTHING_LEFT * self.whole
-            most = float(np.max(np.where(others, promise - noise, -1.0), initial=0.0))
-            if most > promise[j]:
-                worst = max(worst, 1.0 - float(promise[j]) / most)
+            others &= self.s > DEPENDENT * self.squares_before
+            most = float(np.max(np.where(others, criterion - noise, -1.0), initial=0.0))
+            if most > criterion[j]:
+                worst = max(worst, 1.0 - float(criterion[j]) / most)
             if tol is not None and self.left <= tol * (1.0 - 1e-9) - 1e-13 * self.yy and len(self.directions):
-                return max(worst, 1.0), 0.0  # it was enough before
+                return max(worst, 1.0), 0.0  # the previous step had reached tol
             self.step(best, int(j))
             waiting[best] = False
-        enough = len(self.taken) >= rule.most if rule.most is not None else True
+        complete = len(self.taken) >= rule.most if rule.most is not None else True
         if tol is not None:
-            enough = self.left <= tol * (1.0 + 1e-9) + 1e-12 * self.yy
-        return worst, 0.0 if enough else self.cosine()
+            complete = self.left <= tol * (1.0 + 1e-9) + 1e-12 * self.yy
+        return worst, 0.0 if complete else self.cosine()
 
     def noise(self, name: str) -> Floats:
         """What rounding may have added to a promise."""
         eps = 16.0 * (len(self.directions) + 4) * float(np.finfo(np.float64).eps)
         if name == "gain":
-            return eps * self.yy * self.whole / np.where(self.s > 0, self.s, 1.0)
-        size = np.sqrt(self.yy * self.whole) if name == "correlation" else np.sqrt(self.yy)
+            return eps * self.yy * self.squares_before / np.where(self.s > 0, self.s, 1.0)
+        size = np.sqrt(self.yy * self.squares_before) if name == "correlation" else np.sqrt(self.yy)
         return eps * self.unit * size if name == "correlation" else np.full(self.a.size, eps * float(np.max(size)))
 
     def step(self, row: int, j: int) -> None:
@@ -202,6 +200,6 @@ class _Follow:
         """The largest cosine of a column that could still be taken with the target's residual, in units of the
         target.
         """
-        free = ~self.inside & (self.s > NOTHING_LEFT * self.whole)
-        size = np.sqrt(np.where(free, self.whole, 1.0) * (self.yy if self.yy > 0 else 1.0))
+        free = ~self.inside & (self.s > DEPENDENT * self.squares_before)
+        size = np.sqrt(np.where(free, self.squares_before, 1.0) * (self.yy if self.yy > 0 else 1.0))
         return float(np.max(np.where(free, np.abs(self.a) / size, 0.0), initial=0.0))

@@ -1,15 +1,16 @@
-"""Lower bounds on every objective of least squares with an L1 penalty, one on groups, or an elastic net.
+"""Lower bounds on the optimum of the Lasso, the elastic net and their multi-task forms.
 
-In mean units, with r the residuals made to sum to zero where there is an intercept, q = X'r / W and the ridge part
-counted as p more rows (0 - sqrt(l2) w)^2:
+In mean units, with r the residuals, centred where there is an intercept, q = X'r / W, and the L2 penalty written as p
+more samples (0 - sqrt(l2) w)^2:
 
-scaled
+bound_scaled
     c y.r - c^2 (|r|^2 + l2 |w|^2) / 2, a dual value for all c with c |q_j - l2 w_j| <= l1.
-free
+bound_unscaled
     y.r - |r|^2 / 2 - sum_j (|q_j| - l1)_+^2 / (2 l2), the dual value at r itself; for l2 > 0.
-curved
-    The objective minus sum_j of what weight j can gain where the curvature of the loss is at least that of its diagonal
-    times the smallest eigenvalue of the correlations: for any penalty, none too, where columns are independent.
+bound_by_curvature
+    The objective minus sum_j of the largest decrease along w_j of a separable quadratic below the loss, whose curvature
+    is the diagonal of the Hessian times the smallest eigenvalue of the correlation matrix: for any penalty, none too,
+    where features are linearly independent.
 """
 
 from typing import NamedTuple
@@ -18,18 +19,18 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from tenfold.arrays import Floats
+from tenfold.lasso_dual import dual_norm, feature_norms
 from tenfold.machine import one_blas_thread
-from tenfold.problems import SparseLeastSquares
+from tenfold.penalties import SparsePenalty
 from tenfold.stats.moments import Moments
 
 EPS = float(np.finfo(np.float64).eps)
 
-CURVED_COLUMNS = 2048
-"""Up to so many columns the eigenvalues of their correlations are found where the other bounds do not suffice."""
+EIGENVALUE_FEATURES = 2048  # up to here the smallest eigenvalue is computed where the other bounds do not suffice
 
 
 class Bound(NamedTuple):
-    """What is proved about one problem: the objective is at most `value` above the best, up to the rounding `floor`."""
+    """A proof about one problem: the objective is at most `value` above the optimum, up to the rounding `floor`."""
 
     value: float
     floor: float
@@ -40,67 +41,59 @@ class Bound(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One target, or all where they are joint: weights, pulls and what these may have rounded, (t, p); the squares of
-    the residuals, y.r, and the objective with balanced residuals.
+    """One target, or those that the penalty couples: weights, X'r and its rounding error, (t, p); |r|^2 and y.r; and
+    the objective with centred residuals.
     """
 
     w: Floats
     q: Floats
-    lost: Floats
+    q_error: Floats
     squares: float
-    along: float
-    balanced: float
+    target_product: float
+    objective: float
 
 
-def strongest(bounds: list[Bound], off: float, floor: float) -> Bound:
-    """The bound that proves most; `off` is what the intercept costs, `floor` what everything rounds."""
+def strongest(bounds: list[Bound], intercept_cost: float, floor: float) -> Bound:
+    """The bound that proves most; all but the first hold for the objective with centred residuals, `intercept_cost`
+    below the objective, and have the rounding `floor` besides their own.
+    """
     first, *others = bounds
-    moved = [Bound(one.value + off, one.floor + floor) for one in others]
-    return min([first, *moved], key=lambda one: one.proved)
+    others = [Bound(bound.value + intercept_cost, bound.floor + floor) for bound in others]
+    return min([first, *others], key=lambda bound: bound.proved)
 
 
-def norms(w: Floats) -> Floats:
-    """The lengths of the columns of weights (t, p)."""
-    return np.abs(w[0]) if len(w) == 1 else np.sqrt(np.sum(w * w, axis=0))
+def bound_scaled(penalty: SparsePenalty, here: Part) -> Bound:
+    squares = here.squares + penalty.l2 * float(np.sum(here.w * here.w))
+    if penalty.l1 == 0.0 or not squares > 0.0:
+        return Bound(here.objective, 0.0)
+    largest = float(np.max(dual_norm(here.q - penalty.l2 * here.w, penalty.positive), initial=0.0))
+    scaling = max(here.target_product / squares, 0.0)
+    scaling = min(scaling, penalty.l1 / largest) if largest > 0.0 else scaling
+    # an error of q changes the scaling
+    error = float(np.max(feature_norms(here.q_error), initial=0.0)) / max(largest, penalty.l1)
+    slope = max(abs(here.target_product - scaling * squares), penalty.l1 * float(np.sum(feature_norms(here.w))))
+    floor = error * scaling * slope + 0.5 * error * error * squares
+    return Bound(here.objective - scaling * here.target_product + 0.5 * scaling * scaling * squares, floor)
 
 
-def _pulls(problem: SparseLeastSquares, q: Floats) -> Floats:
-    """How hard columns are pulled: only upwards where weights are positive."""
-    return norms(np.maximum(q, 0.0) if problem.positive else q)
+def bound_unscaled(penalty: SparsePenalty, here: Part) -> Bound:
+    if penalty.l2 == 0.0:
+        return Bound(here.objective, 0.0)
+    excess = np.maximum(dual_norm(here.q, penalty.positive) - penalty.l1, 0.0)
+    error = feature_norms(here.q_error)
+    dual = here.target_product - 0.5 * here.squares - 0.5 * float(np.sum(excess * excess)) / penalty.l2
+    floor = float(np.sum(np.abs(here.w) * here.q_error)) + float(np.sum((excess + 0.5 * error) * error)) / penalty.l2
+    return Bound(here.objective - dual, floor)
 
 
-def scaled(problem: SparseLeastSquares, here: Part) -> Bound:
-    whole = here.squares + problem.l2 * float(np.sum(here.w * here.w))
-    if problem.l1 == 0.0 or not whole > 0.0:
-        return Bound(here.balanced, 0.0)
-    largest = float(np.max(_pulls(problem, here.q - problem.l2 * here.w), initial=0.0))
-    scale = max(here.along / whole, 0.0)
-    scale = min(scale, problem.l1 / largest) if largest > 0.0 else scale
-    # pulls that are off move the scale
-    off = float(np.max(norms(here.lost), initial=0.0)) / max(largest, problem.l1)
-    slope = max(abs(here.along - scale * whole), problem.l1 * float(np.sum(norms(here.w))))
-    floor = off * scale * slope + 0.5 * off * off * whole
-    return Bound(here.balanced - scale * here.along + 0.5 * scale * scale * whole, floor)
-
-
-def free(problem: SparseLeastSquares, here: Part) -> Bound:
-    if problem.l2 == 0.0:
-        return Bound(here.balanced, 0.0)
-    over = np.maximum(_pulls(problem, here.q) - problem.l1, 0.0)
-    lost = norms(here.lost)
-    dual = here.along - 0.5 * here.squares - 0.5 * float(np.sum(over * over)) / problem.l2
-    floor = float(np.sum(np.abs(here.w) * here.lost)) + float(np.sum((over + 0.5 * lost) * lost)) / problem.l2
-    return Bound(here.balanced - dual, floor)
-
-
-def curved(problem: SparseLeastSquares, moments: Moments, here: Part) -> Bound:
-    """What the weights can gain at most, one by one, with the least curvature that they have together. A feature
-    without spread has neither curvature nor a gradient: its weight can gain its whole penalty.
+def bound_by_curvature(penalty: SparsePenalty, moments: Moments, intercept: bool, here: Part) -> Bound:
+    """The largest decrease of the separable quadratic. A feature without variance has neither curvature nor a gradient:
+    its weight can save its whole penalty.
     """
     p = moments.features
-    if p > CURVED_COLUMNS:
+    if p > EIGENVALUE_FEATURES:
         return Bound(np.inf, 0.0)
-    S = moments.about(origin=not problem.intercept)[0]
+    S = moments.about(origin=not intercept)[0]
     diagonal = np.diag(S)
     varies = diagonal > 0.0
     d = np.zeros(p)
@@ -108,24 +101,24 @@ def curved(problem: SparseLeastSquares, moments: Moments, here: Part) -> Bound:
         root = np.sqrt(diagonal[varies])
         with one_blas_thread:
             least = float(eigvalsh(S[np.ix_(varies, varies)] / np.outer(root, root), subset_by_index=[0, 0])[0])
-        least -= 8.0 * EPS * p  # what the eigenvalue may be too large by
+        least -= 8.0 * EPS * p  # the error of the eigenvalue
         if least <= 0.0:
             return Bound(np.inf, 0.0)
         d[varies] = least * np.ldexp(diagonal, 2 * moments.exponent[:p].astype(np.int64))[varies] / moments.weight
-    falls = _falls(problem, d, here.w, np.where(varies, here.q, 0.0))
-    lost = norms(here.lost)[varies]
-    # gradients that are off by so much can double what is gained, and add the rest
-    gained = 2.0 * float(np.sum(falls[varies])) + float(np.sum(falls[~varies]))
-    return Bound(gained, float(np.sum(lost * lost / (d[varies] + problem.l2))))
+    decreases = _decreases(penalty, d, here.w, np.where(varies, here.q, 0.0))
+    error = feature_norms(here.q_error)[varies]
+    # an error of the gradient at most doubles the decrease and adds the floor
+    gap = 2.0 * float(np.sum(decreases[varies])) + float(np.sum(decreases[~varies]))
+    return Bound(gap, float(np.sum(error * error / (d[varies] + penalty.l2))))
 
 
-def _falls(problem: SparseLeastSquares, d: Floats, w: Floats, q: Floats) -> Floats:
-    """max over u of  q (u - w) - d/2 |u - w|^2 + l1 (|w| - |u|) + l2/2 (|w|^2 - |u|^2), for each column."""
-    pull = q + d * w
-    pull = np.maximum(pull, 0.0) if problem.positive else pull
-    length = norms(pull)
-    factor = np.where(length > 0, np.maximum(1.0 - problem.l1 / np.where(length > 0, length, 1.0), 0.0), 0.0)
-    u = factor * pull / np.where(d + problem.l2 > 0, d + problem.l2, 1.0)
+def _decreases(penalty: SparsePenalty, d: Floats, w: Floats, q: Floats) -> Floats:
+    """max over u of  q (u - w) - d/2 |u - w|^2 + l1 (|w| - |u|) + l2/2 (|w|^2 - |u|^2), for each feature."""
+    v = q + d * w
+    v = np.maximum(v, 0.0) if penalty.positive else v
+    norms = feature_norms(v)
+    factor = np.where(norms > 0, np.maximum(1.0 - penalty.l1 / np.where(norms > 0, norms, 1.0), 0.0), 0.0)
+    u = factor * v / np.where(d + penalty.l2 > 0, d + penalty.l2, 1.0)
     step = u - w
-    gain = np.sum(q * step - 0.5 * d * step**2 + 0.5 * problem.l2 * (w**2 - u**2), axis=0)
-    return np.maximum(gain + problem.l1 * (norms(w) - norms(u)), 0.0)
+    gain = np.sum(q * step - 0.5 * d * step**2 + 0.5 * penalty.l2 * (w**2 - u**2), axis=0)
+    return np.maximum(gain + penalty.l1 * (feature_norms(w) - feature_norms(u)), 0.0)

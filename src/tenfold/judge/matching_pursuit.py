@@ -1,10 +1,9 @@
-"""Kind exact for matching pursuit: the steps are taken again, with products of columns read from the rows.
+"""Kind exact for matching pursuit: the steps are replayed, with products of features read from the samples.
 
-Numbers for each target, of which the largest counts: by which share a column that was not taken exceeded, at some
-step, the one that was; how far the weights are from those that the steps add up to, |w_j - v_j| |x_j| / |y| at its
-largest; and how far the mean residual is from zero. A fourth, where the sums of squares after all steps are given, is
-how far these are from those that the steps leave, as a share of |y|^2. Nothing of the products that the solver had is
-used.
+Numbers for each target, of which the largest counts: the relative amount by which at some step another feature exceeded
+the selected one; the distance of the weights from the sums of the steps, max |w_j - v_j| |x_j| / |y|; the mean
+residual; and, where residual sums of squares are given, their distance from those of the steps, relative to |y|^2.
+Nothing of the products of the solver is used.
 """
 
 from collections.abc import Sequence
@@ -27,8 +26,8 @@ from tenfold.stats.gram import cross_products
 
 @dataclass(frozen=True)
 class Steps:
-    """What a fit was asked for, and for each target the column of every step that it took, and the sums of squares that
-    were left before the first and after every one, where they are to be judged.
+    """The limits of a fit, and for each target the feature of each step, and the residual sums of squares before the
+    first and after each one, where these are to be judged.
     """
 
     most: int
@@ -47,7 +46,7 @@ def matching(
     status: str = "solved",
     dtype: Any = np.float64,
 ) -> Certificate:
-    """Judge the weights that matching pursuit leaves: two passes over the rows."""
+    """Judge the weights of matching pursuit: two passes over the samples."""
     problem = Glm(Square(), L2(np.zeros(len(params.coef))), intercept)
     verdict = residual(problem, rows, params, columns, status=status, dtype=dtype)
     if not np.isfinite(verdict.certificate.value):
@@ -55,17 +54,19 @@ def matching(
         return Certificate("exact", np.inf, 1.0, RULES["exact"].tol, 0.0, np.inf, status=status, note=note)
     lengths, targets = _lengths(columns, intercept)
     raw, raw_targets = columns.lengths(origin=True)
-    # powers of two, so that every column is about as long as one
+    # powers of two that give features norms of about one
     q, r = (np.frexp(np.where(part > 0, part, 1.0))[1].astype(np.int32) for part in (lengths, targets))
     some = np.unique(np.concatenate([*steps.taken, *(np.flatnonzero(w) for w in params.coef)])).astype(np.int64)
     products = rows.fold(cross_products(some, columns, q, intercept)).sum if some.size else np.zeros((0, q.size))
     squares = np.ldexp(lengths, -q) ** 2
     p, eps = columns.features, float(np.finfo(np.float64).eps)
     terms = 4.0 + np.sqrt(p)
-    # the share of a length about the mean that sums over sparse rows may have lost
-    far = np.divide(raw, lengths, out=np.ones_like(raw), where=lengths > 0.0)
-    blur = np.minimum(8.0 * eps * far**2, 1.0) if rows.sparse and intercept else np.zeros(p)
-    away = params.intercept + params.coef @ columns.mean[:p] - columns.mean[p:] if intercept else np.zeros(len(targets))
+    # the relative error of norms about the mean from sums over sparse samples
+    cancellation = np.divide(raw, lengths, out=np.ones_like(raw), where=lengths > 0.0)
+    centring_error = np.minimum(8.0 * eps * cancellation**2, 1.0) if rows.sparse and intercept else np.zeros(p)
+    mean_residual = (
+        params.intercept + params.coef @ columns.mean[:p] - columns.mean[p:] if intercept else np.zeros(len(targets))
+    )
     parts, floors, notes = [], [], []
     for t, taken in enumerate(steps.taken):
         # X'y = X'r + X'X w, whatever the weights
@@ -74,17 +75,19 @@ def matching(
         yy = float(np.ldexp(targets[t], -r[t]) ** 2)
         tol = None if steps.tol is None else steps.tol * 4.0 ** -float(r[t])
         unit = targets[t] if targets[t] > 0.0 else 1.0
-        reading = float(raw_targets[t] + np.abs(params.coef[t]) @ raw) / unit
-        own = products[np.searchsorted(some, taken)]
-        follow = _Follow(start, squares, own, taken, yy, 4.0 * terms * eps * reading, blur)
-        followed = follow.all(steps.most, tol)
-        off = np.max(np.abs(params.coef[t] - np.ldexp(followed.weights, r[t] - q)) * lengths, initial=0.0) / unit
-        worst = followed.worst
+        size = float(raw_targets[t] + np.abs(params.coef[t]) @ raw) / unit
+        taken_products = products[np.searchsorted(some, taken)]
+        replay = _Replay(start, squares, taken_products, taken, yy, 4.0 * terms * eps * size, centring_error)
+        replayed = replay.all(steps.most, tol)
+        weight_error = (
+            np.max(np.abs(params.coef[t] - np.ldexp(replayed.weights, r[t] - q)) * lengths, initial=0.0) / unit
+        )
+        worst = replayed.worst
         if steps.left is not None:
-            worst = max(worst, _apart(steps.left[t], np.ldexp(followed.left, 2 * int(r[t]))) / unit**2)
-        parts.append(max(float(off), worst, float(abs(away[t])) * np.sqrt(columns.weight) / unit))
-        floors.append(terms * max(eps, unit_roundoff(dtype)) * reading + 8.0 * eps * len(taken) * followed.path)
-        notes += [followed.note] if followed.note and followed.worst > RULES["exact"].tol else []
+            worst = max(worst, _largest_difference(steps.left[t], np.ldexp(replayed.left, 2 * int(r[t]))) / unit**2)
+        parts.append(max(float(weight_error), worst, float(abs(mean_residual[t])) * np.sqrt(columns.weight) / unit))
+        floors.append(terms * max(eps, unit_roundoff(dtype)) * size + 8.0 * eps * len(taken) * replayed.path)
+        notes += [replayed.note] if replayed.note and replayed.worst > RULES["exact"].tol else []
     floor = max(floors)
     numbers = np.maximum(np.array(parts), floor)
     return Certificate(
@@ -100,14 +103,14 @@ def matching(
     )
 
 
-def _apart(given: Floats, found: Floats) -> float:
-    return float(np.max(np.abs(given - found))) if given.shape == found.shape else np.inf
+def _largest_difference(stored: Floats, recomputed: Floats) -> float:
+    return float(np.max(np.abs(stored - recomputed))) if stored.shape == recomputed.shape else np.inf
 
 
 @dataclass(frozen=True)
-class _Followed:
-    """Weights (p,) that the steps add up to, the share by which the rule was broken, the length of all steps in units
-    of the target, the sums of squares that they leave, and what was wrong.
+class _ReplayResult:
+    """The sums of the steps (p,), the relative violation of the rule, the length of all steps in units of the target,
+    the residual sums of squares, and an explanation.
     """
 
     weights: Floats
@@ -117,36 +120,46 @@ class _Followed:
     note: str
 
 
-class _Follow:
-    """The state of one target while its steps are taken again; `noise` is what reading the rows has rounded in
-    cosines, and `blur` (p,) the share of them that is not known.
+class _Replay:
+    """The state of one target in a replay; `noise` is the rounding of the samples in cosines, and `centring_error` (p,)
+    their relative error by sums about the mean.
     """
 
     def __init__(
-        self, a: Floats, squares: Floats, products: Floats, taken: Integers, yy: float, noise: float, blur: Floats
+        self,
+        a: Floats,
+        squares: Floats,
+        products: Floats,
+        taken: Integers,
+        yy: float,
+        noise: float,
+        centring_error: Floats,
     ) -> None:
         self.a, self.squares, self.products, self.taken, self.yy, self.left = a, squares, products, taken, yy, yy
         self.lengths = np.sqrt(np.where(squares > 0.0, squares, 1.0))
         self.unit = float(np.sqrt(yy)) if yy > 0.0 else 1.0
-        self.reading, self.blur = noise, blur
+        self.size, self.centring_error = noise, centring_error
         self.weights, self.path, self.sums = np.zeros_like(a), 0.0, [yy]
 
     def cosines(self) -> Floats:
-        """Of all columns with the residual, in units of the target."""
+        """The cosines of all features with the residual, in units of the target."""
         return np.where(self.squares > 0.0, np.abs(self.a) / self.lengths, 0.0) / self.unit
 
     def noise(self, number: int) -> float:
-        return 16.0 * float(np.finfo(np.float64).eps) * (number + 4.0) + self.reading
+        return 16.0 * float(np.finfo(np.float64).eps) * (number + 4.0) + self.size
 
-    def all(self, most: int, tol: float | None) -> _Followed:
+    def all(self, most: int, tol: float | None) -> _ReplayResult:
         worst, note = 0.0, ""
         if len(self.taken) > most:
             return self.end(1.0, "More steps than asked for.")
         for number, j in enumerate(self.taken):
             cosines = self.cosines()
-            best, own = float(np.max(cosines * (1.0 - self.blur))), float(cosines[j] * (1.0 + self.blur[j]))
-            if best - self.noise(number) > own:
-                share = 1.0 - own / best
+            best, taken_products = (
+                float(np.max(cosines * (1.0 - self.centring_error))),
+                float(cosines[j] * (1.0 + self.centring_error[j])),
+            )
+            if best - self.noise(number) > taken_products:
+                share = 1.0 - taken_products / best
                 worst, note = max(worst, share), f"The rule takes other columns: one is closer by {share:.2g}."
             if tol is not None and self.left <= tol * (1.0 - 1e-9) - 1e-13 * self.yy:
                 return self.end(1.0, "The sum of squares was small enough before the last step.")
@@ -166,12 +179,12 @@ class _Follow:
         self.weights[j] += v
         self.path += abs(v) * float(self.lengths[j]) / self.unit
 
-    def end(self, worst: float, note: str) -> _Followed:
-        return _Followed(self.weights, worst, self.path, np.array(self.sums), note)
+    def end(self, worst: float, note: str) -> _ReplayResult:
+        return _ReplayResult(self.weights, worst, self.path, np.array(self.sums), note)
 
 
 def _lengths(columns: Columns, intercept: bool) -> tuple[Floats, Floats]:
-    """Of columns and targets; about its mean a constant column is nothing but the rounding of it."""
+    """Norms of features and targets; about its mean a constant feature is rounding."""
     lengths, targets = columns.lengths(origin=not intercept)
     if intercept:
         least = 8.0 * np.finfo(np.float64).eps * np.sqrt(columns.weight) * np.abs(columns.mean[: columns.features])

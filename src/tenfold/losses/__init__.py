@@ -5,9 +5,9 @@ infinite outside the domain of u. Fenchel and Young: ``loss(y, z) + conjugate(y,
 the slope at z. No loss is negative, and its least value over z is zero: u = 0 is always in the domain, and the
 conjugate there is zero.
 
-A loss with a kink has the slope of one side there, or zero between the two. A loss that is not convex has no
-conjugate, and as curvature that of a parabola above it that touches it at z, or, for deviances, Fisher's: what is
-expected of the second derivative when the model is right.
+A nonsmooth loss has a one-sided slope at its kinks, or zero between the two. A loss that is not convex has no
+conjugate, and as curvature that of a quadratic upper bound that touches it at z or, for deviances, the Fisher
+information.
 """
 
 from importlib import import_module

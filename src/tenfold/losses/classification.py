@@ -1,4 +1,4 @@
-"""Losses of classes: labels -1 and +1, or one class of several."""
+"""Losses of classification: labels -1 and +1, or one of K classes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +11,7 @@ from tenfold.losses.loss import Pieces, Plain, between, positive_part, within, x
 
 @dataclass(frozen=True)
 class Logistic(Plain):
-    """Logistic loss log(1 + exp(-y z)) for y in {-1, +1}: y z are the log odds of a right answer."""
+    """Logistic loss log(1 + exp(-y z)) for y in {-1, +1}: y z are the log odds of the right class."""
 
     name: ClassVar[str] = "logistic"
     signs: ClassVar[bool] = True
@@ -37,12 +37,12 @@ class Logistic(Plain):
     def curvature(self, y: Array, z: Array) -> Array:
         return self.wrong(z) * self.wrong(-z)
 
-    def upto(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
-        against = -y
-        s = against * z
+    def derivatives(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
+        minus_y = -y
+        s = minus_y * z
         wrong = sigmoid(s)
-        found = softplus(s), against * wrong
-        return (*found, wrong * self.wrong(s)) if order == 2 else found
+        result = softplus(s), minus_y * wrong
+        return (*result, wrong * self.wrong(s)) if order == 2 else result
 
     def conjugate(self, y: Array, u: Array) -> Array:
         xp = namespace(u)
@@ -117,8 +117,8 @@ class SquaredHinge(Plain):
 
 @dataclass(frozen=True)
 class ModifiedHuber(Plain):
-    """max(0, 1 - y z)^2 for y z >= -1, below it along the tangent, -4 y z, for y in {-1, +1}: the squared hinge with
-    slopes of at most 4 (Zhang, 2004).
+    """max(0, 1 - y z)^2 for y z >= -1, else -4 y z, for y in {-1, +1}: the squared hinge with slopes of at most 4
+    (Zhang 2004).
     """
 
     name: ClassVar[str] = "modified huber"
@@ -150,7 +150,7 @@ class ModifiedHuber(Plain):
 
 @dataclass(frozen=True)
 class Tanh(Plain):
-    """1 - tanh(y z) for y in {-1, +1}: at most 2, so that outliers hardly pull. Not convex."""
+    """1 - tanh(y z) for y in {-1, +1}: at most 2, so that outliers have little influence. Not convex."""
 
     name: ClassVar[str] = "tanh"
     convex: ClassVar[bool] = False
@@ -181,7 +181,7 @@ class Tanh(Plain):
 
 @dataclass(frozen=True)
 class Softmax(Plain):
-    """log(sum_k e^(z_k)) - z_y: raw predictions z (n, K) of the classes, y (n, 1) the number of the right one.
+    """log(sum_k e^(z_k)) - z_y: raw predictions z (n, K) of the classes, y (n, 1) the index of the right one.
 
     The slopes are p - e_y, p the classes' probabilities and e_y a one for the right class; the conjugate of u is the
     negative entropy of u + e_y, finite where that is in the simplex.
@@ -195,11 +195,11 @@ class Softmax(Plain):
         return 0.5
 
     def right(self, y: Array, z: Array) -> Array:
-        """e_y of each row, as bools (n, K)."""
+        """e_y of each sample, as bools (n, K)."""
         return y == like(np.arange(z.shape[1], dtype=np.float64), y)
 
     def _parts(self, z: Array) -> tuple[Array, Array, Array, Array]:
-        """The largest z of a row and where it is, e^(z - largest), and the sum of the others of these."""
+        """The largest z of a sample and its place, e^(z - largest), and the sum of these over the other classes."""
         xp = namespace(z)
         largest = xp.max(z, axis=1, keepdims=True)
         top = xp.argmax(z, axis=1, keepdims=True) == like(np.arange(z.shape[1]), z)
@@ -226,7 +226,7 @@ class Softmax(Plain):
         xp = namespace(z)
         _, top, e, others = self._parts(z)
         p = e / (1.0 + others)
-        # 1 - p of a class that is nearly sure has no digits: the others' sum has
+        # 1 - p has no digits where p is nearly 1: the sum of the others has
         missing = xp.where(top, -others / (1.0 + others), p - 1.0)
         return xp.where(self.right(y, z), missing, p)
 
@@ -249,29 +249,29 @@ class Softmax(Plain):
         return within(inside, xp.sum(x_log_x(xp.where(a >= 0, a, xp.zeros_like(a))), axis=1, keepdims=True))
 
     def clip(self, y: Array, u: Array) -> Array:
-        """The point of the simplex nearest to u + e_y: all entries fall by one number, and what is below zero is
+        """The projection of u + e_y on the simplex, minus e_y: a common number is subtracted, and what is below zero is
         zero.
         """
         xp = namespace(u)
         right = xp.astype(self.right(y, u), u.dtype)
         a = u + right
         K = a.shape[1]
-        falling = xp.flip(xp.sort(a, axis=1), axis=1)
-        # what the first j entries have to give up so that they sum to one
-        sums = xp.matmul(falling, like(np.triu(np.ones((K, K))), u))
-        give = (sums - 1.0) / like(np.arange(1.0, K + 1.0), u)
-        kept = xp.sum(xp.astype(falling > give, u.dtype), axis=1, keepdims=True)
-        at = xp.astype(kept - 1.0 == like(np.arange(float(K)), u), u.dtype)
-        return positive_part(a - xp.sum(at * give, axis=1, keepdims=True)) - right
+        descending = xp.flip(xp.sort(a, axis=1), axis=1)
+        # what the j largest entries exceed one by, each
+        sums = xp.matmul(descending, like(np.triu(np.ones((K, K))), u))
+        excess = (sums - 1.0) / like(np.arange(1.0, K + 1.0), u)
+        count = xp.sum(xp.astype(descending > excess, u.dtype), axis=1, keepdims=True)
+        at = xp.astype(count - 1.0 == like(np.arange(float(K)), u), u.dtype)
+        return positive_part(a - xp.sum(at * excess, axis=1, keepdims=True)) - right
 
 
 @dataclass(frozen=True)
 class JointHinge(Plain):
-    """max_k (z_k + [k != y]) - z_y: raw predictions z (n, K) of the classes, y (n, 1) the number of the right one,
+    """max_k (z_k + [k != y]) - z_y: raw predictions z (n, K) of the classes, y (n, 1) the index of the right one,
     whose prediction is to exceed all others by one (Crammer and Singer, 2001).
 
-    The slopes are p - e_y, p in the simplex of the classes where the maximum is; the conjugate of u is minus the share
-    of the wrong classes, p_y - 1, finite where u + e_y is in the simplex.
+    The slopes are p - e_y, p in the simplex of the classes that attain the maximum; the conjugate of u is p_y - 1,
+    finite where p = u + e_y is in the simplex.
     """
 
     name: ClassVar[str] = "joint hinge"
@@ -281,19 +281,19 @@ class JointHinge(Plain):
     def _right(self, y: Array, z: Array) -> Array:
         return y == like(np.arange(z.shape[1], dtype=np.float64), y)
 
-    def raised(self, y: Array, z: Array) -> Array:
-        """z with one more for the wrong classes."""
+    def add_margin(self, y: Array, z: Array) -> Array:
+        """z + 1 for the wrong classes, z for the right one."""
         xp = namespace(z)
         return z + xp.where(self._right(y, z), xp.zeros_like(z), xp.ones_like(z))
 
     def value(self, y: Array, z: Array) -> Array:
         xp = namespace(z)
         own = xp.sum(xp.where(self._right(y, z), z, xp.zeros_like(z)), axis=1, keepdims=True)
-        return xp.max(self.raised(y, z), axis=1, keepdims=True) - own
+        return xp.max(self.add_margin(y, z), axis=1, keepdims=True) - own
 
     def slope(self, y: Array, z: Array) -> Array:
         xp = namespace(z)
-        best = like(np.arange(z.shape[1]), z) == xp.argmax(self.raised(y, z), axis=1, keepdims=True)
+        best = like(np.arange(z.shape[1]), z) == xp.argmax(self.add_margin(y, z), axis=1, keepdims=True)
         return xp.astype(best, z.dtype) - xp.astype(self._right(y, z), z.dtype)
 
     def curvature(self, y: Array, z: Array) -> Array:

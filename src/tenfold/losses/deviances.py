@@ -1,4 +1,4 @@
-"""Losses of means: half of the deviances of Tweedie's family, counts and positive numbers."""
+"""Losses of generalised linear models: half of the deviances of the Tweedie family, for counts and positive targets."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +12,7 @@ from tenfold.losses.regression import Square
 
 @dataclass(frozen=True)
 class Poisson(Plain):
-    """Half of the deviance of Poisson counts y >= 0 of mean e^z: e^z - y z + y log y - y."""
+    """Half of the deviance of Poisson counts y >= 0 with mean e^z: e^z - y z + y log y - y."""
 
     name: ClassVar[str] = "poisson"
     link: ClassVar[str | None] = "log"
@@ -24,7 +24,7 @@ class Poisson(Plain):
     def value(self, y: Array, z: Array) -> Array:
         return namespace(z).exp(z) - y * z + (x_log_x(y) - y)
 
-    def rounded(self, y: Array, z: Array) -> Array:
+    def rounding(self, y: Array, z: Array) -> Array:
         xp = namespace(z)
         return (1.0 + xp.abs(z)) * xp.exp(z) + y * xp.abs(z) + xp.abs(x_log_x(y)) + y
 
@@ -47,7 +47,7 @@ class Poisson(Plain):
 
 @dataclass(frozen=True)
 class Gamma(Plain):
-    """Half of the deviance of the Gamma distribution, y > 0, of mean e^z: z + y e^-z - log y - 1."""
+    """Half of the deviance of the Gamma distribution, y > 0 with mean e^z: z + y e^-z - log y - 1."""
 
     name: ClassVar[str] = "gamma"
     link: ClassVar[str | None] = "log"
@@ -60,7 +60,7 @@ class Gamma(Plain):
         xp = namespace(z)
         return z + y * xp.exp(-z) - xp.log(y) - 1.0
 
-    def rounded(self, y: Array, z: Array) -> Array:
+    def rounding(self, y: Array, z: Array) -> Array:
         xp = namespace(z)
         return xp.abs(z) + (1.0 + xp.abs(z)) * y * xp.exp(-z) + xp.abs(xp.log(y)) + 1.0
 
@@ -105,20 +105,20 @@ class Tweedie(Plain):
     def value(self, y: Array, z: Array) -> Array:
         return _deviance_constant(y, self.power) + _deviance_at(y, z, self.power)
 
-    def rounded(self, y: Array, z: Array) -> Array:
+    def rounding(self, y: Array, z: Array) -> Array:
         # large near the powers 1 and 2
-        size, falling, rising = namespace(z).abs(z), *self._parts(y, z)
+        size, decreasing, increasing = namespace(z).abs(z), *self._parts(y, z)
         below, above = self.power - 1.0, 2.0 - self.power
-        parts = (1.0 + below * size) * falling / below + (1.0 + above * size) * rising / above
+        parts = (1.0 + below * size) * decreasing / below + (1.0 + above * size) * increasing / above
         return parts - _deviance_constant(y, self.power)
 
     def slope(self, y: Array, z: Array) -> Array:
-        falling, rising = self._parts(y, z)
-        return rising - falling
+        decreasing, increasing = self._parts(y, z)
+        return increasing - decreasing
 
     def curvature(self, y: Array, z: Array) -> Array:
-        falling, rising = self._parts(y, z)
-        return (2.0 - self.power) * rising - (1.0 - self.power) * falling
+        decreasing, increasing = self._parts(y, z)
+        return (2.0 - self.power) * increasing - (1.0 - self.power) * decreasing
 
     def conjugate(self, y: Array, u: Array) -> Array:
         xp = namespace(u)
@@ -130,12 +130,12 @@ class Tweedie(Plain):
             low, high = xp.where(below, middle, low), xp.where(below, high, middle)
         z = 0.5 * (low + high)
         value = u * z - self.value(y, z)
-        # without y the supremum at u = 0 is reached at no z
+        # for y = 0 the supremum at u = 0 is not attained
         return within(inside, xp.where((u == 0) & (y == 0), xp.zeros_like(u), value))
 
     @property
     def _reach(self) -> float:
-        """Beyond this margin an exponential is out of range."""
+        """The |z| beyond which an exponential overflows."""
         return 700.0 / max(self.power - 1.0, 2.0 - self.power)
 
     def clip(self, y: Array, u: Array) -> Array:
@@ -147,7 +147,9 @@ class Tweedie(Plain):
 
 @dataclass(frozen=True)
 class LogDeviance(Plain):
-    """The formula of `Tweedie` for any power but 1 and 2: not convex outside of 1 < p < 2. Curvature is Fisher's."""
+    """The formula of `Tweedie` for any power but 1 and 2; not convex outside of 1 < p < 2. The curvature is the Fisher
+    information.
+    """
 
     power: float
     name: ClassVar[str] = "log deviance"
@@ -171,8 +173,8 @@ class LogDeviance(Plain):
 
 @dataclass(frozen=True)
 class IdentityDeviance(Plain):
-    """Half of the deviance of Tweedie's family of any power but 0, of mean z > 0; infinite elsewhere. Curvature is
-    Fisher's.
+    """Half of the deviance of the Tweedie family of any power but 0, with mean z > 0; infinite elsewhere. The curvature
+    is the Fisher information.
     """
 
     power: float
@@ -209,7 +211,7 @@ class IdentityDeviance(Plain):
 
 
 def deviance(power: float, link: str) -> Loss:
-    """Half of the deviance of Tweedie's family, of the mean z or e^z: link "identity" or "log"."""
+    """Half of the deviance of the Tweedie family with mean z or e^z: link "identity" or "log"."""
     if link == "identity":
         return Square() if power == 0 else IdentityDeviance(power)
     if power == 1:
@@ -220,7 +222,7 @@ def deviance(power: float, link: str) -> Loss:
 
 
 def _deviance_constant(y: Array, power: float) -> Array:
-    """max(y, 0)^(2-p) / ((1-p)(2-p)): with it the least value is zero. At power 0 that of a square, y^2 / 2."""
+    """max(y, 0)^(2-p) / ((1-p)(2-p)), with which the least value is zero; at power 0 the y^2 / 2 of a square."""
     if power == 0.0:
         return 0.5 * y * y
     xp = namespace(y)
@@ -235,6 +237,6 @@ def _deviance_at(y: Array, z: Array, power: float) -> Array:
 
 
 def _towards_zero(y: Array, d: Array) -> Array:
-    """The recession of counts: where they are zero, the mean may fall for ever."""
+    """The recession of counts: where they are zero, the mean may go to zero."""
     xp = namespace(d)
     return xp.where(y == 0, -d, -xp.abs(d))

@@ -1,8 +1,8 @@
-"""Losses that are likelihoods: -loss / dispersion is the logarithm of a density, up to a part that only targets have.
+"""Losses that are negative log-likelihoods: -loss / dispersion is the log-density up to a term of the targets alone.
 
-Tweedie's family of power p has variance dispersion * mean^p: the dispersion of counts (p = 1) is one, that of the
-others is unknown. Classes have none. Two curvatures belong to a likelihood: that which is observed, the second
-derivative in z, and that which is expected where the model is right, Fisher's.
+The Tweedie family of power p has variance dispersion * mean^p: the dispersion of counts (p = 1) is one, that of the
+others is unknown. Classes have none. A likelihood has two curvatures: the observed information, the second derivative
+in z, and the expected one, the Fisher information.
 """
 
 from dataclasses import dataclass
@@ -19,30 +19,30 @@ from tenfold.losses.tweedie_density import log_saturated
 
 @dataclass(frozen=True)
 class Likelihood:
-    """What a distribution knows beside its loss; `power` is None for classes."""
+    """A distribution with its loss; `power` is None for classes."""
 
     loss: Loss
     power: float | None
 
     @property
     def name(self) -> str:
-        """Of the distribution."""
+        """The name of the distribution."""
         known = {0.0: "Gaussian", 1.0: "Poisson", 2.0: "Gamma", 3.0: "inverse Gaussian"}
         return self.loss.name if self.power is None else known.get(self.power, f"Tweedie's of power {self.power:g}")
 
     @property
     def dispersed(self) -> bool:
-        """Whether there is a dispersion to be estimated."""
+        """Whether it has a dispersion to be estimated."""
         return self.power is not None and self.power != 1.0
 
-    def expected(self, y: Array, z: Array) -> Array:
-        """Fisher's curvature."""
+    def fisher_information(self, y: Array, z: Array) -> Array:
+        """The Fisher information of z, the expected curvature."""
         if self.loss.link != "log":
             return self.loss.curvature(y, z)
         assert self.power is not None
         return namespace(z).exp((2.0 - self.power) * z)
 
-    def observed(self, y: Array, z: Array) -> Array:
+    def second_derivative(self, y: Array, z: Array) -> Array:
         """The second derivative, which may be negative where the loss is not convex."""
         if isinstance(self.loss, LogDeviance):
             xp, p = namespace(z), self.loss.power
@@ -52,8 +52,8 @@ class Likelihood:
         return self.loss.curvature(y, z)
 
     def of_targets(self, y: Array) -> Array:
-        """What targets alone add to the logarithm of the density, but for a function of the dispersion; NaN where the
-        two do not come apart. Counts of a device come to the host, for only SciPy knows the gamma function.
+        """The term of the log-density that depends on targets alone, apart from the dispersion; NaN where the two do
+        not separate. Counts on a device are copied to the host, for SciPy's gamma function.
         """
         xp = namespace(y)
         if self.power is None or self.power == 0.0:
@@ -65,18 +65,19 @@ class Likelihood:
 
     @property
     def compound(self) -> bool:
-        """Whether targets are sums of a random number of variables, whose density is a series."""
+        """Whether targets are compound Poisson sums, whose density is a series."""
         return self.power is not None and 1.0 < self.power < 2.0
 
-    def beside(self, y: Array, dispersion: float) -> Array:
-        """What targets add to the logarithm of the density of such sums, at a dispersion that is known; on the host."""
+    def log_saturated_density(self, y: Array, dispersion: float) -> Array:
+        """The term of the targets in the log-density of compound Poisson sums, at a known dispersion; on the host."""
         assert self.power is not None
         return like(log_saturated(on_host(y), self.power, dispersion), y)
 
     def logarithm(self, deviance: float, count: float, targets: float, dispersion: float) -> float:
-        """The log-likelihood of `count` rows by their deviance and the sum of `of_targets`, or of `beside`.
+        """The log-likelihood of `count` samples from their deviance and the sum of `of_targets`, or of
+        `log_saturated_density`.
 
-        The Gaussian's is at the variance where it is largest, deviance / count, as least squares has it.
+        The Gaussian's is at the maximum likelihood variance, deviance / count.
         """
         if self.power is None or self.power == 1.0:
             return targets - 0.5 * deviance
@@ -93,7 +94,7 @@ class Likelihood:
 
 
 def likelihood_of(loss: Loss) -> Likelihood | None:
-    """The likelihood that a loss belongs to, or None."""
+    """The likelihood of a loss, or None."""
     if isinstance(loss, Logistic | Softmax):
         return Likelihood(loss, None)
     if isinstance(loss, Tweedie | LogDeviance | IdentityDeviance):

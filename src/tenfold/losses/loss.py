@@ -1,4 +1,4 @@
-"""What a loss knows, and what most of them have in common."""
+"""The interface of losses, and what most of them have in common."""
 
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -8,7 +8,7 @@ from tenfold.arrays import Array, namespace
 
 
 class Loss(Protocol):
-    """What a loss knows. `name` is also the name of its compiled loop, `parameter` the number that goes with it."""
+    """The interface of a loss. `name` is also that of its compiled loop, `parameter` the number that goes with it."""
 
     name: ClassVar[str]
     convex: ClassVar[bool]
@@ -17,15 +17,15 @@ class Loss(Protocol):
     signs: ClassVar[bool]
     """Whether targets are -1 and +1."""
     joint: ClassVar[bool]
-    """Whether several raw predictions of a row have one loss together."""
+    """Whether a sample has several raw predictions with one loss of all of them."""
     link: ClassVar[str | None]
-    """How z stands for the mean of the targets, which is then the best constant: "identity", "log", or None."""
+    """The link of z to the mean of the targets, which is then the best constant: "identity", "log", or None."""
 
     @property
     def parameter(self) -> float: ...
     @property
     def lipschitz(self) -> float:
-        """The largest curvature, infinite where there is none."""
+        """The largest curvature, the Lipschitz constant of the slope; infinite where there is none."""
         ...
 
     @property
@@ -34,14 +34,16 @@ class Loss(Protocol):
         ...
 
     def value(self, y: Array, z: Array) -> Array: ...
-    def rounded(self, y: Array, z: Array) -> Array:
-        """How many units of rounding `value` may be off, besides those of its own size: terms that cancel."""
+    def rounding(self, y: Array, z: Array) -> Array:
+        """Rounding errors of `value` in units of the machine precision, besides those of its own size: terms that
+        cancel.
+        """
         ...
 
     def slope(self, y: Array, z: Array) -> Array: ...
     def curvature(self, y: Array, z: Array) -> Array: ...
-    def upto(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
-        """Value, slope and, at order 2, curvature; what they share is computed once."""
+    def derivatives(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
+        """Value, slope and, at order 2, curvature; common terms are computed once."""
         ...
 
     def bend(self, y: Array, z: Array, dz: Array) -> Array:
@@ -50,11 +52,11 @@ class Loss(Protocol):
 
     def conjugate(self, y: Array, u: Array) -> Array: ...
     def clip(self, y: Array, u: Array) -> Array:
-        """The point nearest to u at which the conjugate is finite."""
+        """The projection of u on the domain of the conjugate."""
         ...
 
     def recession(self, y: Array, d: Array) -> Array:
-        """At least zero where the loss never grows when z moves along d for ever; positive where it falls then."""
+        """At least zero where the loss does not increase as z goes to infinity along d; positive where it decreases."""
         ...
 
 
@@ -67,15 +69,15 @@ class Pieces(NamedTuple):
 
 
 class PiecewiseLinear(Loss, Protocol):
-    """A loss with kinks, and straight between them."""
+    """A piecewise linear loss."""
 
     def pieces(self, y: Array) -> Pieces:
-        """Its pieces (n, k) for targets (n,)."""
+        """The pieces (n, k) for targets (n,)."""
         ...
 
 
 class Plain:
-    """What most losses have in common."""
+    """Defaults that most losses share."""
 
     convex: ClassVar[bool] = True
     nonsmooth: ClassVar[bool] = False
@@ -98,7 +100,7 @@ class Plain:
     def value(self, y: Array, z: Array) -> Array:
         raise NotImplementedError
 
-    def rounded(self, y: Array, z: Array) -> Array:
+    def rounding(self, y: Array, z: Array) -> Array:
         return namespace(z).zeros_like(z)
 
     def slope(self, y: Array, z: Array) -> Array:
@@ -107,9 +109,9 @@ class Plain:
     def curvature(self, y: Array, z: Array) -> Array:
         raise NotImplementedError
 
-    def upto(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
-        found = self.value(y, z), self.slope(y, z)
-        return (*found, self.curvature(y, z)) if order == 2 else found
+    def derivatives(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
+        result = self.value(y, z), self.slope(y, z)
+        return (*result, self.curvature(y, z)) if order == 2 else result
 
     def bend(self, y: Array, z: Array, dz: Array) -> Array:
         return self.curvature(y, z) * dz * dz
@@ -136,7 +138,7 @@ def between(low: float, a: Array, high: float) -> Array:
 
 
 def within(inside: Array, value: Array) -> Array:
-    """The value inside of a domain, infinity outside."""
+    """The value inside a domain, infinity outside."""
     xp = namespace(value)
     return xp.where(inside, value, xp.full_like(value, xp.inf))
 

@@ -1,4 +1,4 @@
-"""Losses of numbers: errors z - y of the prediction."""
+"""Losses of regression, of the errors z - y."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -78,7 +78,7 @@ class EpsilonInsensitive(Plain):
 
 @dataclass(frozen=True)
 class Laplace(EpsilonInsensitive):
-    """Absolute error |z - y|: noise of Laplace, the median."""
+    """Absolute error |z - y|: Laplace noise, the median."""
 
     epsilon: float = 0.0
 
@@ -120,7 +120,7 @@ class SquaredEpsilonInsensitive(Plain):
 
 @dataclass(frozen=True)
 class Huber(Plain):
-    """(z - y)^2 / 2 up to |z - y| = width, from there on along the tangent."""
+    """Huber loss: (z - y)^2 / 2 up to |z - y| = width, linear beyond."""
 
     width: float
     name: ClassVar[str] = "huber"
@@ -188,7 +188,7 @@ class Quantile(Plain):
 
 @dataclass(frozen=True)
 class Student(Plain):
-    """(nu + 1) / 2 log(1 + (z - y)^2 / nu): noise of Student; errors that are large hardly pull. Not convex."""
+    """(nu + 1) / 2 log(1 + (z - y)^2 / nu): Student's t noise, with little influence of outliers. Not convex."""
 
     nu: float
     name: ClassVar[str] = "student"

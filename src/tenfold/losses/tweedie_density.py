@@ -19,34 +19,27 @@ from scipy.special import gammaln
 
 from tenfold.arrays import Floats
 
-REACH = 9.0
-"""So many deviations from the largest term, terms are below rounding of it."""
+REACH = 9.0  # standard deviations from the largest term beyond which terms are below rounding
 
-BESIDE = 24
-"""So many terms more on either side, where the largest is among the first and others fall less fast."""
+EXTRA_TERMS = 24  # on either side, where the largest term is among the first and others decrease slower
 
-WIDE = 4.0
-"""From such a deviation on, terms are as smooth as their Gaussian: every so many of them, half a deviation apart, have
-the sum of all but for less than rounding (the trapezoidal rule).
-"""
+TRAPEZOID_DEVIATION = 4.0  # from this standard deviation on, terms half of it apart give the sum (trapezoidal rule)
 
-MANY = 1e12
-"""So far out the first term of Laplace's method, whose error is about one over k, is all there is."""
+LAPLACE_TERMS = 1e12  # from here on the first term of Laplace's method suffices, with an error of about 1 / k
 
-PIECE = 1 << 14
-"""So many targets at a time."""
+PIECE = 1 << 14  # targets at a time
 
 TINY = float(np.finfo(np.float64).tiny)
 
 
 def log_saturated(y: Floats, power: float, dispersion: float) -> Floats:
     """log f(y; y) for targets (n,), at least zero; at zero, where f is a probability, zero."""
-    found = np.zeros(y.shape)
+    result = np.zeros(y.shape)
     inside = np.flatnonzero(y > 0.0)
     for start in range(0, len(inside), PIECE):
         piece = inside[start : start + PIECE]
-        found[piece] = _of_positive(y[piece], power, dispersion)
-    return found
+        result[piece] = _of_positive(y[piece], power, dispersion)
+    return result
 
 
 def _of_positive(y: Floats, p: float, phi: float) -> Floats:
@@ -54,25 +47,25 @@ def _of_positive(y: Floats, p: float, phi: float) -> Floats:
     with np.errstate(over="ignore"):
         k = np.maximum(np.exp((2.0 - p) * log_y) / (phi * (2.0 - p)), TINY)
     deviation = np.sqrt(k / (1.0 + a))
-    found = -0.5 * (np.log(2.0 * np.pi * phi) + p * log_y)
-    smooth = (deviation >= WIDE) & (k > 1.0 + (REACH + 3.0) * deviation) & (k <= MANY)
-    few = ~smooth & (k <= MANY)
+    result = -0.5 * (np.log(2.0 * np.pi * phi) + p * log_y)
+    smooth = (deviation >= TRAPEZOID_DEVIATION) & (k > 1.0 + (REACH + 3.0) * deviation) & (k <= LAPLACE_TERMS)
+    few = ~smooth & (k <= LAPLACE_TERMS)
     for chosen, series in ((smooth, _smooth), (few, _few)):
         if chosen.any():
-            found[chosen] = series(k[chosen], deviation[chosen], a) - log_y[chosen]
-    return found
+            result[chosen] = series(k[chosen], deviation[chosen], a) - log_y[chosen]
+    return result
 
 
 def _smooth(k: Floats, deviation: Floats, a: float) -> Floats:
-    """The logarithm of the sum, by terms half a deviation apart, whole numbers or not."""
+    """log of the sum by the trapezoidal rule: terms half a standard deviation apart, at whole numbers or not."""
     step = 0.5 * deviation[:, None]
     away = step * np.arange(-2.0 * REACH, 2.0 * REACH + 1.0)
     return _log_sum(_terms(k[:, None], away, a)) + np.log(step[:, 0])
 
 
 def _few(k: Floats, deviation: Floats, a: float) -> Floats:
-    """The same by all terms that count."""
-    reach = REACH * deviation + BESIDE
+    """The same by all terms that are not negligible."""
+    reach = REACH * deviation + EXTRA_TERMS
     first, last = np.maximum(1.0, np.floor(k - reach)), np.ceil(k + reach)
     j = first[:, None] + np.arange(float(np.max(last - first)) + 1.0)
     return _log_sum(np.where(j <= last[:, None], _terms(k[:, None], j - k[:, None], a), -np.inf))
@@ -81,11 +74,13 @@ def _few(k: Floats, deviation: Floats, a: float) -> Floats:
 def _terms(k: Floats, away: Floats, a: float) -> Floats:
     """log t_j for j = k + away."""
     j, part = k + away, away / k
-    falls = (1.0 + a) * k * (part - (1.0 + part) * np.log1p(part))
-    return np.asarray(falls + 0.5 * np.log(a) - np.log(2.0 * np.pi) - _beside_stirling(j) - _beside_stirling(a * j))
+    decreases = (1.0 + a) * k * (part - (1.0 + part) * np.log1p(part))
+    return np.asarray(
+        decreases + 0.5 * np.log(a) - np.log(2.0 * np.pi) - _stirling_remainder(j) - _stirling_remainder(a * j)
+    )
 
 
-def _beside_stirling(x: Floats) -> Floats:
+def _stirling_remainder(x: Floats) -> Floats:
     """log Gamma(x) - ((x - 1/2) log(x) - x + log(2 pi) / 2), from 16 on by its series."""
     far = np.maximum(x, 16.0)
     square = 1.0 / (far * far)

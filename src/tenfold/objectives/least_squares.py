@@ -9,7 +9,7 @@ from tenfold.arrays import Floats, namespace
 from tenfold.data import Block, MaybeDeferred, Rows
 from tenfold.losses.regression import Square
 from tenfold.objectives.objective import Objective, Reading
-from tenfold.problems import SparseLeastSquares
+from tenfold.penalties import Penalty
 from tenfold.stats.derivatives import Derivatives, Params, Total, adjoint, derivatives, forward
 
 
@@ -36,24 +36,17 @@ class Squares(Objective):
         return Reading(value, here.gradient + share * bend)
 
 
-class SparsePenalty:
-    """The penalty of `problem` as a function of the weights of t targets."""
+class ReshapedPenalty:
+    """A penalty on weights (t, p) as a function of a vector."""
 
-    def __init__(self, problem: SparseLeastSquares, targets: int) -> None:
-        self.problem, self.targets = problem, targets
+    def __init__(self, penalty: Penalty, targets: int) -> None:
+        self.penalty, self.targets = penalty, targets
 
     def value(self, x: Floats) -> float:
-        w = x.reshape(self.targets, -1)
-        lengths = np.sqrt(np.sum(w * w, axis=0)) if self.problem.joint else np.abs(w)
-        return self.problem.l1 * float(lengths.sum()) + 0.5 * self.problem.l2 * float(np.sum(w * w))
+        return float(np.sum(self.penalty.value(x.reshape(self.targets, -1))))
 
     def prox(self, x: Floats, step: float) -> Floats:
-        """argmin_v  step (l1 |v| + l2 / 2 |v|^2) + |v - x|^2 / 2, with v >= 0 where weights are."""
-        w, l1, l2 = x.reshape(self.targets, -1), self.problem.l1, self.problem.l2
-        w = np.maximum(w, 0.0) if self.problem.positive else w
-        length = np.sqrt(np.sum(w * w, axis=0)) if self.problem.joint else np.abs(w)
-        kept = np.maximum(1.0 - step * l1 / np.where(length > 0, length, 1.0), 0.0)
-        return np.asarray(kept * w / (1.0 + step * l2)).ravel()
+        return np.asarray(self.penalty.prox(x.reshape(self.targets, -1), step)).ravel()
 
 
 class NormalEquations:

@@ -83,7 +83,7 @@ class Margins:
         f, w = losses.value + 0.5 * self._inner(x, x), self._weights(x)
         return Place(x, f, np.column_stack([self._back(losses.u) + self.strength * w, slope]).ravel())
 
-    def along(self, place: Place, d: Floats, fall: float) -> Place | None:
+    def along(self, place: Place, d: Floats, decrease: float) -> Place | None:
         if not self.problem.intercept:
             d = d.copy()
             d.reshape(self.outputs, -1)[:, -1] = 0.0
@@ -91,10 +91,10 @@ class Margins:
         of_penalty = self._inner(place.x, d), self._inner(d, d)
         still = place.f + 4.0 * EPS * abs(place.f)
         while True:
-            length, level = self._minimum(dz, *of_penalty, fall, high)
+            length, level = self._minimum(dz, *of_penalty, decrease, high)
             self.z = kept + length * dz
             there = self._place(place.x + length * d, level)
-            if there.f < place.f or (there.f <= still and abs(dot(there.g, d)) <= 0.5 * fall):
+            if there.f < place.f or (there.f <= still and abs(dot(there.g, d)) <= 0.5 * decrease):
                 return there
             self.z = kept
             if there.f <= still or length <= 1e-12:
@@ -103,7 +103,7 @@ class Margins:
 
     @np.errstate(over="ignore", invalid="ignore")
     def _minimum(
-        self, dz: Floats, slope: float, curvature: float, fall: float, high: float
+        self, dz: Floats, slope: float, curvature: float, decrease: float, high: float
     ) -> tuple[float, Level | None]:
         """Where the slope along the line is a tenth of that at its start, and the pull on one intercept there: Newton's
         method in a bracket, halved where it crawls.
@@ -114,7 +114,7 @@ class Margins:
         for _ in range(40):
             *of_losses, level = self._bends(dz, length)
             first, second = of_losses[0] + slope + length * curvature, of_losses[1] + curvature
-            if abs(first) <= 0.1 * fall:
+            if abs(first) <= 0.1 * decrease:
                 return length, level
             low, high = (length, high) if first < 0.0 else (low, length)
             new = length - first / second if second > 0.0 else np.inf

@@ -91,8 +91,8 @@ class Walk(Protocol):
     """Whether the first trial along a direction is mostly the last."""
 
     def start(self, x: Floats) -> Place: ...
-    def along(self, place: Place, d: Floats, fall: float) -> Place | None:
-        """A place along d with sufficient descent, or None where rounding hides any; fall = -g.d > 0."""
+    def along(self, place: Place, d: Floats, decrease: float) -> Place | None:
+        """A place along d with sufficient descent, or None where rounding hides any; decrease = -g.d > 0."""
         ...
 
 

@@ -17,7 +17,7 @@ from tenfold.judge.certificate import Certificate
 from tenfold.judge.kmeans import lloyd_step, split_step
 from tenfold.pairwise.centres import find_nearest
 from tenfold.plans import kmeans as plan
-from tenfold.solvers.loop import Status, Watch
+from tenfold.solvers.loop import Callback, Status
 
 Tree = list[tuple[int, int]]
 """The two children of every node, -1 for leaves; node 0 is the root."""
@@ -80,7 +80,7 @@ def bisect(
     tol: float,
     largest: bool,
     random: Any,
-    callback: Callable[[Floats, float], Watch | None] = lambda start, shift: None,
+    callback: Callable[[Floats, float], Callback | None] = lambda start, shift: None,
     log: Callable[[Floats], None] = lambda centres: None,
 ) -> Bisection:
     """Split k - 1 times the cluster with the largest energy, or with the most samples (`largest`). Every run has a

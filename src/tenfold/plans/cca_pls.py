@@ -131,7 +131,7 @@ def fit_canonical(rows: Rows, count: int, scale: bool, ridge: Sequence[float], d
 def fit_covariances(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
     """Symmetric PLS: pairs of directions of largest covariance, each block deflated by its own scores."""
     data = fold_blocks(rows, scale)
-    pairs = solver.deflated(*data.sides, count, by_own=True)
+    pairs = solver.deflate(*data.sides, count, by_own=True)
     stored = _convert_pairs(data, pairs, count, dtype)
     certificate = judge.partial_least_squares(rows, stored, by_own=True, scale=scale, scatter=data.scatter, dtype=dtype)
     return Fitted(stored, certificate, pairs.reached)
@@ -142,7 +142,7 @@ def fit_regression(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
     training scores.
     """
     data = fold_blocks(rows, scale)
-    pairs = solver.deflated(*data.sides, count, by_own=False)
+    pairs = solver.deflate(*data.sides, count, by_own=False)
     stored = _convert_pairs(data, pairs, count, dtype)
     axes = training_scores(stored.rotations[0], stored.weights[1], _convert(dtype, pairs.y_loadings)) / data.units
     along = rows.map(partial(_scores, axes, data.means, dtype))

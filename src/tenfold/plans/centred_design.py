@@ -10,10 +10,11 @@ import numpy as np
 
 from tenfold.arrays import Floats, Integers, contiguous
 from tenfold.data import MemoryRows, NotFinite, Rows, weights_of
+from tenfold.penalties import SparsePenalty
 from tenfold.plans.result import stored
-from tenfold.problems import SparseLeastSquares
+from tenfold.problems import Glm, sparse_penalty
 from tenfold.solvers import working_set
-from tenfold.solvers.loop import Watch
+from tenfold.solvers.loop import Callback
 from tenfold.stats.column_moments import Columns, ColumnsWithTargets
 from tenfold.stats.derivatives import Params
 
@@ -42,38 +43,38 @@ class Settings:
     max_iter: int
     seed: int | None = None
     time_limit: float | None = None
-    callback: Watch | None = None
+    callback: Callback | None = None
     solver: str = "cd"
     gram: bool = False
 
 
-def parts_of(problem: SparseLeastSquares, targets: int) -> list[slice]:
-    """The targets of each problem: one, or all where they are joint."""
-    return [slice(0, targets)] if problem.joint else [slice(k, k + 1) for k in range(targets)]
+def parts_of(penalty: SparsePenalty, targets: int) -> list[slice]:
+    """The targets of each independent problem: one, or all where the penalty couples them."""
+    return [slice(0, targets)] if penalty.couples_targets else [slice(k, k + 1) for k in range(targets)]
 
 
 @dataclass(frozen=True)
 class Centred:
     """Rows in memory as columns: weighted by the roots of weights that add up to one, measured from the means where
-    there is an intercept; targets (n, t) alike, of the rows that the columns have; the pulls (t, p) of the columns at
-    zero weights, and their lengths.
+    there is an intercept; targets (n, t) alike, of the rows that the columns have; X'y (t, p), and the
+    lengths of the columns.
     """
 
     columns: working_set.Columns
     Y: Floats
-    along: Floats
+    xty: Floats
     lengths: Floats
     centre: Floats
     target_mean: Floats
 
     @classmethod
-    def of(cls, rows: Rows, statistics: ColumnsWithTargets, intercept: bool) -> "Centred":
-        block, stats = rows.whole(), statistics.columns
+    def of(cls, rows: Rows, found: ColumnsWithTargets, intercept: bool) -> "Centred":
+        block, stats = rows.whole(), found.columns
         p = stats.features
         centre, target_mean = stats.mean[:p], stats.mean[p:]
-        along = statistics.products / stats.weight
+        xty = found.products / stats.weight
         if not intercept:
-            along = along + np.outer(target_mean, centre)
+            xty = xty + np.outer(target_mean, centre)
             centre, target_mean = np.zeros_like(centre), np.zeros_like(target_mean)
         root = np.sqrt(weights_of(block) / stats.weight)
         X = block.X
@@ -84,36 +85,37 @@ class Centred:
         columns, kept = working_set.columns_of(X, root, centre)
         Y = (root[:, None] * (block.y - target_mean))[kept]
         lengths = stats.lengths(origin=not intercept)[0] / np.sqrt(stats.weight)
-        return cls(columns, Y, along, lengths, centre, target_mean)
+        return cls(columns, Y, xty, lengths, centre, target_mean)
 
     def path(
         self,
-        problem: SparseLeastSquares,
-        penalties: Sequence[tuple[float, float]],
+        problem: Glm,
+        penalties: Sequence[SparsePenalty],
         settings: Settings,
         start: Floats | None = None,
-        look: working_set.Look | None = None,
-    ) -> tuple[Path, list[working_set.Found]]:
-        """Solve for every (l1, l2); `look` as the solver's, for one problem."""
-        solutions = [
+        read: working_set.Reader | None = None,
+    ) -> tuple[Path, list[working_set.PathResult]]:
+        """Solve for every penalty, all of the kind of the problem's; `read` is passed to the solver of a single
+        problem.
+        """
+        results = [
             working_set.path(
                 self.columns,
                 np.ascontiguousarray(self.Y[:, part]),
-                self.along[part],
+                self.xty[part],
                 self.lengths,
                 penalties,
-                positive=problem.positive,
                 tol=MARGIN * settings.tol,
                 max_iter=settings.max_iter,
                 start=None if start is None else start[part],
                 seed=settings.seed,
-                look=look,
+                read=read,
             )
-            for part in parts_of(problem, self.Y.shape[1])
+            for part in parts_of(sparse_penalty(problem), self.Y.shape[1])
         ]
-        coef = np.concatenate([one.coef for one in solutions], axis=1)
+        coef = np.concatenate([result.coef for result in results], axis=1)
         intercept = self.target_mean - np.einsum("atp,p->at", coef, self.centre)
-        return Path(coef, intercept, np.stack([one.sweeps for one in solutions], axis=1)), solutions
+        return Path(coef, intercept, np.stack([result.sweeps for result in results], axis=1)), results
 
     def params(self, coef: Floats, dtype: Any) -> Params:
         """Weights (t, p) with their best intercepts, as they are stored."""
@@ -124,18 +126,18 @@ class Centred:
 
 def columns_statistics(rows: Rows) -> Columns:
     """Means and lengths of the columns; refuses rows that are not finite, or whose squares are not."""
-    return _check_finite(rows.fold(Columns.lift))
+    return _checked(rows.fold(Columns.lift))
 
 
 def aligned_statistics(rows: Rows) -> ColumnsWithTargets:
     """The same, with the products of columns and targets; rows that lie in memory as one block are one."""
     plain = isinstance(rows, MemoryRows) and not (rows.sparse or rows.on_device) and rows.X.flags.c_contiguous
-    statistics = ColumnsWithTargets.lift(rows.whole()) if plain else rows.fold(ColumnsWithTargets.lift)
-    _check_finite(statistics.columns)
-    return statistics
+    found = ColumnsWithTargets.lift(rows.whole()) if plain else rows.fold(ColumnsWithTargets.lift)
+    _checked(found.columns)
+    return found
 
 
-def _check_finite(stats: Columns) -> Columns:
+def _checked(stats: Columns) -> Columns:
     if not np.isfinite(stats.spread).all():
         raise NotFinite
     if np.any(stats.spread > 1e150):

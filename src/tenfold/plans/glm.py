@@ -28,7 +28,7 @@ from tenfold.plans.coordinates import NEWTON_COLUMNS, ROTATED_ROWS, Frame, appro
 from tenfold.plans.result import Fitted, certified, not_judged, stored
 from tenfold.plans.separability import check_tiny_columns, normalise, recession, recession_of_classes
 from tenfold.problems import Glm
-from tenfold.solvers.loop import Solution, Status, Step, Watch, converted, run
+from tenfold.solvers.loop import Callback, Solution, Status, Step, map_params, run
 from tenfold.stats.derivatives import Params, curvatures, total_weight
 from tenfold.stats.intercept_only import best_constant, mean_loss
 from tenfold.stats.min_max import of_weights
@@ -122,7 +122,7 @@ def fit(
     max_iter: int,
     start: Params | None = None,
     time_limit: float | None = None,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
     dtype: Any = np.float64,
     intercept_penalty: float = 0.0,
 ) -> GlmFit:
@@ -134,7 +134,9 @@ def fit(
     problem = Glm(loss, penalty, intercept, intercept_penalty if intercept else 0.0)
     way = _way(problem, rows, outputs, solver, tol, start)
     frame = way.frame
-    heard: Watch | None = None if callback is None else lambda record, params: callback(record, frame.outside(params))
+    heard: Callback | None = (
+        None if callback is None else lambda record, params: callback(record, frame.outside(params))
+    )
     judged = _Judged(problem, rows, frame, dtype, way.search, way.constant)
     solution, found = certified(way.path, judged.finished, way.tighten, max_iter, time_limit, heard)
     if way.search_again and found.certificate.status == Status.STALLED.value and not found.certificate.ok:
@@ -232,7 +234,7 @@ def _way(problem: Glm, rows: Rows, outputs: int, solver: str, tol: float, start:
         led_by = samples if frame.basis is None else []  # samples are in the coordinates of the data
         how = {"fresh": fresh, "on_sample": chosen == "sample"}
         path = glm_paths.by_newton(objective, x, rule, rule.tighten, scale, led_by, **how)
-    path = _until_separated(converted(path, partial(unpack, outputs=outputs)), problem, rows)
+    path = _until_separated(map_params(path, partial(unpack, outputs=outputs)), problem, rows)
     return way(frame, path, rule.tighten)
 
 

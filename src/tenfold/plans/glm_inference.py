@@ -122,7 +122,9 @@ def infer(
         return BEYOND
     deviance, targets = 2.0 * sums.value, sums.targets
     if likelihood.compound:
-        targets = sums.weight * mean_over_targets(rows, lambda y: likelihood.beside(y[:, :1], dispersion))
+        targets = sums.weight * mean_over_targets(
+            rows, lambda y: likelihood.log_saturated_density(y[:, :1], dispersion)
+        )
     return LikelihoodInference(
         names=names,
         coefficients=_coefficients(params, intercept),
@@ -174,14 +176,14 @@ def _information(model: _Model, observed: bool, block: Block) -> Several:
     likelihood, weight = model.likelihood, weights_of(block)
     y, z = model.at(block)
     xp = namespace(z)
-    expected, u = likelihood.expected(y, z)[:, 0], likelihood.loss.slope(y, z)[:, 0]
+    expected, u = likelihood.fisher_information(y, z)[:, 0], likelihood.loss.slope(y, z)[:, 0]
     noticed = expected > 0
     # (y - mean)^2 / variance is the slope squared over Fisher's curvature
     pearson = xp.where(noticed, u * u / xp.where(noticed, expected, xp.ones_like(u)), xp.zeros_like(u))
     value = likelihood.loss.value(y, z)[:, 0]
     alone = likelihood.of_targets(y[:, 0])
     sums = [float(xp.sum(part)) for part in (weight, weight * value, weight * pearson, weight * alone)]
-    curvature = likelihood.observed(y, z)[:, 0] if observed else expected
+    curvature = likelihood.second_derivative(y, z)[:, 0] if observed else expected
     u = contiguous((weight * u)[:, None])
     score = np.append(adjoint(block.X, u, model.shift)[0], float(xp.sum(u)))
     parts = (gram_of(block, weight * curvature, model.shift), score, np.array(sums))
@@ -281,7 +283,7 @@ def _leverages(model: _Model, root: Floats, block: Block) -> Array:
     p = len(model.shift)
     b = np.ascontiguousarray(root[:, p]) if model.intercept else np.zeros(len(root))
     turned = forward(block.X, Params(np.ascontiguousarray(root[:, :p]), b), model.shift)
-    return model.likelihood.observed(*model.at(block))[:, 0] * namespace(turned).sum(turned * turned, axis=1)
+    return model.likelihood.second_derivative(*model.at(block))[:, 0] * namespace(turned).sum(turned * turned, axis=1)
 
 
 def _product(left: Floats, right: Floats) -> Floats:

@@ -16,7 +16,7 @@ from tenfold.plans.coordinates import ROTATED_ROWS, Frame, approximate_centre, s
 from tenfold.plans.result import Fitted, certified, stored
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.solvers import huber_newton
-from tenfold.solvers.loop import Solution, Step, Watch
+from tenfold.solvers.loop import Callback, Solution, Step
 from tenfold.stats.derivatives import Params
 from tenfold.stats.intercept_only import mean_over_targets
 
@@ -43,7 +43,7 @@ def fit(
     max_iter: int,
     start: Params | None = None,
     time_limit: float | None = None,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
     dtype: Any = np.float64,
 ) -> HuberFit:
     """Minimise the weighted mean of sigma + sigma H((y - z) / sigma), plus strength / 2 ||w||^2, over w, b and
@@ -60,7 +60,9 @@ def fit(
     allowed = 0.8 * RULES["gap"].tol * scale_of(problem, rows)
     first = _inside(frame, start) if start is not None else _first(rows, frame, intercept)
     path = _steps(problem, rows, frame, first, allowed)
-    heard: Watch | None = None if callback is None else lambda record, params: callback(record, _outside(frame, params))
+    heard: Callback | None = (
+        None if callback is None else lambda record, params: callback(record, _outside(frame, params))
+    )
 
     def finish(solution: Solution) -> HuberFit:
         return _finish(problem, rows, frame, solution, dtype)

@@ -19,7 +19,7 @@ from tenfold.judge.kmeans import Labelled, lloyd_step
 from tenfold.pairwise.centres import find_nearest, make_assigner
 from tenfold.plans.result import ATTEMPTS
 from tenfold.solvers import kmeans_plusplus, lloyd
-from tenfold.solvers.loop import Record, Status, Watch, run
+from tenfold.solvers.loop import Callback, Record, Status, run
 from tenfold.stats.column_moments import Columns
 
 SEED_SAMPLES = 1 << 15  # loaded at least for initial centres, where samples are not in memory
@@ -158,7 +158,7 @@ def fit(
     max_iter: int,
     tol: float,
     random: Any,
-    callback: Callable[[Floats, float], Watch | None],
+    callback: Callable[[Floats, float], Callback | None],
     dtype: Any,
 ) -> FittedClusters:
     """The best of several runs, continued until the judge accepts it."""
@@ -199,7 +199,7 @@ def of_rows(
     max_iter: int,
     tol: float,
     random: Any,
-    callback: Callable[[Floats, float], Watch | None] = lambda start, shift: None,
+    callback: Callable[[Floats, float], Callback | None] = lambda start, shift: None,
 ) -> Clusters:
     """The best of several runs, each with a `callback` of its start and the squared moves at which it stops. A run
     stops when no centre moves, or when the squared moves sum to at most `tol` times the mean variance and the energy
@@ -258,7 +258,7 @@ def one_run(
     *,
     max_iter: int,
     tol: float,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
     decrease: float | None = None,
 ) -> Clusters:
     """Lloyd's algorithm from given centres; the last step decreases the energy by at most `decrease` times itself, by

@@ -1,6 +1,6 @@
-"""Least angles: which products of columns are formed, the path of each target, the judge, and a correction.
+"""Least angle regression: products of the features, the path of each target, the judge, and a correction.
 
-alpha = C / W: the size of the largest product of a column with the residual, over the weight of the rows.
+alpha = C / W: the largest |x_j.r|, over the sum of the sample weights.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from tenfold.penalties import L2
 from tenfold.plans.greedy_selection import gram_of, with_intercept
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.result import Fitted, stored
-from tenfold.problems import Glm, SparseLeastSquares
+from tenfold.problems import Glm, lasso_problem
 from tenfold.solvers.lars import Knots, walk
 from tenfold.solvers.loop import Status
 from tenfold.stats.column_moments import Columns
@@ -30,8 +30,8 @@ from tenfold.stats.gram import Gram, WholeGram
 
 @dataclass(frozen=True)
 class Walk:
-    """What is followed: the Lasso or plain least angles, weights of one sign, to which alpha, in how many steps, and
-    how much of a column's square must be left beside others.
+    """The path: of the Lasso or plain least angles, with positive weights, to which alpha, in how many steps, and the
+    relative squared norm of a feature outside the active ones below which it is dependent.
     """
 
     lasso: bool
@@ -42,7 +42,7 @@ class Walk:
 
 
 @dataclass(frozen=True)
-class Walked:
+class LarsFit:
     """A fit and, for each target, the knots of its path."""
 
     fitted: Fitted
@@ -51,7 +51,7 @@ class Walked:
 
 
 def knots_of(gram: Gram, how: Walk) -> tuple[Knots, ...]:
-    """The path of every target."""
+    """The path of each target."""
     end = how.alpha * gram.columns.weight
     return tuple(
         walk(gram, t, lasso=how.lasso, positive=how.positive, end=end, most=how.steps, dependent=how.dependent)
@@ -60,29 +60,29 @@ def knots_of(gram: Gram, how: Walk) -> tuple[Knots, ...]:
 
 
 def products(rows: Rows, intercept: bool, steps: int, whole: bool | None) -> Gram:
-    """The products that a path of so many steps asks for."""
+    """The products that a path of `steps` steps needs."""
     return gram_of(rows, intercept, min(steps, rows.shape[1]), whole)
 
 
-def fit(rows: Rows, gram: Gram, how: Walk, intercept: bool, *, dtype: Any = np.float64) -> Walked:
+def fit(rows: Rows, gram: Gram, how: Walk, intercept: bool, *, dtype: Any = np.float64) -> LarsFit:
     """Follow the path, judge its end, and correct it."""
-    found = knots_of(gram, how)
+    paths = knots_of(gram, how)
     weight = gram.columns.weight
-    alphas = tuple(knots.sizes / weight for knots in found)
-    # the Lasso is judged at the alpha that was asked for, whether or not the path came down to it
-    ends = np.full(len(found), how.alpha) if how.lasso else np.array([path[-1] for path in alphas])
-    coef = np.stack([knots.weights[-1] for knots in found])
-    reached = np.array([knots.sizes[-1] for knots in found])
-    fitted = judged(rows, gram, coef, ends, reached, how, intercept, dtype)
-    if how.lasso and not fitted.certificate.ok and any(len(knots.sizes) > how.steps for knots in found):
+    alphas = tuple(knots.sizes / weight for knots in paths)
+    # the Lasso is judged at the requested alpha, whether or not the path reached it
+    ends = np.full(len(paths), how.alpha) if how.lasso else np.array([path[-1] for path in alphas])
+    coef = np.stack([knots.weights[-1] for knots in paths])
+    reached = np.array([knots.sizes[-1] for knots in paths])
+    fitted = judge_and_correct(rows, gram, coef, ends, reached, how, intercept, dtype)
+    if how.lasso and not fitted.certificate.ok and any(len(knots.sizes) > how.steps for knots in paths):
         fitted = replace(fitted, certificate=replace(fitted.certificate, status=Status.MAX_ITER.value))
-    return Walked(fitted, found, alphas)
+    return LarsFit(fitted, paths, alphas)
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A fit at one of the knots of a path: the alphas of all, the number of the best, and its criterion with the
-    variance of the noise.
+class CriterionFit:
+    """A fit at a knot of the path: the alphas of all knots, the index of the best, its criterion, and the variance of
+    the noise.
     """
 
     fitted: Fitted
@@ -101,7 +101,7 @@ def by_criterion(
     variance: float | None,
     name: str,
     dtype: Any,
-) -> Chosen:
+) -> CriterionFit:
     """The knot of the path of one target with the best information criterion."""
     (knots,) = knots_of(gram, how)
     weight = gram.columns.weight
@@ -110,21 +110,21 @@ def by_criterion(
     yy = float(np.ldexp(gram.target_squares[0], 2 * int(gram.target_scales[0])))
     # products of active columns with the residual have one size C, so that |r|^2 = yy - c.w - C |w|_1
     squares = yy - knots.weights @ c - knots.sizes * np.sum(np.abs(knots.weights), axis=1)
-    freedom = np.sum(np.abs(knots.weights) > np.finfo(dtype).eps, axis=1)
+    degrees = np.sum(np.abs(knots.weights) > np.finfo(dtype).eps, axis=1)
     if variance is None:
         variance = _noise(rows, how.positive, weight, intercept, name)
     factor = 2.0 if akaike else float(np.log(weight))
     with np.errstate(divide="ignore", invalid="ignore"):  # an exact fit has no noise
-        criterion = weight * np.log(2 * np.pi * variance) + np.maximum(squares, 0.0) / variance + factor * freedom
+        criterion = weight * np.log(2 * np.pi * variance) + np.maximum(squares, 0.0) / variance + factor * degrees
     best = int(np.argmin(criterion))
     at = replace(how, alpha=float(alphas[best]))
     one = slice(best, best + 1)
-    fitted = judged(rows, gram, knots.weights[one], alphas[one], knots.sizes[one], at, intercept, dtype)
-    return Chosen(fitted, alphas, best, criterion, variance)
+    fitted = judge_and_correct(rows, gram, knots.weights[one], alphas[one], knots.sizes[one], at, intercept, dtype)
+    return CriterionFit(fitted, alphas, best, criterion, variance)
 
 
 def _noise(rows: Rows, positive: bool, weight: float, intercept: bool, name: str) -> float:
-    """The variance of the noise, from least squares on all columns."""
+    """The variance of the noise, from least squares on all features."""
     free = weight - rows.shape[1] - intercept
     if free <= 0:
         raise ValueError(
@@ -136,25 +136,25 @@ def _noise(rows: Rows, positive: bool, weight: float, intercept: bool, name: str
     return float(2.0 * weight * fitted.certificate.objective / free)
 
 
-def judged(
+def judge_and_correct(
     rows: Rows, gram: Gram, coef: Floats, ends: Floats, reached: Floats, how: Walk, intercept: bool, dtype: Any
 ) -> Fitted:
-    """The end of every path, judged at the alphas `ends`, and corrected with the gradient of the rows where that is
-    worth a pass, towards the sizes of products that were `reached`.
+    """The end of each path, judged at the alphas `ends`, and corrected with the gradient of the samples where that is
+    worth a pass, towards the correlations `reached`.
     """
     columns = gram.columns
 
-    def look(coef: Floats) -> tuple[Params, Certificate]:
+    def judge(coef: Floats) -> tuple[Params, Certificate]:
         params = stored(with_intercept(coef, columns, intercept), dtype, columns.centre(intercept))
         return params, verdict(rows, params, columns, ends, how, intercept, dtype)
 
-    params, certificate = look(coef)
+    params, certificate = judge(coef)
     for _ in range(2):
         # a gap sees the square of an error of the weights
         if certificate.ok if how.lasso else certificate.value <= 1e-10:
             break
         gradient = residual(_least_squares(ends, intercept), rows, params, columns, dtype=dtype).gradient
-        better = look(_corrected(gram, params.coef, gradient, reached))
+        better = judge(_correct(gram, params.coef, gradient, reached))
         if better[1].value > certificate.value:
             break
         params, certificate = better
@@ -166,9 +166,9 @@ def verdict(
 ) -> Certificate:
     """The gap of the Lasso, or the angles."""
     if how.lasso and alphas[0] > 0.0:
-        sparse = SparseLeastSquares(float(alphas[0]), 0.0, intercept, how.positive)
+        problem = lasso_problem(float(alphas[0]), 1.0, intercept, positive=how.positive)
         tol = RULES["gap"].tol
-        return lasso_gap(sparse, rows, params, columns, tol=tol, status="solved", dtype=dtype).certificate
+        return lasso_gap(problem, rows, params, columns, tol=tol, status="solved", dtype=dtype).certificate
     level = None if how.lasso else alphas * columns.weight
     problem = _least_squares(alphas, intercept, how.positive and how.lasso)
     return residual(problem, rows, params, columns, dtype=dtype, level=level).certificate
@@ -178,8 +178,8 @@ def _least_squares(alphas: Floats, intercept: bool, positive: bool = False) -> G
     return Glm(Square(), L2(np.zeros(len(alphas)), positive), intercept)
 
 
-def _corrected(gram: Gram, coef: Floats, gradient: Floats, sizes: Floats) -> Floats:
-    """One step of Newton's method on the weights that are not zero, towards products of one size with the residual."""
+def _correct(gram: Gram, coef: Floats, gradient: Floats, sizes: Floats) -> Floats:
+    """One Newton step on the active weights, towards correlations of equal size."""
     coef = coef.copy()
     for t, weights in enumerate(coef):
         active = np.flatnonzero(weights)
@@ -197,7 +197,7 @@ def _corrected(gram: Gram, coef: Floats, gradient: Floats, sizes: Floats) -> Flo
 
 
 def with_products(gram: Gram, products: Floats | None, with_targets: Floats | None) -> Gram:
-    """The same with products X'X or X'y that somebody has already, in the units of the data."""
+    """The same with products X'X or X'y that are given, in the units of the data."""
     q, r = gram.scales, gram.target_scales
     right = gram.with_targets if with_targets is None else np.ldexp(with_targets, -(q[:, None] + r))
     if products is None:

@@ -1,7 +1,8 @@
-"""Least squares with an L1 penalty, one on groups, or an elastic net.
+"""The Lasso, the elastic net and their multi-task forms: which solver, and the certificate.
 
-Where the second moments of the columns are cheap, or the rows are far away, coordinate descent works on them alone,
-and the judge too, unless they have lost the digits that it needs.
+Coordinate descent on the second moments where these are cheap, or where the samples are in files, on a device or
+distributed; the judge then uses the moments, too, unless they have lost the digits that it needs. Working sets of
+features in memory otherwise.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,8 +14,10 @@ import numpy as np
 from tenfold.arrays import Floats, Integers
 from tenfold.data import MemoryRows, Rows
 from tenfold.judge.gap_lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
-from tenfold.objectives.least_squares import SparsePenalty, Squares
+from tenfold.lasso_dual import duality_gap
+from tenfold.objectives.least_squares import ReshapedPenalty, Squares
 from tenfold.objectives.objective import Reading
+from tenfold.penalties import ElasticNet, SparsePenalty
 from tenfold.plans.centred_design import (
     MARGIN,
     TOO_LARGE,
@@ -29,29 +32,28 @@ from tenfold.plans.least_squares import DENSE_COLUMNS, SPARSE_COLUMNS, fold_mome
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import from_moments as least_squares_from_moments
 from tenfold.plans.result import Fitted, stored
-from tenfold.problems import SparseLeastSquares, duality_gap
+from tenfold.problems import Glm, sparse_penalty
 from tenfold.solvers import coordinate_descent, fista, online_lasso
 from tenfold.solvers.coordinate_descent import Gram
-from tenfold.solvers.loop import Record, Solution, Status, Step, Watch, converted, run
+from tenfold.solvers.loop import Callback, Record, Solution, Status, Step, map_params, run
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.moments import Moments
 
-FEW_COLUMNS, PASS_COLUMNS = 256, 32
-"""Up to so many columns all products cost next to nothing; and as much as a pass over the rows for each so many."""
+GRAM_FEATURES = 256  # up to here the Gram matrix costs less than a few passes over the samples
+FEATURES_PER_PASS = 32  # so many more features of a dense Gram matrix cost as much as one pass
 
 FIRST_ORDER = ("ista", "fista", "uv")
-"""Solvers by name that take steps of all weights at once."""
+"""Solvers by name that update all weights at once, from passes over the samples."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
-SWEEPS = 30
-"""Sweeps of a step, whoever is told of it, so that nobody changes a fit by watching: some extrapolations."""
+SWEEPS_PER_STEP = 30  # the same with and without a callback, so that a callback does not change the fit
 
 
 @dataclass(frozen=True)
 class SparseFit(Fitted):
-    """A fit, with the gap of each problem (one a target, or one for all) and the sweeps that each took."""
+    """A fit with the gap of each problem (one a target, or one for all) and its sweeps."""
 
     gaps: Floats = field(default_factory=lambda: np.zeros(0))
     sweeps: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -59,51 +61,51 @@ class SparseFit(Fitted):
 
 def fit(
     rows: Rows,
-    problem: SparseLeastSquares,
+    problem: Glm,
     settings: Settings,
     *,
     start: Floats | None = None,
     moments: Moments | None = None,
     dtype: Any = np.float64,
 ) -> SparseFit:
-    """Fit and judge; `start` are weights (t, p) to begin with, `moments` those of the rows where they are known."""
+    """Fit and judge, from weights `start` (t, p); `moments` are those of the rows where they are known."""
     if settings.solver in FIRST_ORDER:
         return _by_passes(rows, problem, settings, start, dtype)
-    if problem.l1 == 0.0 and problem.l2 > 0.0 and not problem.positive:
+    penalty = sparse_penalty(problem)
+    if penalty.l1 == 0.0 and penalty.l2 > 0.0 and not penalty.positive:
         ridge = _as_ridge(rows, problem, settings, moments, dtype)
         if ridge.certificate.ok:
             return ridge
-    if moments is None and not settings.gram and way(rows, 1) == "columns":
+    if moments is None and not settings.gram and select_method(rows, 1) == "columns":
         return _by_columns(rows, problem, settings, start, dtype)
     return from_moments(rows, fold_moments(rows) if moments is None else moments, problem, settings, start, dtype)
 
 
-def _as_ridge(
-    rows: Rows, problem: SparseLeastSquares, settings: Settings, moments: Moments | None, dtype: Any
-) -> SparseFit:
-    """Without an L1 penalty: ridge regression, each target by itself, in one step."""
+def _as_ridge(rows: Rows, problem: Glm, settings: Settings, moments: Moments | None, dtype: Any) -> SparseFit:
+    """Without an L1 penalty: ridge regression, each target by itself, in closed form."""
+    penalty = sparse_penalty(problem)
     if moments is None:
         columns = columns_statistics(rows)
-        alpha = np.full(rows.targets, problem.l2 * columns.weight)
+        alpha = np.full(rows.targets, penalty.l2 * columns.weight)
         fitted = fit_least_squares(rows, alpha, problem.intercept, dtype=dtype)
     else:
         columns = Columns.of(moments)
-        alpha = np.full(rows.targets, problem.l2 * columns.weight)
+        alpha = np.full(rows.targets, penalty.l2 * columns.weight)
         fitted = least_squares_from_moments(rows, moments, alpha, problem.intercept, dtype=dtype)
     params = fitted.params
     judged = lasso_gap(problem, rows, params, columns, tol=settings.tol, dtype=dtype)
     record = Record(judged.certificate.objective, 0.0, 0.0)
     if settings.callback is not None:
         settings.callback(record, params)
-    count = 1 if problem.joint else rows.targets
-    return finished(params, judged, [(Solution(params, Status.CONVERGED, (record,)), 1)] * count, fitted.method)
+    count = len(parts_of(penalty, rows.targets))
+    return to_fit(params, judged, [(Solution(params, Status.CONVERGED, (record,)), 1)] * count, fitted.method)
 
 
-def way(rows: Rows, penalties: int) -> str:
-    """What is worked on: "gram", the products of all columns, or "columns" by working sets, where the rows are at hand.
+def select_method(rows: Rows, penalties: int) -> str:
+    """ "gram", coordinate descent on the Gram matrix, or "columns", working sets of features of samples in memory.
 
-    By cost: for dense rows a product of all columns is n p^2 fast operations, a pass n p slow ones; working sets take a
-    few passes, and then one for some penalties.
+    By cost: the Gram matrix of dense samples is n p^2 fast operations, a pass n p slow ones; working sets take a few
+    passes, and then one for some penalties.
     """
     n, p = rows.shape
     passes = 8 + penalties // 3
@@ -115,22 +117,23 @@ def way(rows: Rows, penalties: int) -> str:
             )
         return "gram"
     if p > n or p > (SPARSE_COLUMNS if rows.sparse else DENSE_COLUMNS):
-        return "columns" if p > FEW_COLUMNS else "gram"
+        return "columns" if p > GRAM_FEATURES else "gram"
     if rows.sparse:
-        return "gram" if p <= FEW_COLUMNS or rows.entries / n <= 4 * passes else "columns"
-    return "gram" if p <= max(FEW_COLUMNS, PASS_COLUMNS * passes) else "columns"
+        return "gram" if p <= GRAM_FEATURES or rows.entries / n <= 4 * passes else "columns"
+    return "gram" if p <= max(GRAM_FEATURES, FEATURES_PER_PASS * passes) else "columns"
 
 
 def from_moments(
     rows: Rows | None,
     moments: Moments,
-    problem: SparseLeastSquares,
+    problem: Glm,
     settings: Settings,
     start: Floats | None = None,
     dtype: Any = np.float64,
 ) -> SparseFit:
-    """Solve from moments; the rows, unless they are gone, are read again where the moments do not say enough."""
-    _refuse_huge(moments)
+    """Solve from moments; the rows, where they are at hand, are read again if the moments have lost too many digits."""
+    _check_scale(moments)
+    penalty = sparse_penalty(problem)
     centre = moments.mean if problem.intercept else None
 
     def judge(coef: Floats) -> tuple[Params, Gaps]:
@@ -141,214 +144,211 @@ def from_moments(
             judged = lasso_gap(problem, rows, params, columns, tol=settings.tol, moments=moments, dtype=dtype)
         return params, judged
 
-    parts = parts_of(problem, moments.yy.size)
+    parts = parts_of(penalty, moments.yy.size)
     if start is not None and start.any():
         params, judged = judge(start)
-        if _good_enough(judged):
-            return finished(params, judged, [_unmoved(params, judged)] * len(parts), "gram", moments)
-    gram = Gram.of(moments, problem.intercept, joint=problem.joint)
-    found = [
-        _minimise(gram, part, problem, settings, start, _placed(settings.callback, part, moments, problem))
+        if _is_converged(judged):
+            return to_fit(params, judged, [_at_start(params, judged)] * len(parts), "gram", moments)
+    gram = Gram.of(moments, problem.intercept, couples_targets=penalty.couples_targets)
+    results = [
+        _minimise(gram, part, penalty, settings, start, _with_all_targets(settings.callback, part, moments, problem))
         for part in parts
     ]
-    params, judged = judge(np.concatenate([solution.params.coef for solution, _ in found]))
-    return finished(params, judged, found, "gram", moments)
+    params, judged = judge(np.concatenate([solution.params.coef for solution, _ in results]))
+    return to_fit(params, judged, results, "gram", moments)
 
 
-def _good_enough(judged: Gaps) -> bool:
-    """Whether weights to start from have the gap that a fit aims at."""
+def _is_converged(judged: Gaps) -> bool:
+    """Whether the weights of a warm start have the gap that a fit aims at."""
     return judged.certificate.value <= MARGIN * judged.certificate.tol * judged.certificate.scale
 
 
-def _unmoved(params: Params, judged: Gaps) -> tuple[Solution, int]:
-    """A fit that ends where it starts, without a sweep."""
+def _at_start(params: Params, judged: Gaps) -> tuple[Solution, int]:
+    """A solution that is the warm start, without a sweep."""
     return Solution(params, Status.CONVERGED, (Record(judged.certificate.objective, 0.0, 0.0),)), 0
 
 
 def from_gram(
     rows: Rows,
     given: Floats,
-    problem: SparseLeastSquares,
+    problem: Glm,
     settings: Settings,
     start: Floats | None = None,
     dtype: Any = np.float64,
 ) -> SparseFit | None:
-    """Solve with products of the columns that somebody has already (of weights that add up to the number of rows);
-    judged by the rows. None where the columns have means that the products do not know of.
+    """Solve with a Gram matrix that is given (for sample weights that add up to n); judged by the rows. None where the
+    features have means for which it does not account.
     """
+    penalty = sparse_penalty(problem)
     aligned = aligned_statistics(rows)
     stats = aligned.columns
     p, n, weight = stats.features, rows.shape[0], stats.weight
     if problem.intercept and not np.allclose(stats.mean[:p], 0.0):
         return None
-    # one entry is read again: scikit-learn's own quick check
+    # one entry is computed again, as scikit-learn does
     i = p // 2
     j = min(i + 1, p - 1)
     two = rows.whole().X[:, [i, j]]
     known = Moments.of(np.asarray(two, dtype=np.float64), None, rows.whole().weight)
     about = known.about(origin=not problem.intercept)[0] * n / weight
-    found = float(about[0, 1])
-    if not np.isclose(found, given[i, j], rtol=1e-4 if dtype == np.float32 else 1e-7, atol=1e-5):
+    expected = float(about[0, 1])
+    if not np.isclose(expected, given[i, j], rtol=1e-4 if dtype == np.float32 else 1e-7, atol=1e-5):
         raise ValueError(
             "Gram matrix passed in via 'precompute' parameter did not pass validation when a single element was "
-            f"checked - please check that it was computed properly. For element ({i},{j}) we computed {found} but the "
-            f"user-supplied value was {given[i, j]}."
+            f"checked - please check that it was computed properly. For element ({i},{j}) we computed {expected} but "
+            f"the user-supplied value was {given[i, j]}."
         )
     data = Centred.of(rows, aligned, problem.intercept)
-    C, yy = weight * data.along, weight * np.sum(data.Y**2, axis=0)
+    C, yy = weight * data.xty, weight * np.sum(data.Y**2, axis=0)
     exponent = np.zeros(rows.targets, np.int64)
     gram = Gram(np.ascontiguousarray(given * (weight / n)), C, yy, np.ones(p), exponent, weight)
-    solved = [_minimise(gram, part, problem, settings, start, None) for part in parts_of(problem, rows.targets)]
-    coef = np.concatenate([solution.params.coef for solution, _ in solved])
+    results = [_minimise(gram, part, penalty, settings, start, None) for part in parts_of(penalty, rows.targets)]
+    coef = np.concatenate([solution.params.coef for solution, _ in results])
     params = data.params(coef, dtype)
     judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
-    return finished(params, judged, solved, "gram")
+    return to_fit(params, judged, results, "gram")
 
 
-def judged_path_from_moments(
+def certify_path_from_moments(
     moments: Moments,
-    problem: SparseLeastSquares,
-    penalties: Sequence[tuple[float, float]],
+    problem: Glm,
+    penalties: Sequence[SparsePenalty],
     settings: Settings,
     start: Floats | None = None,
     dtype: Any = np.float64,
 ) -> tuple[Path, Floats]:
-    """A path without an intercept, and the gap of each penalty: of all targets together, or of the first; at weights as
-    they will be stored.
+    """A path without an intercept, and the gap at each penalty, of all targets together or of the first: at weights in
+    the precision in which they are stored.
     """
     path = path_from_moments(moments, problem, penalties, settings, start)
-    kept = path.coef.astype(dtype).astype(np.float64).reshape(-1, path.coef.shape[2])
-    gaps = path_gaps(problem, moments, Params(kept, np.zeros(len(kept))), penalties)
+    coef = path.coef.astype(dtype).astype(np.float64).reshape(-1, path.coef.shape[2])
+    gaps = path_gaps(problem, moments, Params(coef, np.zeros(len(coef))), penalties)
     return path, gaps.reshape(len(penalties), -1)[:, 0]
 
 
 def path_from_moments(
     moments: Moments,
-    problem: SparseLeastSquares,
-    penalties: Sequence[tuple[float, float]],
+    problem: Glm,
+    penalties: Sequence[SparsePenalty],
     settings: Settings,
     start: Floats | None = None,
 ) -> Path:
-    """Solve for every (l1, l2), each from the weights of the one before, from moments alone."""
-    _refuse_huge(moments)
-    gram = Gram.of(moments, problem.intercept, joint=problem.joint)
-    found = [
+    """Solve for every penalty, of the kind of the problem's, warm-started from the one before, from moments alone."""
+    _check_scale(moments)
+    kind = sparse_penalty(problem)
+    gram = Gram.of(moments, problem.intercept, couples_targets=kind.couples_targets)
+    results = [
         coordinate_descent.path(
             gram,
             part,
             penalties,
-            positive=problem.positive,
             tol=MARGIN * settings.tol,
             max_iter=settings.max_iter,
             start=None if start is None else start[part],
             seed=settings.seed,
         )
-        for part in parts_of(problem, moments.yy.size)
+        for part in parts_of(kind, moments.yy.size)
     ]
-    coef = np.concatenate([one.coef for one in found], axis=1)
+    coef = np.concatenate([result.coef for result in results], axis=1)
     intercept = np.zeros(coef.shape[:2])
     if problem.intercept:
         mean = np.einsum("atp,p->at", coef, moments.mean)
         intercept = moments.target_mean - mean
-    return Path(coef, intercept, np.stack([one.sweeps for one in found], axis=1))
+    return Path(coef, intercept, np.stack([result.sweeps for result in results], axis=1))
 
 
-def _by_passes(
-    rows: Rows, problem: SparseLeastSquares, settings: Settings, start: Floats | None, dtype: Any
-) -> SparseFit:
-    """Solvers by name that read the rows once or twice a step, wherever they are."""
+def _by_passes(rows: Rows, problem: Glm, settings: Settings, start: Floats | None, dtype: Any) -> SparseFit:
+    """Solvers by name that read the samples once or twice a step, wherever they are."""
+    penalty = sparse_penalty(problem)
     stats = columns_statistics(rows)
     p = stats.features
     centre = stats.mean[:p] if problem.intercept else np.zeros(p)
     target_mean = stats.mean[p:] if problem.intercept else np.zeros(rows.targets)
     tol = MARGIN * settings.tol
     if settings.solver == "uv":
-        path = online_lasso.steps(problem, rows, stats, tol, start)
+        assert isinstance(penalty, ElasticNet)
+        path = online_lasso.steps(penalty, problem.intercept, rows, stats, tol, start)
     else:
-        path = _gradient_steps(problem, Squares(rows, centre, target_mean), tol, start, settings.solver == "fista")
+        path = _gradient_steps(penalty, Squares(rows, centre, target_mean), tol, start, settings.solver == "fista")
     solution = run(path, settings.max_iter, settings.time_limit, settings.callback)
     mean = solution.params.coef.astype(np.longdouble) @ centre.astype(np.longdouble)
     params = stored(Params(solution.params.coef, np.asarray(target_mean - mean, dtype=np.float64)), dtype, centre)
     judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
-    count = 1 if problem.joint else rows.targets
-    return finished(params, judged, [(solution, solution.iterations)] * count, settings.solver)
+    count = len(parts_of(penalty, rows.targets))
+    return to_fit(params, judged, [(solution, solution.iterations)] * count, settings.solver)
 
 
 def _gradient_steps(
-    problem: SparseLeastSquares, objective: Squares, tol: float, start: Floats | None, momentum: bool
+    penalty: SparsePenalty, objective: Squares, tol: float, start: Floats | None, momentum: bool
 ) -> Iterator[Step]:
     """ISTA or FISTA for all targets at once, until every gap is at most `tol` times the mean square of its target."""
     t, p = len(objective.target_mean), objective.rows.shape[1]
     zero = np.zeros(t * p)
     scale = objective.read(zero).parts
     assert scale is not None
-    allowed = np.array([tol * 2.0 * float(scale[part].sum()) or TINY for part in parts_of(problem, t)])
+    parts = parts_of(penalty, t)
+    allowed = np.array([tol * 2.0 * float(scale[part].sum()) or TINY for part in parts])
 
     def measure(x: Floats, here: Reading) -> float:
         assert here.parts is not None
-        w, pull = x.reshape(t, p), -here.gradient.reshape(t, p)
-        gaps = [
-            duality_gap(
-                (problem.l1, problem.l2), problem.positive, w[part], pull[part], 2.0 * float(here.parts[part].sum())
-            )
-            for part in parts_of(problem, t)
-        ]
+        w, correlation = x.reshape(t, p), -here.gradient.reshape(t, p)
+        squares = [2.0 * float(here.parts[part].sum()) for part in parts]
+        gaps = [duality_gap(penalty, w[part], correlation[part], s) for part, s in zip(parts, squares, strict=True)]
         return float(np.max(gaps / allowed))
 
     first = zero if start is None else start.ravel()
-    path = fista.steps(objective, SparsePenalty(problem, t), first, measure, momentum=momentum)
-    return converted(path, lambda x: Params(x.reshape(t, p), np.zeros(t)))
+    path = fista.steps(objective, ReshapedPenalty(penalty, t), first, measure, momentum=momentum)
+    return map_params(path, lambda x: Params(x.reshape(t, p), np.zeros(t)))
 
 
-def pulls_of_moments(moments: Moments, intercept: bool) -> Floats:
-    """The pulls (t, p) of all columns at zero weights."""
+def xty_of_moments(moments: Moments, intercept: bool) -> Floats:
+    """X'y (t, p) in mean units, centred where there is an intercept."""
     p, e = moments.features, moments.exponent.astype(np.int64)
     with np.errstate(over="ignore"):
         return np.ldexp(moments.about(origin=not intercept)[1].T, e[:p] + e[p:, None]) / moments.weight
 
 
-def _by_columns(
-    rows: Rows, problem: SparseLeastSquares, settings: Settings, start: Floats | None, dtype: Any
-) -> SparseFit:
-    """Working sets of columns, judged by a pass over the rows. The judge's numbers at weights that it does not accept
-    serve the solver, which need not read the rows once more for its own.
+def _by_columns(rows: Rows, problem: Glm, settings: Settings, start: Floats | None, dtype: Any) -> SparseFit:
+    """Working sets of features, judged by a pass over the samples. The solver takes X'r and |r|^2 at its weights from
+    the judge, so that a pass that finds the gap too large serves both.
     """
-    found = aligned_statistics(rows)
-    data = Centred.of(rows, found, problem.intercept)
-    seen: list[tuple[Params, Gaps]] = []
+    penalty, aligned = sparse_penalty(problem), aligned_statistics(rows)
+    data = Centred.of(rows, aligned, problem.intercept)
+    last: list[tuple[Params, Gaps]] = []
 
     def judge(params: Params, thorough: bool) -> Gaps:
-        return lasso_gap(problem, rows, params, found.columns, tol=settings.tol, thorough=thorough, dtype=dtype)
+        return lasso_gap(problem, rows, params, aligned.columns, tol=settings.tol, thorough=thorough, dtype=dtype)
 
-    def look(coef: Floats) -> tuple[Floats, float]:
+    def read(coef: Floats) -> tuple[Floats, float]:
         params = data.params(coef, dtype)
-        seen[:] = [(params, judge(params, thorough=False))]
-        return seen[0][1].pull, float(np.sum(seen[0][1].squares))
+        gaps = judge(params, thorough=False)
+        last[:] = [(params, gaps)]
+        return gaps.correlation, float(np.sum(gaps.squares))
 
     if start is not None and start.any():
         params = data.params(start, dtype)
         gaps = judge(params, thorough=False)
-        if _good_enough(gaps):
-            return finished(params, gaps, [_unmoved(params, gaps)] * len(gaps.gaps), "columns")
-    alone = (problem.joint or rows.targets == 1) and dtype == np.float64
-    path, solved = data.path(problem, [(problem.l1, problem.l2)], settings, start, look if alone else None)
-    if seen and seen[0][1].certificate.ok:
-        params, gaps = seen[0]
+        if _is_converged(gaps):
+            return to_fit(params, gaps, [_at_start(params, gaps)] * len(gaps.gaps), "columns")
+    single = len(parts_of(penalty, rows.targets)) == 1 and dtype == np.float64
+    path, results = data.path(problem, [penalty], settings, start, read if single else None)
+    if last and last[0][1].certificate.ok:
+        params, gaps = last[0]
     else:
         params = data.params(path.coef[0], dtype)
         gaps = judge(params, thorough=True)
     solutions = []
-    for one in solved:
-        measure = float(one.gaps[0]) / max(MARGIN * settings.tol, TINY)
-        cut = int(one.sweeps[0]) >= settings.max_iter
+    for result in results:
+        measure = float(result.gaps[0]) / max(MARGIN * settings.tol, TINY)
+        cut = int(result.sweeps[0]) >= settings.max_iter
         status = Status.CONVERGED if measure <= 1.0 else Status.MAX_ITER if cut else Status.STALLED
         trace = (Record(gaps.certificate.objective, measure, 0.0),)
-        solutions.append((Solution(params, status, trace), int(one.sweeps[0])))
-    return finished(params, gaps, solutions, "columns")
+        solutions.append((Solution(params, status, trace), int(result.sweeps[0])))
+    return to_fit(params, gaps, solutions, "columns")
 
 
-def _refuse_huge(moments: Moments) -> None:
-    """A penalty has the units of the columns: beside 1e154, whose square is not a number, it is nothing."""
+def _check_scale(moments: Moments) -> None:
+    """Refuse features beyond 1e154, whose squares overflow; beside them no penalty counts."""
     with np.errstate(over="ignore"):
         squares = np.ldexp(np.diag(moments.XX), 2 * moments.exponent[: moments.features].astype(np.int64))
     if not np.isfinite(squares).all():
@@ -358,47 +358,46 @@ def _refuse_huge(moments: Moments) -> None:
 def _minimise(
     gram: Gram,
     part: slice,
-    problem: SparseLeastSquares,
+    penalty: SparsePenalty,
     settings: Settings,
     start: Floats | None,
-    callback: Watch | None,
+    callback: Callback | None,
 ) -> tuple[Solution, int]:
-    """One problem, and the sweeps that it took."""
+    """The solution of one problem, and its sweeps."""
     sweeps = coordinate_descent.Sweeps()
     path = coordinate_descent.steps(
         gram,
         part,
-        (problem.l1, problem.l2),
-        positive=problem.positive,
+        penalty,
         tol=MARGIN * settings.tol,
         max_iter=settings.max_iter,
         start=None if start is None else start[part],
         seed=settings.seed,
-        at_once=SWEEPS,
+        sweeps_per_step=SWEEPS_PER_STEP,
         sweeps=sweeps,
     )
     return run(path, settings.max_iter, settings.time_limit, callback), sweeps.count
 
 
-def _placed(callback: Watch | None, part: slice, moments: Moments, problem: SparseLeastSquares) -> Watch | None:
-    """A watch that is shown the parameters of all targets, zero for those that are not in `part`."""
+def _with_all_targets(callback: Callback | None, part: slice, moments: Moments, problem: Glm) -> Callback | None:
+    """A callback that receives the parameters of all targets, zero for those that are not in `part`."""
     if callback is None:
         return None
 
-    def placed(record: Record, params: Params) -> bool:
+    def extended(record: Record, params: Params) -> bool:
         coef = np.zeros((moments.yy.size, moments.features))
         coef[part] = params.coef
         return callback(record, with_intercept(coef, moments, problem.intercept))
 
-    return placed
+    return extended
 
 
-def finished(
-    params: Params, judged: Gaps, found: Sequence[tuple[Solution, int]], method: str, moments: Moments | None = None
+def to_fit(
+    params: Params, judged: Gaps, results: Sequence[tuple[Solution, int]], method: str, moments: Moments | None = None
 ) -> SparseFit:
-    """Put a fit together; a fit that the judge accepts has converged, whatever the solver thought of it."""
-    sweeps = np.array([count for _, count in found])
-    worst = max((solution for solution, _ in found), key=lambda solution: solution.trace[-1].measure)
+    """The fit of all targets; where the judge accepts it, it has converged, whatever the status of the solver."""
+    sweeps = np.array([count for _, count in results])
+    worst = max((solution for solution, _ in results), key=lambda solution: solution.trace[-1].measure)
     status = worst.status
     if judged.certificate.ok and status in (Status.STALLED, Status.MAX_ITER):
         status = Status.CONVERGED
@@ -409,7 +408,7 @@ def finished(
         replace(judged.certificate, status=status.value),
         method,
         iterations=int(sweeps.max(initial=0)),
-        trace=max((solution.trace for solution, _ in found), key=len),
+        trace=max((solution.trace for solution, _ in results), key=len),
         moments=moments,
         gaps=np.maximum(judged.gaps, 0.0),
         sweeps=sweeps,

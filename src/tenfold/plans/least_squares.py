@@ -24,7 +24,7 @@ from tenfold.penalties import L2
 from tenfold.plans.result import Fitted, stored
 from tenfold.problems import Glm
 from tenfold.solvers import conjugate_gradient, dual_ridge, nnls, normal_equations, rank_revealing_qr
-from tenfold.solvers.loop import Solution, Watch, converted, run
+from tenfold.solvers.loop import Callback, Solution, map_params, run
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, along
 from tenfold.stats.moments import Moments
@@ -95,7 +95,7 @@ def fit(
     positive: bool = False,
     tol: float = 1e-4,
     max_iter: int | None = None,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
     dtype: Any = np.float64,
     details: bool = False,
     wide_coef: Floats | None = None,
@@ -170,7 +170,7 @@ def _orthogonal(
     rows: Rows, moments: Moments, problem: Glm, alpha: Floats, intercept: bool, dtype: Any, details: bool
 ) -> Fitted:
     scales = normal_equations.column_scales(moments, alpha, origin=not intercept)
-    quick = None if alpha.any() else rank_revealing_qr.by_gram(rows, moments, scales, intercept)
+    quick = None if alpha.any() else rank_revealing_qr.factor_gram(rows, moments, scales, intercept)
     if quick is not None:
         fitted, orthogonal = _solve_decomposed(quick, rows, moments, problem, intercept, dtype, details)
         if orthogonal:
@@ -227,7 +227,7 @@ def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any, known: Floats 
         verdict = residual(problem, rows, stored(params, dtype, centre), columns, dtype=dtype)
         if verdict.orthogonal:
             return Fitted(stored(params, dtype, centre), verdict.certificate, "dual")
-    _, coef, condition = dual_ridge.solve(dual_ridge.centred(rows, centre, target_mean), alpha)
+    _, coef, condition = dual_ridge.solve(dual_ridge.centre_samples(rows, centre, target_mean), alpha)
     params = Params(coef, target_mean - coef @ centre)
     verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
     if not verdict.orthogonal and columns.features <= KEPT_COLUMNS:
@@ -250,7 +250,7 @@ def _sides(system: NormalEquations, squares: Floats) -> tuple[Floats, Floats, Fl
 
 
 def _conjugate(
-    rows: Rows, alpha: Floats, intercept: bool, tol: float, max_iter: int | None, callback: Watch | None, dtype: Any
+    rows: Rows, alpha: Floats, intercept: bool, tol: float, max_iter: int | None, callback: Callback | None, dtype: Any
 ) -> Fitted:
     columns = _columns(rows)
     p = columns.features
@@ -263,7 +263,7 @@ def _conjugate(
     # without a penalty a target that is interpolated up to the tolerance is fitted, too
     interpolated = 0.0 if alpha.any() else enough**2
     path = conjugate_gradient.steps(system.product, *_sides(system, squares), enough, interpolated)
-    path = converted(path, lambda w: Params(w, target_mean - along(w, centre)))
+    path = map_params(path, lambda w: Params(w, target_mean - along(w, centre)))
     most = 10 * min(rows.shape) if max_iter is None else max_iter
     solution = run(path, most, callback=callback)
     problem = ridge_problem(alpha, columns.weight, intercept)
@@ -291,7 +291,7 @@ def without_rows(
         return Fitted(params, certificate, "active set", worst.iterations, worst.trace, moments)
     cholesky = normal_equations.factor(moments, alpha, intercept)
     if cholesky is None or cholesky.rcond < SINGULAR:
-        params, condition = normal_equations.shortest(moments, alpha, intercept)
+        params, condition = normal_equations.solve_min_norm(moments, alpha, intercept)
         verdict = residual_from_moments(problem, moments, params, condition=condition)
         return Fitted(params, verdict.certificate, "svd", moments=moments)
     condition = cholesky.rcond**-0.5

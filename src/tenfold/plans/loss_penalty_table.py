@@ -35,7 +35,7 @@ from tenfold.plans import glm, l1_glm, piecewise_linear
 from tenfold.plans.coordinates import approximate_centre, shift_intercept
 from tenfold.plans.result import Fitted, certified, stored
 from tenfold.problems import Evaluation, Glm
-from tenfold.solvers.loop import Solution, Watch
+from tenfold.solvers.loop import Callback, Solution
 from tenfold.stats.derivatives import Params
 
 LOSSES: dict[str, Callable[[], Any]] = {
@@ -170,7 +170,7 @@ def fit(
     tol: float,
     max_iter: int,
     time_limit: float | None = None,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
     seed: int = 0,
     dtype: Any = np.float64,
 ) -> Fitted:
@@ -244,13 +244,13 @@ class _Proximal(NamedTuple):
         b, scale = glm.first_constant(problem, rows, outputs)
         return cls(problem, rows, shift, Params(np.zeros((outputs, p)), b), scale, dtype)
 
-    def fit(self, start: Params | None, max_iter: int, time_limit: float | None, callback: Watch | None) -> Fitted:
+    def fit(self, start: Params | None, max_iter: int, time_limit: float | None, callback: Callback | None) -> Fitted:
         """By FISTA from the best constant or a start of the rows as they are; then the judge."""
         problem, rows, shift = self.problem, self.rows, self.shift
         first = self.first if start is None else shift_intercept(start, shift)
         rule = Distance(problem, self.scale)
         path = l1_glm.gradient_steps(problem, rows, first, shift, rule)
-        heard: Watch | None = (
+        heard: Callback | None = (
             None if callback is None else lambda record, params: callback(record, shift_intercept(params, -shift))
         )
         return certified(path, self._judged, rule.tighten, max_iter, time_limit, heard)[1]

@@ -1,4 +1,4 @@
-"""Matching pursuit: the steps of each target on products of columns, and the judge."""
+"""Matching pursuit: the steps of each target on products of features, and the judge."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,36 +15,36 @@ from tenfold.stats.gram import Gram, GramByColumns
 
 
 @dataclass(frozen=True)
-class Stepped:
-    """A fit, the steps of each target, and the sums of squares that they leave, in the units of the data."""
+class MatchingFit:
+    """A fit, the steps of each target, and the residual sums of squares, in the units of the data."""
 
     fitted: Fitted
-    found: tuple[Matched, ...]
+    results: tuple[Matched, ...]
     left: tuple[Floats, ...]
 
 
 def fit(
     rows: Rows, most: int, tol: float | None, intercept: bool, *, dtype: Any = np.float64, whole: bool | None = None
-) -> Stepped:
-    """At most so many steps, fewer where a sum of squares is small enough; then the judge takes them again. Moments of
-    sparse rows far from zero lose digits: where the judge says so, products are read about the means.
+) -> MatchingFit:
+    """At most `most` steps, fewer where the sum of squares reaches `tol`; then the judge repeats them. Moments of
+    sparse samples far from zero lose digits: where the judge reports so, products are computed about the means.
     """
     gram = gram_of(rows, intercept, min(most, rows.shape[1]), whole)
-    stepped = _stepped(rows, gram, most, tol, intercept, dtype)
-    if stepped.fitted.certificate.ok or isinstance(gram, GramByColumns):
-        return stepped
-    again = _stepped(rows, GramByColumns.of(rows, intercept), most, tol, intercept, dtype)
-    return again if again.fitted.certificate.value < stepped.fitted.certificate.value else stepped
+    result = _match(rows, gram, most, tol, intercept, dtype)
+    if result.fitted.certificate.ok or isinstance(gram, GramByColumns):
+        return result
+    again = _match(rows, GramByColumns.of(rows, intercept), most, tol, intercept, dtype)
+    return again if again.fitted.certificate.value < result.fitted.certificate.value else result
 
 
-def _stepped(rows: Rows, gram: Gram, most: int, tol: float | None, intercept: bool, dtype: Any) -> Stepped:
+def _match(rows: Rows, gram: Gram, most: int, tol: float | None, intercept: bool, dtype: Any) -> MatchingFit:
     scales = gram.target_scales
     limits = [None if tol is None else tol * 4.0 ** -float(r) for r in scales]
-    found = tuple(match(gram, t, most, limit) for t, limit in enumerate(limits))
-    with np.errstate(over="ignore"):  # refused by name where they are stored
-        coef = np.stack([np.ldexp(one.weights, r - gram.scales) for one, r in zip(found, scales, strict=True)])
-    kept = stored(with_intercept(coef, gram.columns, intercept), dtype, gram.columns.centre(intercept))
-    steps = Steps(most, tol, [one.order for one in found])
-    certificate = matching(steps, rows, kept, gram.columns, intercept, dtype=dtype)
-    left = tuple(np.ldexp(one.left, 2 * r) for one, r in zip(found, scales, strict=True))
-    return Stepped(Fitted(kept, certificate, "matching pursuit"), found, left)
+    results = tuple(match(gram, t, most, limit) for t, limit in enumerate(limits))
+    with np.errstate(over="ignore"):  # infinite weights raise an error where they are stored
+        coef = np.stack([np.ldexp(result.weights, r - gram.scales) for result, r in zip(results, scales, strict=True)])
+    params = stored(with_intercept(coef, gram.columns, intercept), dtype, gram.columns.centre(intercept))
+    steps = Steps(most, tol, [result.order for result in results])
+    certificate = matching(steps, rows, params, gram.columns, intercept, dtype=dtype)
+    left = tuple(np.ldexp(result.left, 2 * r) for result, r in zip(results, scales, strict=True))
+    return MatchingFit(Fitted(params, certificate, "matching pursuit"), results, left)

@@ -24,7 +24,7 @@ from tenfold.data import Block, MaybeDeferred, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Gaussians
 from tenfold.solvers import em
-from tenfold.solvers.loop import Solution, Status, Watch, run
+from tenfold.solvers.loop import Callback, Solution, Status, run
 from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.gaussians import Mixture, Singular
 from tenfold.stats.mixtures import MixtureSums, mixture_sums
@@ -119,7 +119,7 @@ def ascend(
     start: Mixture,
     tol: float,
     max_iter: int,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
     bound: float = -np.inf,
 ) -> EMResult:
     """EM from a start. A component that became empty or collapsed to a point is restarted by splitting the heaviest
@@ -148,7 +148,7 @@ def _make_result(solution: Solution, restarted: tuple[int, ...]) -> EMResult:
 
 
 def continue_em(
-    model: GaussianSteps, rows: Rows, result: EMResult, tol: float, max_iter: int, callback: Watch | None
+    model: GaussianSteps, rows: Rows, result: EMResult, tol: float, max_iter: int, callback: Callback | None
 ) -> EMResult:
     """Continue EM with a smaller tolerance."""
     more = run(em.steps(model, rows, result.mixture, tol, model.allowance, result.bound), max_iter, None, callback)

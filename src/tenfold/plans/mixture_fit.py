@@ -12,7 +12,7 @@ from tenfold.plans.mixture import EMResult, GaussianSteps, ascend, continue_em, 
 from tenfold.plans.mixture_start import Given, Seen, start
 from tenfold.plans.result import ATTEMPTS
 from tenfold.problems import Gaussians
-from tenfold.solvers.loop import Status, Watch
+from tenfold.solvers.loop import Callback, Status
 from tenfold.stats.gaussians import Mixture
 
 
@@ -58,7 +58,7 @@ def fit(
     search: Search,
     dtype: Any,
     *,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
     listener: Listener | None = None,
     earlier: tuple[Mixture, float] | None = None,
 ) -> FittedMixture:

@@ -23,7 +23,7 @@ from tenfold.data import MemoryRows, NotFinite, Rows
 from tenfold.machine import one_blas_thread, require_memory, threads
 from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers import block_lanczos
-from tenfold.solvers.dual_ridge import centred
+from tenfold.solvers.dual_ridge import centre_samples
 from tenfold.solvers.loop import Status, run
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.moments import Moments
@@ -129,7 +129,7 @@ def _by_qr(rows: Rows, about_mean: bool) -> Spectrum:
 def _by_products_of_rows(rows: Rows, about_mean: bool) -> Spectrum:
     """The spectrum from the Gram matrix K = A A' of the centred rows: v = A'u / sqrt(l)."""
     mean, weight, total = _column_moments(rows, about_mean)
-    data = centred(rows, mean, np.zeros(rows.targets))
+    data = centre_samples(rows, mean, np.zeros(rows.targets))
     with one_blas_thread:
         values, u = la.eigh(data.gram(), check_finite=False)
     most = min(rows.shape)
@@ -179,7 +179,7 @@ def _by_krylov(
     if wide is not None:
         vectors = _right_vectors(wide, vectors, values)
     elif short is not None:
-        vectors, values = block_lanczos.refined(vectors, products(vectors), total)
+        vectors, values = block_lanczos.refine(vectors, products(vectors), total)
     is_approximate = short is not None or block < min(count + OVERSAMPLING, size)
     values = np.maximum(values, 0.0)
     return Spectrum(

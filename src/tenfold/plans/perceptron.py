@@ -15,7 +15,7 @@ from tenfold.judge.mistakes import Scores, count, count_votes, cycle_proves
 from tenfold.plans import sgd
 from tenfold.plans.result import stored
 from tenfold.problems import Separation
-from tenfold.solvers.loop import Record, Status, Watch, run
+from tenfold.solvers.loop import Callback, Record, Status, run
 from tenfold.solvers.perceptron import Course, Learner, Memory, Pass, Updates
 from tenfold.stats.derivatives import Params, Total, forward
 from tenfold.stats.perceptron_votes import Voters, balance
@@ -51,7 +51,7 @@ class Limits:
 
     passes: int
     seconds: float | None = None
-    callback: Watch | None = None
+    callback: Callback | None = None
 
 
 def fit_last(
@@ -121,10 +121,10 @@ def fit_mean(
     learner, status, iterations = _run(problem, rows, start, course, limits, memory)
     last = learner.params
     while status is Status.CONVERGED and _has_mistake(
-        problem, rows, partial(forward, params=learner.remembered().mean(last))
+        problem, rows, partial(forward, params=learner.averaging_state().mean(last))
     ):
         status = _finish_by_staying(learner)
-    params = stored(learner.remembered().mean(last), dtype)
+    params = stored(learner.averaging_state().mean(last), dtype)
     return _fit(learner, params, _certify(learner, status, params, dtype), iterations)
 
 
@@ -156,7 +156,7 @@ def fit_votes(
 def _finish_by_staying(learner: Learner) -> Status:
     """Account for further passes without mistakes, which need no read of the samples."""
     learner.stay()
-    return Status.CONVERGED if learner.remembered().seen < MAX_SEEN else Status.STALLED
+    return Status.CONVERGED if learner.averaging_state().seen < MAX_SEEN else Status.STALLED
 
 
 def _not_judged() -> Certificate:
@@ -178,7 +178,7 @@ def _run(
 
 
 def _fit(learner: Learner, params: Params, certificate: Certificate, iterations: int) -> PerceptronFit:
-    memory = None if learner.memory is None else learner.remembered()
+    memory = None if learner.memory is None else learner.averaging_state()
     updates = _join(learner.updates) if learner.updates else None
     mistakes = sum(line.mistakes for line in learner.passes)
     trace = tuple(learner.passes)
@@ -205,7 +205,7 @@ def _join(parts: list[Updates]) -> Updates:
 
 def _voters(problem: Separation, learner: Learner, before: Voters | None, seen: float) -> Voters:
     """The models after each update, appended to `before`, whose last model survived until the first update."""
-    updates, end = _join(learner.updates), learner.remembered().seen
+    updates, end = _join(learner.updates), learner.averaging_state().seen
     _, first, row = np.unique(updates.rows, return_index=True, return_inverse=True)
     lives = np.diff(np.append(updates.time, end))
     now = Voters(

@@ -1,5 +1,5 @@
-"""Losses that are piecewise linear, with an elastic net penalty, its parts or none: the interior point method, whose
-multipliers are the judge's dual point.
+"""Piecewise linear losses with an elastic net penalty or none: the interior point method, whose multipliers are the
+dual point of the judge.
 """
 
 from collections.abc import Iterator
@@ -21,25 +21,20 @@ from tenfold.plans.coordinates import approximate_centre, shift_intercept
 from tenfold.plans.result import Fitted, not_judged, stored
 from tenfold.problems import Glm
 from tenfold.solvers import interior_point
-from tenfold.solvers.loop import Status, Step, Watch, run
+from tenfold.solvers.loop import Callback, Status, Step, run
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 
 EPS = float(np.finfo(np.float64).eps)
 
-COLUMNS = 4096
-"""Up to so many columns the weighted Gram matrix is formed."""
+MAX_FEATURES = 4096  # up to here the weighted Gram matrix is formed
 
-ENOUGH, CLOSER = 1e-3, 1e-8
-"""The duality gap at which a fit ends, as a share of what the judge allows; beside a square, in which weights show the
-root of the gap, and a step or two more squares what is left.
-"""
+GAP_FRACTION = 1e-3  # of the allowed gap, at which a fit ends
+GAP_FRACTION_L2 = 1e-8  # the same with an L2 penalty, where weights have errors of the root of the gap
 
-HINT_COLUMNS, HINT_STEPS = 1024, 100
-"""Up to so many columns a dual point is looked for in at most so many steps, for parameters that come without one."""
+HINT_FEATURES, HINT_STEPS = 1024, 100  # limits of the search for a dual point for given parameters
 
-ZERO = 1e-7
-"""Beside an L1 penalty a weight that moves predictions by so much less than others is none."""
+ZERO_TOL = 1e-7  # with an L1 penalty, weights with so small relative effects on predictions are set to zero
 
 
 def fit(
@@ -51,16 +46,16 @@ def fit(
     *,
     max_iter: int,
     time_limit: float | None = None,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
     dtype: Any = np.float64,
     intercept_penalty: float = 0.0,
 ) -> Fitted:
-    """Minimise the weighted mean loss + l1 ||w||_1 + l2 / 2 ||w||^2 + tie / 2 b^2."""
+    """Minimise the weighted mean loss + l1 ||w||_1 + l2 / 2 ||w||^2 + intercept_penalty / 2 b^2."""
     p = rows.shape[1]
-    if p > COLUMNS:
+    if p > MAX_FEATURES:
         raise ValueError(
-            f"A loss with kinks needs a matrix of {p} x {p} numbers here, which is too many: at most {COLUMNS} columns "
-            "are taken. Use a smooth loss (for instance huber, or squared hinge), or fewer columns."
+            f"A loss with kinks needs a matrix of {p} x {p} numbers here, which is too many: at most {MAX_FEATURES} "
+            "columns are taken. Use a smooth loss (for instance huber, or squared hinge), or fewer columns."
         )
     problem = Glm(loss, ElasticNet(l1, l2), intercept, intercept_penalty if intercept else 0.0)
     if rows.on_device or rows.distributed:
@@ -71,16 +66,16 @@ def fit(
         size = np.append(
             size, np.sqrt(l2 / problem.intercept_penalty)
         )  # the intercept as the weight of a constant column
-    _refuse_large(size, l1, l2, RULES["gap"].tol * work.scale)
+    _check_scale(size, l1, l2, RULES["gap"].tol * work.scale)
     shift = work.inner.shift
-    heard: Watch | None = (
+    heard: Callback | None = (
         None if callback is None else lambda record, params: callback(record, shift_intercept(params, -shift))
     )
     solution = run(work.path(), max_iter, time_limit, heard)
-    # one constant for all targets says all there is to say
-    alone = solution.trace[0].objective == 0.0
+    # a constant that fits all targets is the optimum
+    constant = solution.trace[0].objective == 0.0
     params = stored(
-        shift_intercept(work.first if alone else _cleaned(solution.params, work.inner), -shift), dtype, shift
+        shift_intercept(work.first if constant else _drop_small(solution.params, work.inner), -shift), dtype, shift
     )
     status = solution.status.value
     try:
@@ -91,26 +86,26 @@ def fit(
 
 
 def judge_at_kinks(problem: Glm, rows: Rows, params: Params, **options: Any) -> Certificate:
-    """The judge's word on parameters that come without a dual point. Where those that the judge finds by itself do not
-    suffice, the interior point method of at most `HINT_STEPS` steps hands over its own, which the judge does not trust.
+    """The certificate of parameters without a dual point. Where the judge's own search does not suffice, at most
+    `HINT_STEPS` steps of the interior point method give one, which the judge checks.
     """
-    found = gap_at_kinks(problem, rows, params, **options)
-    if found.ok or rows.on_device or rows.distributed or rows.shape[1] > HINT_COLUMNS:
-        return found
+    certificate = gap_at_kinks(problem, rows, params, **options)
+    if certificate.ok or rows.on_device or rows.distributed or rows.shape[1] > HINT_FEATURES:
+        return certificate
     try:
         work = _Work.on(problem, rows)
         tight = run(work.path(), HINT_STEPS).status is Status.CONVERGED
     except NotFinite:
-        return found
-    other = gap(problem, rows, params, dual=work.dual, **options)
-    best = other if other.value < found.value else found
+        return certificate
+    certified_dual = gap(problem, rows, params, dual=work.dual, **options)
+    best = certified_dual if certified_dual.value < certificate.value else certificate
     return best if best.ok or tight else replace(best, note=f"{best.note} {LOOSE}".strip())
 
 
 @dataclass
 class _Work:
-    """The interior point method on rows measured from a shift, from a constant; `scale` is that of the judge, `share`
-    (n, 1) has the rows' shares of the weight, and `slopes` (n,) are those of the last step.
+    """The interior point method on samples measured from a shift, started from a constant; `scale` is that of the
+    judge, `share` (n, 1) the normalised sample weights, and `slopes` (n,) are those of the last step.
     """
 
     inner: interior_point.Problem
@@ -145,21 +140,21 @@ class _Work:
         return cls(inner, first, share, prepare(problem, rows).scale, np.zeros(len(share)))
 
     def path(self) -> Iterator[Step]:
-        allowed = (CLOSER if self.inner.l2 > 0.0 else ENOUGH) * RULES["gap"].tol * self.scale
+        allowed = (GAP_FRACTION_L2 if self.inner.l2 > 0.0 else GAP_FRACTION) * RULES["gap"].tol * self.scale
         for step, slopes in interior_point.steps(self.inner, self.first, allowed):
             self.slopes = slopes
             yield step
 
     @property
     def dual(self) -> Floats:
-        """The slopes of the rows, without their weights."""
+        """The slopes of the losses, without sample weights."""
         share = self.share[:, 0]
         return np.where(share > 0.0, self.slopes / np.where(share > 0.0, share, 1.0), 0.0)
 
 
-def _refuse_large(size: Floats, l1: float, l2: float, allowed: float) -> None:
-    """Refuse columns of such sizes (p,) that rounding of their sums exceeds the penalty; beside a square, where the
-    penalty matters to others.
+def _check_scale(size: Floats, l1: float, l2: float, allowed: float) -> None:
+    """Raise an error where features of sizes (p,) have sums whose rounding exceeds the penalty; with an L2 penalty
+    where other features need it.
     """
     if 0.0 < l1 < 1e3 * EPS * float(np.max(size, initial=0.0)):
         raise ValueError(
@@ -175,19 +170,19 @@ def _refuse_large(size: Floats, l1: float, l2: float, allowed: float) -> None:
 
 
 def _middle(pieces: Pieces, share: Floats) -> float:
-    """The weighted median of the kinks: where to start."""
+    """The weighted median of the kinks, as a start."""
     at, weight = pieces.at.ravel(), (share * (pieces.up + pieces.down)).ravel()
     order = np.argsort(at)
     total = np.cumsum(weight[order])
     return float(at[order[np.searchsorted(total, 0.5 * total[-1])]])
 
 
-def _cleaned(params: Params, problem: interior_point.Problem) -> Params:
-    """Without the weights that an interior point only leaves next to zero: beside an L1 penalty, those that move
-    predictions by much less than the others, or than the targets are spread.
+def _drop_small(params: Params, problem: interior_point.Problem) -> Params:
+    """Set weights to zero that an interior point only leaves near it: with an L1 penalty, those with effects on
+    predictions far below those of others, or the range of the targets.
     """
     if problem.l1 == 0.0:
         return params
     size = np.abs(params.coef) * problem.spread
-    small = size <= ZERO * max(float(np.max(size, initial=0.0)), float(np.ptp(problem.pieces.at)))
+    small = size <= ZERO_TOL * max(float(np.max(size, initial=0.0)), float(np.ptp(problem.pieces.at)))
     return Params(np.where(small, 0.0, params.coef), params.intercept)

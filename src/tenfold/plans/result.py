@@ -9,7 +9,7 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.machine import limit_after_interrupt
-from tenfold.solvers.loop import Record, Solution, Status, Step, Watch, continued, run
+from tenfold.solvers.loop import Callback, Record, Solution, Status, Step, resume, run
 from tenfold.stats.derivatives import Params
 from tenfold.stats.moments import Moments
 
@@ -77,7 +77,7 @@ def certified(
     tighten: Callable[[], None],
     max_iter: int,
     time_limit: float | None = None,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
 ) -> tuple[Solution, Result]:
     """The end of a path and what the judge says of it; a path whose solver alone was content is followed further."""
     solution = run(path, max_iter, time_limit, callback)
@@ -87,7 +87,7 @@ def certified(
         if resolve or solution.status is not Status.CONVERGED:
             break
         tighten()
-        more = continued(path, solution, max_iter, time_limit, callback)
+        more = resume(path, solution, max_iter, time_limit, callback)
         if more is None:
             break
         solution, found = more, judged(more)

@@ -14,7 +14,7 @@ from tenfold.arrays import Array, Floats, contiguous, is_sparse
 from tenfold.data import NotFinite, Rows
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.plans.result import Fitted
-from tenfold.solvers.loop import Status, Watch, run
+from tenfold.solvers.loop import Callback, Status, run
 from tenfold.solvers.sgd import Epochs, Patience, Rule, State, Target
 from tenfold.stats.derivatives import Params, forward
 
@@ -54,7 +54,7 @@ def fit(
     held: Held | None = None,
     skip: Array | None = None,
     time_limit: float | None = None,
-    callback: Watch | None = None,
+    callback: Callback | None = None,
 ) -> SgdFit:
     """At most `max_iter` epochs of every target's learner.
 

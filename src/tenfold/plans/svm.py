@@ -34,10 +34,10 @@ from tenfold.plans import glm, l1_glm, piecewise_linear
 from tenfold.plans.coordinates import NEWTON_COLUMNS, approximate_centre, shift_intercept
 from tenfold.plans.result import Fitted, certified, not_judged, stored
 from tenfold.problems import Glm
-from tenfold.solvers.crammer_singer_cd import JointAscent
-from tenfold.solvers.crammer_singer_ipm import JointInterior
-from tenfold.solvers.dual_cd import DualAscent
-from tenfold.solvers.loop import Solution, Status, Step, Watch, run
+from tenfold.solvers.crammer_singer_cd import CrammerSingerCd
+from tenfold.solvers.crammer_singer_ipm import CrammerSingerIpm
+from tenfold.solvers.dual_cd import DualCd
+from tenfold.solvers.loop import Callback, Solution, Status, Step, run
 from tenfold.stats.derivatives import Params
 
 ENOUGH = 0.8  # gap at which dual coordinate ascent stops, relative to the allowed one
@@ -152,7 +152,7 @@ class Limits:
 
     max_iter: int
     time_limit: float | None = None
-    callback: Watch | None = None
+    callback: Callback | None = None
 
 
 def fit(
@@ -231,7 +231,7 @@ class Crowded(Exception):
     """Too many support vectors for dual coordinate ascent."""
 
 
-def _unless_crowded(ascent: DualAscent, columns: int) -> Iterator[Step]:
+def _unless_crowded(ascent: DualCd, columns: int) -> Iterator[Step]:
     for count, step in enumerate(ascent.steps()):
         if count == PROBE and step.measure > 1.0 and np.count_nonzero(ascent.loop.b) > CROWDED * columns:
             raise Crowded
@@ -269,12 +269,12 @@ def _centre(machine: Machine, rows: Rows, dtype: Any) -> Floats | None:
     return approximate_centre(rows, True) if machine.intercept and dtype != np.float64 else None
 
 
-def _ascent(machine: Machine, rows: Rows, seed: int, allowed: float) -> DualAscent:
+def _ascent(machine: Machine, rows: Rows, seed: int, allowed: float) -> DualCd:
     """The ascent of the dual, until its gap is `allowed`, in units of the judge."""
     problem = machine.problem
     # at zero weights every loss is one
     scale = 1.0 if machine.loss.signs else prepare(problem, rows).scale
-    return DualAscent(problem, rows, seed, allowed * scale)
+    return DualCd(problem, rows, seed, allowed * scale)
 
 
 def _target_gap(tol: float) -> float:
@@ -296,7 +296,7 @@ def fit_joint(
     problem = machine.joint
     shift = _joint_shift(problem, rows)
     way = _select_joint_solver(problem, rows, classes, shift, seed, _target_gap(tol))
-    inside = isinstance(way, JointInterior)
+    inside = isinstance(way, CrammerSingerIpm)
     centre = _centre(machine, rows, dtype)
 
     def outside(params: Params) -> Params:
@@ -312,7 +312,7 @@ def fit_joint(
         return Fitted(params, certificate, name, solution.iterations, solution.trace)
 
     callback = limits.callback
-    heard: Watch | None = None if callback is None else lambda record, params: callback(record, outside(params))
+    heard: Callback | None = None if callback is None else lambda record, params: callback(record, outside(params))
     return certified(way.steps(), certify, way.tighten, limits.max_iter, limits.time_limit, heard)[1]
 
 
@@ -331,15 +331,15 @@ def _joint_shift(problem: Glm, rows: Rows) -> Floats:
 
 def _select_joint_solver(
     problem: Glm, rows: Rows, classes: int, shift: Floats, seed: int, allowed: float
-) -> JointAscent | JointInterior:
+) -> CrammerSingerCd | CrammerSingerIpm:
     """Interior points where the Hessian of all classes is formed at little cost, which an ascent takes many epochs to
     match; an ascent else.
     """
     n, p = rows.shape
     size = classes * (p + 1)
     if size <= JOINT_SIZE and n * size**2 <= JOINT_PRODUCTS:
-        return JointInterior(problem, rows, classes, shift, allowed)
-    return JointAscent(problem, rows, classes, seed, allowed)
+        return CrammerSingerIpm(problem, rows, classes, shift, allowed)
+    return CrammerSingerCd(problem, rows, classes, seed, allowed)
 
 
 def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted:

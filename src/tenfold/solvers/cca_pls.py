@@ -1,14 +1,13 @@
-"""Pairs of directions in two blocks of columns, or in more, from factors of their second moments.
+"""CCA and PLS: pairs of directions in two blocks of variables, or in several, from factors of their second moments.
 
-X and y (centred, perhaps scaled) come as factors F and G with as few rows as the two have columns and F'F = X'X,
-F'G = X'y, G'G = y'y: the rows of F and G are the rows of X and y in another basis, so what is orthogonal there is
-orthogonal here.
+X and y (centred, perhaps scaled) are given as factors F and G with F'F = X'X, F'G = X'y, G'G = y'y and no more rows
+than the two have columns: those of X and y in another orthonormal basis, so inner products are the same.
 
-canonical   a'X'y b is largest, where a'(X'X + ridge)a = b'(y'y + ridge)b = 1: with F = U s V' the columns of
+canonical   CCA: max a'X'y b with a'(X'X + ridge)a = b'(y'y + ridge)b = 1. With F = U s V' the directions are
             V (s^2 + ridge)^-1/2 times the singular vectors of (s / sqrt(s^2 + ridge)) U' of both blocks.
-deflated    a'X'y b is largest, where |a| = |b| = 1; then what the scores explain is taken from the blocks, and again.
-singular    The same at once, nothing taken.
-views       Canonical directions of any number of blocks, whose correlations with each other are largest in sum.
+deflate     PLS: max a'X'y b with |a| = |b| = 1; then both blocks are deflated by the scores, and so on.
+singular    PLS-SVD: all directions at once, without deflation.
+views       Multiview CCA: directions of any number of blocks with the largest sum of correlations.
 """
 
 from collections.abc import Sequence
@@ -22,21 +21,18 @@ from tenfold.arrays import Floats
 from tenfold.linear_algebra import eigh, svd
 from tenfold.machine import one_blas_thread
 
-RANK = 1e6 * np.finfo(np.float64).eps
-"""A direction along which a block varies less, relative to its largest, is rounding."""
+RANK_TOL = 1e6 * np.finfo(np.float64).eps  # relative singular values of a block below this are rounding
 
-TIED = 1e-9
-"""Correlations that differ by less are equal: a rotation of their pairs changes residuals by no more."""
+TIE_TOL = 1e-9  # correlations that differ by less are equal: a rotation of their pairs changes residuals by no more
 
-NOTHING = 64.0 * np.finfo(np.float64).eps
-"""What is left of a column, relative to all of it, when it is explained."""
+EXPLAINED_TOL = 64.0 * np.finfo(np.float64).eps  # relative norm of a column that is fully explained
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Of each block: `weights` (columns, k) that give the scores from what is left of the block, `rotations` that give
-    them from the block itself, and `loadings`, which give the block from the scores; the covariances or correlations of
-    the pairs. There are `reached` pairs, and zeros behind them.
+    """The pairs of both blocks: `weights` (columns, k) give the scores from the deflated block, `rotations` from the
+    block itself, `loadings` give the block from the scores; `values` are the covariances or correlations. There are
+    `reached` pairs, and zeros behind them.
     """
 
     x_weights: Floats
@@ -52,116 +48,113 @@ class Pairs:
 def canonical(F: Floats, G: Floats, count: int, ridge: Sequence[float]) -> Pairs:
     """The pairs with the largest correlations.
 
-    What is left of a block when the scores so far are taken out has the weights of the next score only up to those of
-    the earlier ones; the shortest are taken: those of one score orthogonal to those of all before it. Along directions
-    in which a block does not vary, because columns depend on others, weights are zero. Pairs of equal correlation, as
-    all are where there are no more rows than columns, may be turned into each other: those come first whose scores
-    explain most of the variance of X.
+    The weights of a score in the deflated block are unique only up to those of the earlier scores; the shortest are
+    taken, orthogonal to those of all before. Along directions in which a block does not vary, because its columns are
+    linearly dependent, weights are zero. Pairs of equal correlation, as all are where there are no more samples than
+    features, may be rotated into each other: those come first whose scores explain most of the variance of X.
     """
     with one_blas_thread:
-        (K, left), (M, right) = _whitened(F, ridge[0]), _whitened(G, ridge[1])
+        (K, left), (M, right) = _whiten(F, ridge[0]), _whiten(G, ridge[1])
         product = left.T @ right
     u, values, v = svd(product)
     v = v.T
     k = min(count, len(values))
-    for tied in _ties(values):
+    for tie in _ties(values):
         # unit scores t of a block F explain |F't|^2 of it
-        turn, other = _by_variance(F, left @ u[:, tied]), None
-        if values[tied.start] <= TIED:  # pairs of nothing: each side by itself
-            other = _by_variance(G, right @ v[:, tied])
-        u[:, tied], v[:, tied] = u[:, tied] @ turn, v[:, tied] @ (turn if other is None else other)
+        rotation, y_rotation = _by_variance(F, left @ u[:, tie]), None
+        if values[tie.start] <= TIE_TOL:  # of correlation zero: each block by itself
+            y_rotation = _by_variance(G, right @ v[:, tie])
+        u[:, tie], v[:, tie] = u[:, tie] @ rotation, v[:, tie] @ (rotation if y_rotation is None else y_rotation)
     with one_blas_thread:
         x_weights, x_rotations = _orthonormal(K @ u[:, :k])
         y_weights, y_rotations = _orthonormal(M @ v[:, :k])
         sign = _signs(x_weights)
-        x_loadings, y_loadings = _explained(F, x_rotations * sign), _explained(G, y_rotations * sign)
+        x_loadings, y_loadings = _regress(F, x_rotations * sign), _regress(G, y_rotations * sign)
 
-    def padded(found: Floats) -> Floats:
-        return np.hstack([found, np.zeros((len(found), count - k))])
+    def pad(columns: Floats) -> Floats:
+        return np.hstack([columns, np.zeros((len(columns), count - k))])
 
     return Pairs(
-        padded(x_weights * sign),
-        padded(y_weights * sign),
-        padded(x_loadings),
-        padded(y_loadings),
-        padded(x_rotations * sign),
-        padded(y_rotations * sign),
+        pad(x_weights * sign),
+        pad(y_weights * sign),
+        pad(x_loadings),
+        pad(y_loadings),
+        pad(x_rotations * sign),
+        pad(y_rotations * sign),
         np.append(np.minimum(values[:k], 1.0), np.zeros(count - k)),
         k,
     )
 
 
 def _ties(values: Floats) -> list[slice]:
-    """Runs of more than one value, in descending order, that are equal to rounding."""
-    found, begin = [], 0
+    """Runs of two and more equal values, in descending order."""
+    ties, begin = [], 0
     for end in range(1, len(values) + 1):
-        if end == len(values) or values[begin] - values[end] > TIED:
-            found += [slice(begin, end)] if end - begin > 1 else []
+        if end == len(values) or values[begin] - values[end] > TIE_TOL:
+            ties += [slice(begin, end)] if end - begin > 1 else []
             begin = end
-    return found
+    return ties
 
 
 def _by_variance(F: Floats, scores: Floats) -> Floats:
-    """The rotation of orthonormal scores of a block after which those come first that explain most of it."""
+    """The rotation of orthonormal scores of a block by which the first explain most of its variance."""
     with one_blas_thread:
         image = F.T @ scores
         square = image.T @ image
     return np.ascontiguousarray(eigh(square)[1][:, ::-1])
 
 
-def _whitened(F: Floats, ridge: float) -> tuple[Floats, Floats]:
+def _whiten(F: Floats, ridge: float) -> tuple[Floats, Floats]:
     """K with K'(F'F + ridge)K = I, and F K."""
     U, s, V = svd(F)
-    kept = s > RANK * np.max(s, initial=0.0)
+    kept = s > RANK_TOL * np.max(s, initial=0.0)
     size = np.sqrt(s[kept] ** 2 + ridge)
     K = V[kept].T / size
-    K[np.max(np.abs(F), axis=0, initial=0.0) == 0.0] = 0.0  # a constant column has no part in it
+    K[np.max(np.abs(F), axis=0, initial=0.0) == 0.0] = 0.0  # a constant column has no weight
     return K, U[:, kept] * (s[kept] / size)
 
 
 def _orthonormal(A: Floats) -> tuple[Floats, Floats]:
-    """Orthonormal Q whose first columns span those of A, and A with columns a multiple of which is as in Q T, T with
-    ones on its diagonal.
-    """
+    """Orthonormal Q whose first columns span those of A, and A scaled by columns to Q T, T with a unit diagonal."""
     Q, T = la.qr(A, mode="economic", check_finite=False)
     size = np.diag(T)
     return np.asarray(Q * np.where(size < 0.0, -1.0, 1.0)), np.asarray(A / np.abs(size))
 
 
-def _explained(F: Floats, rotations: Floats) -> Floats:
-    """The loadings of the scores F rotations: the regression of F on them."""
+def _regress(F: Floats, rotations: Floats) -> Floats:
+    """The loadings: the regression of F on the scores F rotations."""
     scores = F @ rotations
     return np.asarray(la.lstsq(scores, F, check_finite=False)[0].T)
 
 
 def _signs(weights: Floats) -> Floats:
-    """Those that make the largest entry of each column positive."""
+    """Signs that make the largest entry of each column positive."""
     largest = weights[np.argmax(np.abs(weights), axis=0), np.arange(weights.shape[1])]
     return np.where(largest < 0.0, -1.0, 1.0)
 
 
-def deflated(F: Floats, G: Floats, count: int, *, by_own: bool) -> Pairs:
-    """Pairs with the largest covariance in what is left of the blocks: y is regressed on its own scores, or on those of
-    X, and then the loadings of y are its weights.
+def deflate(F: Floats, G: Floats, count: int, *, by_own: bool) -> Pairs:
+    """Pairs with the largest covariance in the deflated blocks: y is deflated by its own scores, or by those of X, and
+    then the loadings of y are its weights.
     """
     p, t = F.shape[1], G.shape[1]
     W, V, P, Q = (np.zeros((size, count)) for size in (p, t, p, t))
     values, reached = np.zeros(count), 0
-    F, G, whole = F.copy(), G.copy(), np.linalg.norm(G, axis=0)
+    F, G, norms = F.copy(), G.copy(), np.linalg.norm(G, axis=0)
     with one_blas_thread:
         for k in range(count):
-            G[:, np.linalg.norm(G, axis=0) <= NOTHING * whole] = 0.0
+            G[:, np.linalg.norm(G, axis=0) <= EXPLAINED_TOL * norms] = 0.0
             C = F.T @ G
             if not C.any():
                 break
             w, v, values[k] = _leading(C)
             scores = F @ w
             W[:, k], P[:, k] = w, scores @ F / (scores @ scores)
-            own = G @ v if by_own else scores
-            Q[:, k] = own @ G / (own @ own)
+            y_scores = G @ v if by_own else scores
+            Q[:, k] = y_scores @ G / (y_scores @ y_scores)
             V[:, k] = v if by_own else Q[:, k]
             F -= np.outer(scores, P[:, k])
-            G -= np.outer(own, Q[:, k])
+            G -= np.outer(y_scores, Q[:, k])
             reached = k + 1
         rotations = [A @ la.pinv(B.T @ A, check_finite=False) for A, B in ((W, P), (V, Q))]
     return Pairs(W, V, P, Q, rotations[0], rotations[1], values, reached)
@@ -174,7 +167,7 @@ def _leading(C: Floats) -> tuple[Floats, Floats, float]:
     last = A.shape[1] - 1
     v = eigh(A.T @ A, last)[1][:, 0]
     u = A @ v
-    for _ in range(2):  # the square has lost digits of what is small: steps of the power method bring them back
+    for _ in range(2):  # A'A has lost digits: steps of the power method restore them
         v = A.T @ u
         u = A @ (v / np.linalg.norm(v))
     u, v = u / np.linalg.norm(u), v / np.linalg.norm(v)
@@ -193,20 +186,20 @@ def singular(F: Floats, G: Floats, count: int) -> tuple[Floats, Floats]:
 
 
 def views(parts: Sequence[Floats], count: int, ridge: Sequence[float]) -> tuple[list[Floats], Floats]:
-    """Directions (columns, count) of several views, and their values r: O c = r D c, with O the products of each view
-    with the others, D those of each with itself and its ridge, and c'D c the number of views.
+    """Directions (columns, count) of several views, and their values r: O c = r D c, O the products of each view with
+    the others, D those of each with itself plus its ridge, and c'D c the number of views.
     """
     with one_blas_thread:
-        whitened = [_whitened(F, more) for F, more in zip(parts, ridge, strict=True)]
-        joint = np.hstack([scores for _, scores in whitened])
-        O = joint.T @ joint  # noqa: E741
-        ends = np.cumsum([0, *(K.shape[1] for K, _ in whitened)])
-        cuts = [slice(a, b) for a, b in pairwise(ends)]
-        for cut in cuts:
-            O[cut, cut] = 0.0
+        whitened_views = [_whiten(F, more) for F, more in zip(parts, ridge, strict=True)]
+        stacked = np.hstack([scores for _, scores in whitened_views])
+        O = stacked.T @ stacked  # noqa: E741
+        ends = np.cumsum([0, *(K.shape[1] for K, _ in whitened_views)])
+        slices = [slice(a, b) for a, b in pairwise(ends)]
+        for part_slice in slices:
+            O[part_slice, part_slice] = 0.0
         size = len(O)
         values, c = eigh(O, size - count)
         c = c[:, ::-1] * np.sqrt(len(parts))
-        found = [K @ c[cut] for (K, _), cut in zip(whitened, cuts, strict=True)]
-    sign = _signs(np.vstack(found))
-    return [part * sign for part in found], values[::-1]
+        rotations = [K @ c[part_slice] for (K, _), part_slice in zip(whitened_views, slices, strict=True)]
+    sign = _signs(np.vstack(rotations))
+    return [part * sign for part in rotations], values[::-1]

@@ -1,5 +1,5 @@
-"""Conjugate gradients, preconditioned, for one or several systems with symmetric positive semi-definite matrices
-(Hestenes and Stiefel 1952).
+"""Preconditioned conjugate gradients for symmetric positive semi-definite systems, several at once (Hestenes and
+Stiefel 1952).
 """
 
 from collections.abc import Callable, Iterator
@@ -9,8 +9,7 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.solvers.loop import Step
 
-UNEVEN = 100.0
-"""Coordinates whose units differ by more than this factor are preconditioned by the diagonal."""
+UNEVEN = 100.0  # ratio of column lengths from which the diagonal preconditions
 
 Product = Callable[[Floats], Floats]
 
@@ -21,33 +20,31 @@ def steps(
     """Steps from zero to the solutions W (t, q) of H_k w_k = right_k, one product with all H_k a step.
 
     `product` maps D (t, q) to the H_k d_k, and `diagonal` (t, q) has the diagonals. `energy` (t,) is the value at zero
-    of (1/2) w'H w - right.w + energy, which is least at the solution and never negative: half a sum of squares. The
-    measure is the largest entry of a residual in units of its coordinate, the root of its diagonal entry, and of the
-    root of twice the energy, over `tol`: for least squares the largest cosine between a column and the residual. A
-    system whose energy is below `energy_tol` of that at zero has converged, too: there the target is interpolated.
+    of (1/2) w'H w - right.w + energy, half a sum of squares. The measure is the largest entry of a residual, over the
+    root of its diagonal entry and of twice the energy, over `tol`: for least squares the largest cosine between a
+    feature and the residual.
     """
     w, r = np.zeros_like(right), right
     lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    # the diagonal helps columns of different units; among equals it only mixes in what no row sees
+    # among columns of one unit the diagonal would only add components of the null space
     uneven = lengths.max() > UNEVEN * lengths.min()
     precondition = np.where(diagonal > 0, lengths**-2.0 if uneven else 1.0, 0.0)
     z = precondition * r
     d = z
     rz = np.sum(r * z, axis=1)
-    enough = energy_tol * energy
+    energy_tol * energy
     while True:
         size = np.sqrt(np.maximum(2.0 * energy, np.finfo(np.float64).tiny))
-        cosine = np.max(np.abs(r) / lengths, axis=1, initial=0.0) / size
-        measure = np.where(energy <= enough, 1.0, cosine / tol)
-        yield Step(w, float(energy.sum()), float(measure.max(initial=0.0)))
-        forth = product(d)
-        curvature = np.sum(d * forth, axis=1)
+        cosine = np.abs(r) / lengths / size[:, None]
+        yield Step(w, float(energy.sum()), float(cosine.max(initial=0.0)) / tol)
+        image = product(d)
+        curvature = np.sum(d * image, axis=1)
         active = curvature > 0
         if not active.any():
             return
         length = np.where(active, rz / np.where(active, curvature, 1.0), 0.0)
         w = w + length[:, None] * d
-        r = r - length[:, None] * forth
+        r = r - length[:, None] * image
         energy = energy - 0.5 * length * rz  # kept by recurrence
         z = precondition * r
         new = np.sum(r * z, axis=1)

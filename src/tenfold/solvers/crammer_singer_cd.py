@@ -1,7 +1,6 @@
-"""Block coordinate descent on the dual of the joint hinge loss of several classes.
+"""Block coordinate descent on the dual of the multiclass hinge loss (Crammer and Singer 2001), as in LIBLINEAR.
 
-The formulas of the compiled loop are in core/include/tenfold/crammer_singer_cd.hpp; what it shares with other ascents
-is in `dual_cd_loop`.
+The compiled loop and its formulas are in core/include/tenfold/crammer_singer_cd.hpp; the outer loop is `dual_cd_loop`.
 """
 
 import numpy as np
@@ -11,14 +10,14 @@ from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.losses.classification import JointHinge
 from tenfold.problems import Glm
-from tenfold.solvers.dual_cd_loop import Ascent
+from tenfold.solvers.dual_cd_loop import DualCdLoop
 from tenfold.stats.derivatives import Params, predictions
 
 LOSS = JointHinge()
 
 
-class JointAscent(Ascent):
-    """The ascent of all classes together, whose numbers are the targets."""
+class CrammerSingerCd(DualCdLoop):
+    """All classes together; targets are the class indices."""
 
     def __init__(self, problem: Glm, rows: Rows, classes: int, seed: int, allowed: float) -> None:
         super().__init__(problem, rows, classes, allowed)
@@ -27,23 +26,23 @@ class JointAscent(Ascent):
 
     @property
     def shares(self) -> Floats:
-        """Those of the classes in every row (n, K)."""
-        return self.loop.dual
+        """The dual point (n, K): each row in the simplex of the classes."""
+        return self.loop.share
 
     @property
     def params(self) -> Params:
         w = self.loop.w
         return Params(np.ascontiguousarray(w[:-1].T), self.intercept + self.unit * w[-1])
 
-    def _move_intercepts(self) -> float:
-        """Tie free intercepts to where they are now; how far that is from where they were tied to."""
+    def _recentre_intercepts(self) -> float:
+        """Recentre the proximal term of unpenalised intercepts; returns by how much its centre changed."""
         now, before = self.params.intercept, self.intercept
         self.intercept = now
         self.loop.shift(now)
         return float(np.max(np.abs(now - before)))
 
     def _gap(self) -> tuple[float, float]:
-        """The objective, and the duality gap, with what slopes that do not balance could change of it."""
+        """The objective, and the duality gap; slopes that do not sum to zero count where intercepts are unpenalised."""
         problem, params, p = self.problem, self.params, self.shares
         z = self.rows.map(predictions(params))
         own = (self.y[:, None] == np.arange(z.shape[1])).astype(np.float64)

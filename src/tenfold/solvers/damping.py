@@ -1,25 +1,24 @@
-"""Damping of Newton's method for functions whose curvature is zero on whole intervals, such as losses with linear
-parts: Huber's, the squared hinge, and others.
+"""Levenberg-Marquardt damping for functions whose curvature is zero on intervals, such as losses with linear parts:
+Huber's, the squared hinge, and others.
 
-Where many samples are on linear parts the Hessian H is singular, also in directions in which the objective has a slope,
-or so small that a step is far too long. A matrix above all Hessians is never too small, and steps by it alone are
-short. A multiple of it is added to H (Levenberg 1944, Marquardt 1963): more after short steps, less after full ones,
-and none once H is regular.
+Where many samples are on linear parts the Hessian H is singular along directions in which the objective has a slope, or
+so small that a Newton step is far too long; steps by an upper bound of all Hessians are too short. A multiple of that
+bound is added to H (Levenberg 1944, Marquardt 1963): more after short steps, less after full ones, none once H is
+regular.
 """
 
 from tenfold.arrays import Floats
 from tenfold.objectives.objective import Objective
 
-FIRST, LEAST, MOST = 1e-2, 1e-8, 1.0
-"""The first multiple, the least beside zero, and the largest: with that one the model is above the objective."""
+FIRST, LEAST = 1e-2, 1e-8  # the first multiple of the bound, and the least beside zero
+MOST = 1.0  # with it the quadratic model is above the objective
 
-SHORT_STEP = 0.3
-"""Shorter steps ask for more damping."""
+SHORT_STEP = 0.3  # line search steps below this increase the damping
 
 
 class Damping:
-    """The multiple `level` of the objective's largest curvature to be added to its Hessians; always zero where these do
-    not vanish.
+    """The multiple `level` of the objective's curvature bound that is added to its Hessians; zero where these do not
+    vanish.
     """
 
     def __init__(self, objective: Objective) -> None:
@@ -29,7 +28,7 @@ class Damping:
         self.bound: Floats | None = None
 
     def damp(self, hessian: Floats) -> Floats:
-        """The Hessian with the multiple added; the first time this takes a pass over the rows."""
+        """The damped Hessian; the first call computes the bound in a pass over the samples."""
         if self.level == 0.0:
             return hessian
         if self.bound is None:
@@ -37,8 +36,8 @@ class Damping:
         return hessian + self.level * self.bound
 
     def adapt(self, length: float, regular: bool) -> bool:
-        """After a step of such a length, zero where none lowered the objective, from a Hessian that was or was not
-        regular; whether there is more damping now.
+        """Adapt to the length of the last step, zero where none decreased the objective, and to whether its Hessian was
+        regular; returns whether the damping increased.
         """
         if not self.used:
             return False

@@ -1,7 +1,8 @@
-"""Coordinate descent on the dual of linear support vector machines: for many columns, sparse rows above all.
+"""Coordinate descent on the dual of linear SVMs and SVR (Hsieh et al. 2008), for many features, sparse ones above all.
 
-The compiled loop, whose formulas are in core/include/tenfold/dual_cd.hpp, moves b_i = -C_i u_i, u_i the slope of
-the loss; the weights w = sum_i b_i x_i belong to every b. What it shares with other ascents is in `ascent`.
+Given a problem with one of the hinge or epsilon-insensitive losses, squared or not, and samples in memory. The compiled
+loop (core/include/tenfold/dual_cd.hpp, with the formulas) updates b_i = -C_i u_i, u_i the slope of the loss of sample
+i; w = sum_i b_i x_i. The outer loop is `dual_cd_loop`.
 """
 
 from typing import NamedTuple
@@ -15,15 +16,14 @@ from tenfold.losses.classification import Hinge, SquaredHinge
 from tenfold.losses.loss import Loss
 from tenfold.losses.regression import EpsilonInsensitive, SquaredEpsilonInsensitive
 from tenfold.problems import Glm
-from tenfold.solvers.dual_cd_loop import Ascent
+from tenfold.solvers.dual_cd_loop import DualCdLoop
 from tenfold.stats.derivatives import Params, predictions
 
-RUN = 1 << 11
-"""Neighbours in memory of about so many entries are taken near each other."""
+RUN_ENTRIES = 1 << 11  # entries of samples that are shuffled as one run, to read memory in order
 
 
 class Intervals(NamedTuple):
-    """Ends and curvature (n,) of the dual of each row's loss, and half of the width of the tube."""
+    """Bounds and curvature (n,) of the dual variables, and epsilon, half of the width of the tube."""
 
     low: Floats
     high: Floats
@@ -41,22 +41,22 @@ class Intervals(NamedTuple):
             return cls(np.where(y > 0, 0.0, -far), np.where(y > 0, far, 0.0), bend, 0.0)
         if isinstance(loss, SquaredEpsilonInsensitive):
             return cls(-far, far, bend, float(loss.epsilon))
-        raise TypeError(f"There is no ascent of the dual for {type(loss).__name__}.")
+        raise TypeError(f"There is no dual coordinate descent for {type(loss).__name__}.")
 
 
-class DualAscent(Ascent):
-    """The ascent of one target."""
+class DualCd(DualCdLoop):
+    """One target."""
 
     def __init__(self, problem: Glm, rows: Rows, seed: int, allowed: float) -> None:
         super().__init__(problem, rows, 1, allowed)
         self.intercept = 0.0
         low, high, curvature, epsilon = Intervals.of(problem.loss, self.y, self.cost)
-        run = max(1, RUN * rows.shape[0] // max(rows.entries, 1))
+        run = max(1, RUN_ENTRIES * rows.shape[0] // max(rows.entries, 1))
         self.loop = _core.DualCd(self.y, low, high, curvature, epsilon, self.unit, run, seed)
 
     @property
     def slopes(self) -> Floats:
-        """Those of the losses (n,) that belong to the weights."""
+        """The slopes (n,) of the losses that belong to the weights: the dual point."""
         return np.asarray(self.problem.loss.clip(self.y, -self.loop.b / self.cost))
 
     @property
@@ -64,18 +64,18 @@ class DualAscent(Ascent):
         w = self.loop.w
         return Params(w[None, :-1], np.array([self.intercept + self.unit * w[-1]]))
 
-    def _spread(self) -> float:
+    def _target_scale(self) -> float:
         return float(np.mean(np.abs(self.y - np.median(self.y)))) or float(np.mean(np.abs(self.y))) or 1.0
 
-    def _move_intercepts(self) -> float:
-        """Tie a free intercept to where it is now; how far that is from where it was tied to."""
+    def _recentre_intercepts(self) -> float:
+        """Recentre the proximal term of an unpenalised intercept; returns by how much its centre changed."""
         now, before = float(self.params.intercept[0]), self.intercept
         self.intercept = now
         self.loop.retarget(self.y - now)
         return abs(now - before)
 
     def _gap(self) -> tuple[float, float]:
-        """The objective, and the duality gap, with what slopes that do not balance could change of it."""
+        """The objective, and the duality gap; slopes that do not sum to zero count where intercepts are unpenalised."""
         problem, params = self.problem, self.params
         b, u = float(params.intercept[0]), self.slopes
         z = self.rows.map(predictions(params))[:, 0] if np.any(params.coef) else np.full_like(self.y, b)

@@ -1,9 +1,8 @@
-"""What the ascents of duals share: a compiled loop over the rows in memory, and when its gap is looked at.
+"""Dual coordinate descent: the outer loop over a compiled loop, and when the duality gap is computed.
 
-With C_i = weight_i / (strength W) the primal is 1/2 |w|^2 + sum_i C_i loss_i. Weights belong to every point of the
-dual, so that the duality gap is the mean of loss(z) + conjugate(u) - u z. An intercept that is tied is the weight of a
-constant column; one that is free is tied to where it was last, until it stays there (Rockafellar's proximal points,
-1976).
+With C_i = weight_i / (strength W) the primal is 1/2 |w|^2 + sum_i C_i loss_i. Weights belong to every dual point, so
+the duality gap is the mean of loss(z) + conjugate(u) - u z. A penalised intercept is the weight of a constant feature;
+an unpenalised one has a proximal term about its last value, until it stays there (Rockafellar 1976).
 """
 
 from collections.abc import Iterator
@@ -17,24 +16,19 @@ from tenfold.problems import Glm
 from tenfold.solvers.loop import Step
 from tenfold.stats.derivatives import Params
 
-FIRST, LAST = 0.01, 1e-14
-"""The share of the first gap at which free intercepts are moved first; violations, in units of the targets, below which
-there is only rounding.
-"""
+FIRST_RECENTRING = 0.01  # part of the first gap at which unpenalised intercepts are recentred first
+ROUNDING_VIOLATION = 1e-14  # violations below this, in units of the targets, are rounding
 
-ENTRIES = 1 << 16
-"""A step takes epochs until it has read about so many entries, once for each class."""
+ENTRIES_PER_STEP = 1 << 16  # a step takes epochs until it has read so many entries, once for each class
 
-TIGHTER, CLOSER = 0.03, 0.01
-"""So much smaller is the gap that is allowed after one that was not certified; and at most so much smaller that which
-is asked for before free intercepts are moved again.
-"""
+TIGHTEN_FACTOR = 0.03  # of the allowed gap, after a result that the judge did not certify
+MIN_GAP_FACTOR = 0.01  # by which the gap decreases at most before unpenalised intercepts are recentred
 
 
-class Ascent:
-    """The ascent for a problem on rows of positive weight in memory; its measure is the gap over `allowed`.
+class DualCdLoop:
+    """The solver of a problem on samples of positive weight in memory; its measure is the gap over `allowed`.
 
-    A class sets the compiled `loop`, and says where it is, how large the gap is, and how free intercepts are moved.
+    A subclass sets the compiled `loop`, its parameters and gap, and how unpenalised intercepts are recentred.
     """
 
     loop: Any
@@ -42,34 +36,34 @@ class Ascent:
     def __init__(self, problem: Glm, rows: Rows, classes: int, allowed: float) -> None:
         block = rows.whole()
         self.problem, self.rows, self.allowed = problem, rows, allowed
-        self.sweeps = max(1, ENTRIES // max(rows.entries * classes, 1))
+        self.sweeps = max(1, ENTRIES_PER_STEP // max(rows.entries * classes, 1))
         self.X, self.y = contiguous(block.X), np.ascontiguousarray(block.y[:, 0])
         weight = np.ones(rows.shape[0]) if block.weight is None else np.asarray(block.weight)
         self.share = weight / weight.sum()
         self.strength = float(np.max(problem.penalty.strength))
         self.cost = self.share / self.strength
-        self.met = np.inf
+        self.running_gap = np.inf
         self.unit = self._unit()
 
     @property
     def params(self) -> Params:
-        """The weights now."""
+        """The current weights."""
         raise NotImplementedError
 
     def _gap(self) -> tuple[float, float]:
-        """The objective, and the duality gap, with what slopes that do not balance could change of it."""
+        """The objective, and the duality gap; slopes that do not sum to zero count where intercepts are unpenalised."""
         raise NotImplementedError
 
-    def _move_intercepts(self) -> float:
-        """Tie free intercepts to where they are now; how far that is from where they were tied to."""
+    def _recentre_intercepts(self) -> float:
+        """Recentre the proximal term of unpenalised intercepts; returns by how much its centre changed."""
         raise NotImplementedError
 
-    def _spread(self) -> float:
-        """The unit of the targets."""
+    def _target_scale(self) -> float:
+        """The scale of the targets."""
         return 1.0
 
     def _unit(self) -> float:
-        """The value of the constant column."""
+        """The value of the constant feature."""
         problem = self.problem
         if not problem.intercept:
             return 0.0
@@ -84,47 +78,50 @@ class Ascent:
             return getattr(self.loop, f"{name}_csr")(X.data, X.indices, X.indptr, X.shape[1])
         return getattr(self.loop, name)(X)
 
-    def _epochs(self, wanted: float, least: float) -> tuple[float, float]:
-        """Epochs until the gap ahead is what is wanted, as many as a step has; the largest violation of the last, and
-        the gap that is then expected: an epoch knows those of its rows when it met them, and the next will do as much.
+    def _epochs(self, target: float, least: float) -> tuple[float, float]:
+        """Epochs until the expected gap is the target, at most as many as a step has; returns the largest violation of
+        the last epoch and the expected gap. An epoch sums the gap as it visits the samples, before each update; the
+        next one is expected to decrease it by the same factor.
         """
-        violation = ahead = np.inf
+        violation = expected = np.inf
         for _ in range(self.sweeps):
-            violation, before = self._call("epoch"), self.met
-            self.met = float(self.loop.gap) * self.strength
-            ahead = self.met * min(1.0, self.met / before) if 0.0 < before < np.inf else self.met
-            if ahead <= wanted or violation <= least:
+            violation, before = self._call("epoch"), self.running_gap
+            self.running_gap = float(self.loop.gap) * self.strength
+            expected = (
+                self.running_gap * min(1.0, self.running_gap / before) if 0.0 < before < np.inf else self.running_gap
+            )
+            if expected <= target or violation <= least:
                 break
-        return violation, ahead
+        return violation, expected
 
     def tighten(self) -> None:
-        """Ask for more."""
-        self.allowed *= TIGHTER
+        """Ask for a smaller gap."""
+        self.allowed *= TIGHTEN_FACTOR
 
     def steps(self) -> Iterator[Step]:
-        """An epoch a step, or several where they are short; objective and measure are those of the last look at the
-        gap. Rows that were left out count in it, too: they are taken again where it is too large.
+        """An epoch a step, or several where they are short; objective and measure are those of the last exact gap.
+        Samples that were shrunk count in it, and are taken again where it is too large.
         """
         self._call("begin")
-        least = LAST * self._spread()
+        least = ROUNDING_VIOLATION * self._target_scale()
         objective, gap = self._gap()
         yield Step(self.params, objective, gap / self.allowed)
-        wanted = FIRST * gap
+        target = FIRST_RECENTRING * gap
         while True:
             if not self.problem.balances:
-                wanted = self.allowed
-            violation, ahead = self._epochs(wanted, least)
+                target = self.allowed
+            violation, expected = self._epochs(target, least)
             if not np.isfinite(violation):
                 raise NotFinite
-            if ahead > wanted and violation > least:
+            if expected > target and violation > least:
                 yield Step(self.params, objective, max(gap / self.allowed, 1.0 + 1e-9))
                 continue
             value, gap = self._gap()
             objective = min(objective, value)
             yield Step(self.params, objective, gap / self.allowed)
-            moved = self._move_intercepts() if self.problem.balances else 0.0
+            moved = self._recentre_intercepts() if self.problem.balances else 0.0
             if violation <= least and moved <= least and self.loop.complete:
                 return
             if not self.loop.complete:
-                self.loop.unshrink()
-            wanted = min(ahead, wanted) * max(CLOSER, min(0.25, self.allowed / gap))
+                self.loop.take_all()
+            target = min(expected, target) * max(MIN_GAP_FACTOR, min(0.25, self.allowed / gap))

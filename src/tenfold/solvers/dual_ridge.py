@@ -1,8 +1,8 @@
-"""Least squares with more columns than rows: the n x n system (K + alpha I) c = y, w = X'c, K = X X' of weighted,
-centred rows.
+"""Least squares with more features than samples: the n x n system (K + alpha I) c = y, w = X'c, K = X X' of weighted,
+centred samples.
 
-Without a penalty the shortest interpolating solution. Needs the rows in memory. K squares the condition number;
-residuals of the rows themselves repair that.
+Without a penalty it is the interpolating solution of least norm. Needs the samples in memory. K squares the condition
+number; residuals of the samples themselves restore the digits.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from tenfold.stats.derivatives import Params, adjoint, forward
 
 @dataclass(frozen=True)
 class Centred:
-    """Rows in memory with their centre and the roots of their weights: A = root (X - centre), never formed for sparse
-    X.
+    """Samples in memory with their centre and the roots of their weights: A = root (X - centre), never formed for
+    sparse X.
     """
 
     X: Array
@@ -64,8 +64,8 @@ def inner_products_in_arrays(X: Array, centre: Floats, root: Floats) -> Floats:
     return on_host(xp.matmul(A, A.T))
 
 
-def centred(rows: Rows, centre: Floats, target_mean: Floats) -> Centred:
-    """The whole of `rows` about `centre`; targets about their means and times the root of the weights."""
+def centre_samples(rows: Rows, centre: Floats, target_mean: Floats) -> Centred:
+    """`rows` about `centre`; targets about their means and times the root of the weights."""
     block = rows.whole()
     root = np.ones(rows.shape[0]) if block.weight is None else np.sqrt(on_host(block.weight))
     return Centred(contiguous(block.X), centre, (on_host(block.y) - target_mean) * root[:, None], root)
@@ -78,32 +78,30 @@ def solve(data: Centred, alpha: Floats) -> tuple[Floats, Floats, float]:
     condition = 1.0
     for value in np.unique(alpha):
         member = np.flatnonzero(alpha == value)
-        inverse, found = _inverse(K, float(value))
+        inverse, part_condition = _inverse(K, float(value))
         part = Centred(data.X, data.centre, np.ascontiguousarray(data.target[:, member]), data.root)
-        c[:, member] = _refined(part, float(value), inverse, found)
-        condition = max(condition, found)
+        c[:, member] = _refine(part, float(value), inverse, part_condition)
+        condition = max(condition, part_condition)
     return c, data.back(c), condition
 
 
 def _inverse(K: Floats, alpha: float) -> tuple[Callable[[Floats], Floats], float]:
-    """(K + alpha I)^-1 as a map, and the condition of the rows behind it; by Cholesky, or by eigenvalues where it is
-    singular.
-    """
+    """(K + alpha I)^-1 as a map, and the condition of A; by Cholesky, or by eigenvalues where that is singular."""
     A = K.copy(order="F")
     A[np.diag_indices_from(A)] += alpha
     if alpha > 0.0:
         norm = float(np.abs(A).sum(axis=0).max())
-        # on one thread: after a call on several, SciPy's BLAS keeps the cores busy for a while, waiting for the next
+        # on one thread: after a call on several, SciPy's BLAS keeps the cores spinning for a while
         with one_blas_thread:
             L, info = lapack.dpotrf(A, lower=1, overwrite_a=1)
             rcond = float(lapack.dpocon(L, norm, uplo="L")[0]) if info == 0 else 0.0
         if rcond > 1e-12:
             return partial(_solve, L), rcond**-0.5
     mu, Q = eigh(K)
-    kept = mu > mu[-1] * len(mu) * np.finfo(np.float64).eps
-    if not kept.any():
+    positive = mu > mu[-1] * len(mu) * np.finfo(np.float64).eps
+    if not positive.any():
         return np.zeros_like, 1.0
-    Q, total = Q[:, kept], mu[kept, None] + alpha
+    Q, total = Q[:, positive], mu[positive, None] + alpha
     return lambda right: np.asarray(Q @ ((Q.T @ right) / total)), float(np.sqrt(total[-1, 0] / total[0, 0]))
 
 
@@ -112,8 +110,8 @@ def _solve(L: Floats, right: Floats) -> Floats:
         return np.asarray(lapack.dpotrs(L, right, lower=1)[0])
 
 
-def _refined(data: Centred, alpha: float, inverse: Callable[[Floats], Floats], condition: float) -> Floats:
-    """c with two corrections by the residual of the rows themselves, where K has lost digits of them."""
+def _refine(data: Centred, alpha: float, inverse: Callable[[Floats], Floats], condition: float) -> Floats:
+    """c with two steps of iterative refinement by the residual of the samples, where K has lost digits."""
     c = inverse(data.target)
     for _ in range(2 if condition > 1e3 else 0):
         w = Params(data.back(c), np.zeros(c.shape[1]))
@@ -122,9 +120,9 @@ def _refined(data: Centred, alpha: float, inverse: Callable[[Floats], Floats], c
 
 
 def about_means(rows: Rows, intercept: bool) -> tuple[Centred, Floats]:
-    """The whole of `rows` about its weighted means (or the origin), and the means of the targets."""
+    """`rows` about its weighted means (or the origin), and the means of the targets."""
     p = rows.shape[1]
     if not intercept:
-        return centred(rows, np.zeros(p), np.zeros(rows.targets)), np.zeros(rows.targets)
+        return centre_samples(rows, np.zeros(p), np.zeros(rows.targets)), np.zeros(rows.targets)
     columns = rows.fold(Columns.lift)
-    return centred(rows, columns.mean[:p], columns.mean[p:]), columns.mean[p:]
+    return centre_samples(rows, columns.mean[:p], columns.mean[p:]), columns.mean[p:]

@@ -1,5 +1,7 @@
-"""FISTA (Beck and Teboulle 2009) for a smooth objective and any penalty with a proximal map, begun afresh where the sum
-rises; or the same without momentum, ISTA. One reading of the objective a trial, vectors of memory.
+"""FISTA (Beck and Teboulle 2009), with restarts where the objective increases; without momentum, ISTA.
+
+Minimises f(x) + penalty(x) given a smooth `Objective` f, a penalty with a proximal map, a start and a measure of
+convergence; yields iterates. One reading of the objective a trial step, vectors of memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,43 +14,43 @@ from tenfold.objectives.objective import Objective, Proximal, Reading
 from tenfold.solvers.loop import Step
 
 Measure = Callable[[Floats, Reading], float]
-"""From a point and what is read there to the number that the stopping rule compares with one."""
+"""From a point and the reading there to the measure of convergence, at most one at the end."""
 
 
 def steps(
     objective: Objective, penalty: Proximal, start: Floats, measure: Measure, *, momentum: bool = True
 ) -> Iterator[Step]:
-    """Steps from `start`, of a length that halves where it was too long and grows slowly again."""
+    """Steps from `start`; the step size is halved until the quadratic upper bound holds, and grows slowly again."""
     x, here = start, objective.read(start)
     f = here.value + penalty.value(x)
     if not np.isfinite(f):
         raise NotFinite
-    ahead, there, speed, length, before = x, here, 1.0, 1.0, np.inf
+    extrapolated, there, t, length, before = x, here, 1.0, 1.0, np.inf
     while True:
         yield Step(x, f, measure(x, here))
-        found = _step(objective, penalty, ahead, there, 1.2 * length)
-        if found is None:
+        result = _step(objective, penalty, extrapolated, there, 1.2 * length)
+        if result is None:
             return
-        new, reading, length = found
+        new, reading, length = result
         total = reading.value + penalty.value(new)
         if not total <= f + 4.0 * EPS * abs(f):
-            if ahead is x:
+            if extrapolated is x:
                 return  # rounding: there is nothing to gain
-            ahead, there, speed = x, here, 1.0
+            extrapolated, there, t = x, here, 1.0
             continue
-        if ahead is x and total == f == before:
+        if extrapolated is x and total == f == before:
             return
-        faster = 0.5 * (1.0 + float(np.sqrt(1.0 + 4.0 * speed * speed))) if momentum else 1.0
-        share = (speed - 1.0) / faster
-        ahead = new if share == 0.0 else new + share * (new - x)
-        there = reading if share == 0.0 else objective.extrapolate(new, reading, x, here, share)
-        x, here, before, f, speed = new, reading, f, total, faster
+        t_next = 0.5 * (1.0 + float(np.sqrt(1.0 + 4.0 * t * t))) if momentum else 1.0
+        momentum_factor = (t - 1.0) / t_next
+        extrapolated = new if momentum_factor == 0.0 else new + momentum_factor * (new - x)
+        there = reading if momentum_factor == 0.0 else objective.extrapolate(new, reading, x, here, momentum_factor)
+        x, here, before, f, t = new, reading, f, total, t_next
 
 
 def _step(
     objective: Objective, penalty: Proximal, at: Floats, here: Reading, length: float
 ) -> tuple[Floats, Reading, float] | None:
-    """The proximal step of the largest of length, length / 2, ... that stays below its parabola."""
+    """The proximal step for the largest of length, length / 2, ... with the objective below its quadratic bound."""
     while length > 1e-18:
         new = penalty.prox(at - length * here.gradient, length)
         reading = objective.read(new)

@@ -1,14 +1,16 @@
-"""Columns taken one after the other into least squares: orthogonal matching pursuit and forward selection.
+"""Orthogonal matching pursuit and forward selection: features selected one after the other for least squares.
 
-With the columns I taken so far and r the residual of least squares on them, the next one is the free column with the
-largest
-    correlation  |x_j.r|              (orthogonal matching pursuit, as scikit-learn has it)
-    cosine       |x_j.r| / |x_j|      (the same for columns of any length: Rosasco, section 11.2)
-    gain         (x_j.r)^2 / |x_j - its projection on I|^2, by which the sum of squares falls (forward selection).
+Given products of the features with each other and the target; returns the order, the Cholesky factor and the residual
+sums of squares. With the features I selected so far and r the residual of least squares on them, the next is that with
+the largest
 
-The Cholesky factor L of the Gram matrix of I grows by a row a step. D = L^-1 (products of I with all columns) holds
-the components of all columns along the orthogonal directions; each new row of D takes its part from the correlations,
-from the lengths that are left and from the sum of squares. k steps cost k^2 p products, and the products of k columns.
+    correlation  |x_j.r|              (orthogonal matching pursuit, as in scikit-learn)
+    cosine       |x_j.r| / |x_j|      (the same for features of any length: Rosasco, section 11.2)
+    gain         (x_j.r)^2 / |x_j - its projection on I|^2, the decrease of the sum of squares (forward selection).
+
+The Cholesky factor L of the Gram matrix of I grows by a row a step. D = L^-1 (products of I with all features) has the
+components of all features along the orthogonalised selected ones; each new row of D updates the correlations, the
+squared norms and the sum of squares. k steps cost k^2 p multiplications, and the products of k features.
 """
 
 from dataclasses import dataclass
@@ -21,15 +23,14 @@ from tenfold.arrays import Floats, Integers
 from tenfold.machine import one_blas_thread
 from tenfold.stats.gram import Gram
 
-DEPENDENT = 1e-12
-"""A column of which so little (as a square) is left beside those taken depends on them."""
+DEPENDENT = 1e-12  # relative squared norm of the part of a column outside the selected ones that is rounding
 
 
 @dataclass(frozen=True)
 class Path:
-    """The columns in the order in which they were taken, the factor L (k, k) of their products, the components of the
-    target along them (k,), the sums of squares left (k + 1,), and whether nothing was left to take before the limits
-    were met.
+    """The features (k,) in the order of their selection, the factor L (k, k) of their products, the components of the
+    target along them (k,), the residual sums of squares (k + 1,), and whether it ended before the limits because no
+    feature was left.
     """
 
     order: Integers
@@ -47,24 +48,22 @@ class Path:
         if not right.size:
             return right
         with one_blas_thread:
-            found = right if half else lapack.dtrtrs(self.factor, right, lower=1)[0]
-            return np.asarray(lapack.dtrtrs(self.factor, found, lower=1, trans=1)[0])
+            solution = right if half else lapack.dtrtrs(self.factor, right, lower=1)[0]
+            return np.asarray(lapack.dtrtrs(self.factor, solution, lower=1, trans=1)[0])
 
     def every(self, p: int) -> Floats:
-        """The weights (k, p) after every step."""
+        """The weights (k, p) after each step."""
         k = len(self.order)
-        found = np.zeros((k, p))
+        weights = np.zeros((k, p))
         if k:
             with one_blas_thread:
                 inverse = lapack.dtrtri(self.factor, lower=1)[0]
-            found[:, self.order] = np.cumsum(inverse * self.components[:, None], axis=0)
-        return found
+            weights[:, self.order] = np.cumsum(inverse * self.components[:, None], axis=0)
+        return weights
 
 
 def pursue(gram: Gram, target: int, rule: str, most: int, tol: float | None) -> Path:
-    """Take up to `most` columns, or as many as it takes for a sum of squares of at most `tol` (in the units of the
-    Gram matrix).
-    """
+    """Select up to `most` features, or until the sum of squares is at most `tol` (in the units of the Gram matrix)."""
     p = gram.squares.size
     a, s = gram.with_targets[:, target].copy(), gram.squares.copy()
     yy = float(gram.target_squares[target])
@@ -80,19 +79,19 @@ def pursue(gram: Gram, target: int, rule: str, most: int, tol: float | None) -> 
         while len(order) < most:
             k = len(order)
             free &= s > DEPENDENT * gram.squares
-            promise = np.where(free, _promise(rule, a, s, gram.squares, unit), -1.0)
-            j = int(np.argmax(promise))
+            criterion = np.where(free, _criterion(rule, a, s, gram.squares, unit), -1.0)
+            j = int(np.argmax(criterion))
             noise = 8.0 * (k + 2) * np.finfo(np.float64).eps
-            if promise[j] < 0.0 or not np.any(np.abs(a[free]) > noise * size[free]):
+            if criterion[j] < 0.0 or not np.any(np.abs(a[free]) > noise * size[free]):
                 premature = True
                 break
-            row = gram.row(j, promise)
+            row = gram.row(j, criterion)
             if k == D.shape[0]:
                 D = np.concatenate([D, np.empty((max(16, k), p))])
-            along = D[:k, j].copy()
-            pivot = np.sqrt(max(row[j] - along @ along, DEPENDENT * gram.squares[j]))
-            D[k] = (row - dgemv(1.0, D[:k].T, along) if k else row) / pivot
-            factor[k, :k], factor[k, k] = along, pivot
+            components_j = D[:k, j].copy()
+            pivot = np.sqrt(max(row[j] - components_j @ components_j, DEPENDENT * gram.squares[j]))
+            D[k] = (row - dgemv(1.0, D[:k].T, components_j) if k else row) / pivot
+            factor[k, :k], factor[k, k] = components_j, pivot
             beta = a[j] / pivot
             a -= beta * D[k]
             s -= D[k] ** 2
@@ -114,8 +113,8 @@ def pursue(gram: Gram, target: int, rule: str, most: int, tol: float | None) -> 
     )
 
 
-def _promise(rule: str, a: Floats, s: Floats, squares: Floats, unit: Floats) -> Floats:
-    """What the rule looks at, for every column."""
+def _criterion(rule: str, a: Floats, s: Floats, squares: Floats, unit: Floats) -> Floats:
+    """The criterion of the rule for each feature."""
     if rule == "correlation":
         return unit * np.abs(a)
     if rule == "cosine":

@@ -1,8 +1,8 @@
-"""The minimum of u'S u / 2 - C.u + sum_g limit_g ||u_g||: a quadratic with a penalty on groups of coefficients.
+"""Block coordinate descent for the group Lasso on a quadratic:  min over u of  u'S u / 2 - C.u + sum_g limit_g ||u_g||.
 
-Descent group by group, each to its exact minimum (Qin, Scheinberg and Goldfarb 2013): zero where ||q_g|| <= limit_g, q
-what pulls at the group; else (S_gg + limit_g / rho I) u_g = q_g with rho = ||u_g||, an equation in rho alone in the
-eigenvectors of S_gg. Once the groups that are used stay the same, Newton's method on these ends with all digits.
+Each group is minimised exactly (Qin, Scheinberg and Goldfarb 2013): with q = C - S u without the group, it is zero
+where ||q_g|| <= limit_g; else (S_gg + limit_g / rho I) u_g = q_g with rho = ||u_g||, an equation in rho alone in the
+eigenvectors of S_gg. Once the active groups stay the same, Newton's method on these ends with all digits.
 """
 
 from typing import NamedTuple
@@ -13,18 +13,17 @@ from scipy.linalg import lapack
 from tenfold.arrays import Floats, Integers
 from tenfold.machine import one_blas_thread, poll
 
-SWEEPS, NEWTON_STEPS, ROOT_STEPS = 500, 30, 60
-"""At most so many sweeps over the groups, steps of Newton's method after each, and steps for the length of a group."""
+SWEEPS = 500  # over the groups, at most
+NEWTON_STEPS = 30  # after each sweep, at most
+ROOT_STEPS = 60  # for the norm of a group, at most
 
-LIFT = 1e-12
-"""This part of its curvature is added to that of every coefficient, so that a minimum exists."""
+RIDGE = 1e-12  # relative, added to each diagonal entry so that a minimum exists
 
-ENOUGH = 1e-13
-"""What pulls at the coefficients is balanced up to this part of the largest pull, in units of their curvatures."""
+GRADIENT_TOL = 1e-13  # largest subgradient at the end, over the largest entry of C, in units of the curvatures
 
 
 class _Group(NamedTuple):
-    """Coefficients `at`, their limit, and the curvature among them by its eigenvalues and eigenvectors."""
+    """The indices `at` of a group, its limit, and the eigenvalues and eigenvectors of its block of S."""
 
     at: Integers
     limit: float
@@ -33,27 +32,29 @@ class _Group(NamedTuple):
 
 
 def minimise(S: Floats, C: Floats, start: Floats, groups: list[tuple[Integers, float]]) -> Floats:
-    """The minimum, from `start`; `groups` have the places of their coefficients and their limits."""
+    """The minimum, from `start`; `groups` have the indices of their coefficients and their limits."""
     diagonal = np.maximum(S.diagonal(), 1e-300)
-    S, unit = S + np.diag(LIFT * diagonal), np.sqrt(diagonal)
+    S, unit = S + np.diag(RIDGE * diagonal), np.sqrt(diagonal)
     with one_blas_thread:
         parts = [_Group(at, limit, *np.linalg.eigh(S[np.ix_(at, at)])) for at, limit in groups]
         u = start.copy()
-        size = ENOUGH * float(np.max(np.abs(C) / unit, initial=0.0))
+        size = GRADIENT_TOL * float(np.max(np.abs(C) / unit, initial=0.0))
         for _ in range(SWEEPS):
             poll()
-            used = u != 0.0
+            active_before = u != 0.0
             for group in parts:
-                u[group.at] = _best(group, C[group.at] - S[group.at] @ u + S[np.ix_(group.at, group.at)] @ u[group.at])
-            if np.array_equal(used, u != 0.0):
-                u = _by_newton(S, C, u, parts, unit)
-            if _left(S @ u - C, u, parts, unit) <= size:
+                u[group.at] = _minimise_group(
+                    group, C[group.at] - S[group.at] @ u + S[np.ix_(group.at, group.at)] @ u[group.at]
+                )
+            if np.array_equal(active_before, u != 0.0):
+                u = _newton(S, C, u, parts, unit)
+            if _largest_subgradient(S @ u - C, u, parts, unit) <= size:
                 break
     return u
 
 
-def _best(group: _Group, q: Floats) -> Floats:
-    """The minimum over one group at pulls q."""
+def _minimise_group(group: _Group, q: Floats) -> Floats:
+    """The minimum over one group for q."""
     c = group.vectors.T @ q
     squares, values, limit = c * c, np.maximum(group.values, 0.0), group.limit
     if float(np.sum(squares)) <= limit * limit:
@@ -73,8 +74,8 @@ def _best(group: _Group, q: Floats) -> Floats:
     return np.asarray(group.vectors @ (c * rho / (rho * values + limit)))
 
 
-def _by_newton(S: Floats, C: Floats, u: Floats, parts: list[_Group], unit: Floats) -> Floats:
-    """Newton's method among the coefficients of the groups that are used, while it stays there and goes down."""
+def _newton(S: Floats, C: Floats, u: Floats, parts: list[_Group], unit: Floats) -> Floats:
+    """Newton's method on the coefficients of the active groups, while these stay active and the objective decreases."""
     active = [group for group in parts if np.any(u[group.at] != 0.0)]
     if not active:
         return u
@@ -97,23 +98,27 @@ def _by_newton(S: Floats, C: Floats, u: Floats, parts: list[_Group], unit: Float
         new[used] -= lapack.dpotrs(lower, g, lower=1)[0]
         before = _value(S, C, u, parts)
         if not _value(S, C, new, parts) < before - 1e-15 * abs(before):
-            return new if _left(S @ new - C, new, parts, unit) < _left(S @ u - C, u, parts, unit) else u
+            return (
+                new
+                if _largest_subgradient(S @ new - C, new, parts, unit) < _largest_subgradient(S @ u - C, u, parts, unit)
+                else u
+            )
         u = new
     return u
 
 
 def _value(S: Floats, C: Floats, u: Floats, parts: list[_Group]) -> float:
-    rough = sum(group.limit * float(np.sqrt(np.sum(u[group.at] ** 2))) for group in parts)
-    return 0.5 * float(u @ (S @ u)) - float(C @ u) + rough
+    nonsmooth = sum(group.limit * float(np.sqrt(np.sum(u[group.at] ** 2))) for group in parts)
+    return 0.5 * float(u @ (S @ u)) - float(C @ u) + nonsmooth
 
 
-def _left(pull: Floats, u: Floats, parts: list[_Group], unit: Floats) -> float:
-    """The largest pull that the penalty does not balance, in units (p,) of the coefficients."""
+def _largest_subgradient(gradient: Floats, u: Floats, parts: list[_Group], unit: Floats) -> float:
+    """The largest entry of the least subgradient, in units (p,) of the coefficients."""
     largest = 0.0
     for at, limit, _, _ in parts:
-        rho, force = float(np.sqrt(np.sum(u[at] ** 2))), pull[at]
+        rho, g = float(np.sqrt(np.sum(u[at] ** 2))), gradient[at]
         if rho > 0.0:
-            largest = max(largest, float(np.max(np.abs(force + limit / rho * u[at]) / unit[at])))
+            largest = max(largest, float(np.max(np.abs(g + limit / rho * u[at]) / unit[at])))
         else:
-            largest = max(largest, (float(np.sqrt(np.sum(force**2))) - limit) / float(np.max(unit[at])))
+            largest = max(largest, (float(np.sqrt(np.sum(g**2))) - limit) / float(np.max(unit[at])))
     return largest

@@ -1,10 +1,10 @@
-"""Newton's method for Huber's loss with its scale, on weights, intercept and scale together.
+"""Newton's method for Huber's concomitant scale estimate, on weights, intercept and scale together.
 
-With the sums of `stats.scaled`, the objective f = mean(u r + sigma (1 - u^2 / 4)) + strength / 2 ||w||^2 has the slopes
--mean(u x) + strength w, -mean(u) and 1 - mean(u^2) / 4, and the curvature (2 / sigma) mean over |a| < epsilon of
-[x, 1, a] [x, 1, a]'. Rows beyond have none; a share of that of a parabola above their loss is added, the larger the
-shorter the steps have been. One pass a step, (p + 2)^2 memory. Steps are halved until f falls, and change the scale by
-a factor of ten at most.
+With the sums of `stats.huber_scale`, f = mean(u r + sigma (1 - u^2 / 4)) + strength / 2 ||w||^2 has the gradients
+-mean(u x) + strength w, -mean(u) and 1 - mean(u^2) / 4, and the Hessian (2 / sigma) mean over |a| < epsilon of [x, 1,
+a] [x, 1, a]'. Outliers have no curvature; a part of that of a parabola above their loss is added, the larger the
+shorter the steps have been. One pass a step, (p + 2)^2 memory. Steps are halved until f decreases, and change the scale
+by a factor of ten at most.
 """
 
 from collections.abc import Iterator
@@ -25,17 +25,14 @@ EPS = float(np.finfo(np.float64).eps)
 
 HALVINGS = 30
 
-SHRINK, GROW = 0.75, 9.0
-"""By how much of itself the scale changes in a step at most."""
+SHRINK, GROW = 0.75, 9.0  # largest relative change of the scale in a step
 
-ENOUGH = 1e-6
-"""The share of what is allowed below which an expected fall ends a fit."""
+DECREASE_FRACTION = 1e-6  # of the allowed gap: the expected decrease at which a fit ends
 
-FIRST, LEAST = 1e-2, 1e-8
-"""The share of curvature that rows beyond have at first, and at least."""
+FIRST, LEAST = 1e-2, 1e-8  # part of the curvature of outliers, at first and at least
 
 
-class Place(NamedTuple):
+class Iterate(NamedTuple):
     """Parameters with the scale as a second intercept: coef (1, p), intercept (b, sigma)."""
 
     params: Params
@@ -45,56 +42,55 @@ class Place(NamedTuple):
 
 def steps(problem: ScaledHuber, rows: Rows, start: Params, shift: Floats, allowed: float) -> Iterator[Step]:
     """Steps in the coordinates z = (x - shift).w + b; `intercept` holds b and the scale. The measure is at most one
-    where the objective can be expected to fall by next to nothing, and where the scale goes to zero by no more than
-    `allowed`.
+    where the expected decrease is negligible or, where the scale goes to zero, the gap is at most `allowed`.
     """
-    beyond = FIRST
-    here = _read(problem, rows, start, shift, beyond)
+    outlier_curvature = FIRST
+    here = _read(problem, rows, start, shift, outlier_curvature)
     if not np.isfinite(here.value):
         raise NotFinite
     while True:
         g, H = _derivatives(problem, here)
         sigma = float(here.params.intercept[1])
         # a scale that goes to zero stays where it costs little: errors over a smaller one would be rounding
-        last = g[-1] > 0.0 and sigma <= 0.3 * allowed
-        d = np.append(-_solved(H[:-1, :-1], g[:-1]), 0.0) if last else _direction(g, H, sigma)
-        fall = -float(np.sum(g * d))
-        measure = _left(problem, here, g) / allowed if last else fall / (ENOUGH * allowed)
+        vanishing = g[-1] > 0.0 and sigma <= 0.3 * allowed
+        d = np.append(-_solve(H[:-1, :-1], g[:-1]), 0.0) if vanishing else _direction(g, H, sigma)
+        decrease = -float(np.sum(g * d))
+        measure = _bound_gap(problem, here, g) / allowed if vanishing else decrease / (DECREASE_FRACTION * allowed)
         yield Step(here.params, here.value, measure)
-        there, length = _search(problem, rows, here, d, fall, shift, beyond)
+        there, length = _search(problem, rows, here, d, decrease, shift, outlier_curvature)
         if there is None:
-            if beyond == 1.0:
+            if outlier_curvature == 1.0:
                 return
-            beyond, there = 1.0, _read(problem, rows, here.params, shift, 1.0)
+            outlier_curvature, there = 1.0, _read(problem, rows, here.params, shift, 1.0)
         elif length == 1.0:
-            beyond = max(0.1 * beyond, LEAST)
+            outlier_curvature = max(0.1 * outlier_curvature, LEAST)
         elif length < 0.3:
-            beyond = min(10.0 * beyond, 1.0)
+            outlier_curvature = min(10.0 * outlier_curvature, 1.0)
         here = there
 
 
-def _left(problem: ScaledHuber, here: Place, g: Floats) -> float:
-    """Objective minus dual value at the slopes u, where the scale is too large and so they are short enough: the
-    scale's share, the intercept's, for which slopes are moved to sum to zero and scaled back into their bounds, and the
-    square of the gradient.
+def _bound_gap(problem: ScaledHuber, here: Iterate, g: Floats) -> float:
+    """Objective minus dual value at the slopes u, where the scale is too large and u therefore feasible: the
+    contributions of the scale, of the intercept, for which slopes are shifted to sum to zero and scaled back into their
+    bounds, and of the gradient.
     """
     if problem.strength == 0.0:
         return here.value
     _, _, products, residual = here.sums.means
-    shares = float(here.params.intercept[1]) * float(g[-1])
-    shares += abs(float(g[-2])) * (abs(residual) + abs(products) / (2.0 * problem.epsilon))
-    return shares + float(np.sum(g[:-2] ** 2)) / (2.0 * problem.strength)
+    gap = float(here.params.intercept[1]) * float(g[-1])
+    gap += abs(float(g[-2])) * (abs(residual) + abs(products) / (2.0 * problem.epsilon))
+    return gap + float(np.sum(g[:-2] ** 2)) / (2.0 * problem.strength)
 
 
-def _read(problem: ScaledHuber, rows: Rows, params: Params, shift: Floats, beyond: float) -> Place:
+def _read(problem: ScaledHuber, rows: Rows, params: Params, shift: Floats, outlier_curvature: float) -> Iterate:
     sigma = float(params.intercept[1])
     at = Params(params.coef, params.intercept[:1].copy())
-    sums = rows.fold(huber_sums(at, sigma, problem.epsilon, 2, shift, beyond))
+    sums = rows.fold(huber_sums(at, sigma, problem.epsilon, 2, shift, outlier_curvature))
     w = params.coef[0]
-    return Place(params, sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w)), sums)
+    return Iterate(params, sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w)), sums)
 
 
-def _derivatives(problem: ScaledHuber, place: Place) -> tuple[Floats, Floats]:
+def _derivatives(problem: ScaledHuber, place: Iterate) -> tuple[Floats, Floats]:
     sums, w, sigma = place.sums, place.params.coef[0], float(place.params.intercept[1])
     p = len(w)
     u, squares, _, _ = sums.means
@@ -114,47 +110,45 @@ def _derivatives(problem: ScaledHuber, place: Place) -> tuple[Floats, Floats]:
 
 
 def _direction(g: Floats, H: Floats, sigma: float) -> Floats:
-    """Newton's step; where that changes the scale by more than a factor of ten, the scale takes that, and the weights
-    their best step beside it.
+    """Newton's step; where it changes the scale by more than a factor of ten, the scale takes that limit, and the
+    weights their best step for it.
     """
-    d = -_solved(H, g)
+    d = -_solve(H, g)
     if -SHRINK * sigma <= d[-1] <= GROW * sigma:
         return d
     move = -SHRINK * sigma if d[-1] < 0.0 else GROW * sigma
-    beside = np.append(-_solved(H[:-1, :-1], g[:-1] + move * H[:-1, -1]), move)
-    return beside if float(np.sum(g * beside)) < 0.0 else d * (move / d[-1])
+    limited = np.append(-_solve(H[:-1, :-1], g[:-1] + move * H[:-1, -1]), move)
+    return limited if float(np.sum(g * limited)) < 0.0 else d * (move / d[-1])
 
 
-def _solved(H: Floats, g: Floats) -> Floats:
-    """H^-1 g, after scaling to unit diagonal; a singular matrix is lifted by the least power of ten that lets it
-    pass.
-    """
+def _solve(H: Floats, g: Floats) -> Floats:
+    """H^-1 g, after scaling to unit diagonal, with the least power of ten as jitter that makes H positive definite."""
     diagonal = np.diag(H)
     scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     with np.errstate(over="ignore", invalid="ignore"):
         scaled_H = H / scale / scale[:, None]
     if not np.isfinite(scaled_H).all():
         raise NotFinite
-    lift = 0.0
+    jitter = 0.0
     while True:
-        lifted = np.asfortranarray(scaled_H + lift * np.eye(len(g)))
+        regularised = np.asfortranarray(scaled_H + jitter * np.eye(len(g)))
         with one_blas_thread:
-            lower, info = lapack.dpotrf(lifted, lower=1)
+            lower, info = lapack.dpotrf(regularised, lower=1)
             if info == 0 and np.diag(lower).min() > 1e-7:
                 return np.asarray(lapack.dpotrs(lower, g / scale, lower=1)[0] / scale)
-        lift = max(1e-14, 10.0 * lift)
+        jitter = max(1e-14, 10.0 * jitter)
 
 
 def _search(
-    problem: ScaledHuber, rows: Rows, here: Place, d: Floats, fall: float, shift: Floats, beyond: float
-) -> tuple[Place | None, float]:
-    """The first of the steps d, d/2, ... with sufficient descent, and its length; None where rounding hides any."""
+    problem: ScaledHuber, rows: Rows, here: Iterate, d: Floats, decrease: float, shift: Floats, outlier_curvature: float
+) -> tuple[Iterate | None, float]:
+    """The first of the steps d, d/2, ... with sufficient decrease, and its length; None where rounding hides any."""
     p, length = here.params.coef.shape[1], 1.0
-    for _ in range(HALVINGS if fall > 0.0 else 0):
+    for _ in range(HALVINGS if decrease > 0.0 else 0):
         s = length * d
         new = Params(here.params.coef + s[None, :p], here.params.intercept + s[p:])
-        there = _read(problem, rows, new, shift, beyond)
-        if there.value <= here.value - 1e-4 * length * fall + 4.0 * EPS * abs(here.value):
+        there = _read(problem, rows, new, shift, outlier_curvature)
+        if there.value <= here.value - 1e-4 * length * decrease + 4.0 * EPS * abs(here.value):
             return (there if there.value < here.value else None), length
         length *= 0.5
     return None, length

@@ -10,7 +10,7 @@ from tenfold.machine import threads
 
 
 def trials_for(k: int) -> int:
-    """Candidates of a step of greedy k-means++, as Arthur and Vassilvitskii have them."""
+    """Candidates of a step of greedy k-means++, as proposed by Arthur and Vassilvitskii."""
     return 2 + int(np.log(k))
 
 

@@ -1,8 +1,8 @@
-"""Least angle regression and the path of the Lasso: the compiled walk (`core/include/tenfold/lars.hpp`) on products of
-columns.
+"""Least angle regression and the path of the Lasso (Efron et al. 2004), on products of features: the compiled loop is
+core/include/tenfold/lars.hpp.
 
-With r the residual, the path is followed in C, the size of the largest |x_j.r|; for the Lasso C = alpha W, W the weight
-of the rows. Unlike pursuits, units of columns matter: products are put into one unit for all of them.
+With r the residual, the path is followed in C, the largest |x_j.r|; for the Lasso C = alpha W, W the sum of the sample
+weights. Unlike in pursuits the units of features matter: products are put into one unit for all of them.
 """
 
 from dataclasses import dataclass
@@ -13,17 +13,15 @@ from tenfold import _core
 from tenfold.arrays import Floats, Integers
 from tenfold.stats.gram import Gram
 
-DEPENDENT = 1e-12
-"""A column of which so little (as a square) is left beside the active ones depends on them."""
+DEPENDENT = 1e-12  # relative squared norm of the part of a feature outside the active ones that is rounding
 
-MOST_UNEVEN = 256
-"""Columns whose lengths differ by a larger power of two are refused: their products cannot be compared."""
+MAX_EXPONENT_RANGE = 256  # features whose norms differ by a larger power of two are rejected
 
 
 @dataclass(frozen=True)
 class Knots:
-    """The points between which the path is straight: sizes (k,) of the largest correlation and weights (k, p), in the
-    units of the data; the columns that are active at the end, in the order in which they joined.
+    """The knots of a piecewise linear path: the largest correlation (k,) and the weights (k, p) at each, in the units
+    of the data; the active features at the end, in the order in which they joined.
     """
 
     sizes: Floats
@@ -32,14 +30,14 @@ class Knots:
 
 
 def walk(gram: Gram, target: int, *, lasso: bool, positive: bool, end: float, most: int, dependent: float) -> Knots:
-    """Follow the path from C at its largest to `end` (in the units of the data), in at most so many steps."""
+    """Follow the path from the largest C to `end` (in the units of the data), in at most `most` steps."""
     q, r = gram.scales, int(gram.target_scales[target])
-    some = q[gram.squares > 0]
-    largest = int(some.max()) if some.size else 0
-    if some.size and largest - int(some.min()) > MOST_UNEVEN:
+    varying = q[gram.squares > 0]
+    largest = int(varying.max()) if varying.size else 0
+    if varying.size and largest - int(varying.min()) > MAX_EXPONENT_RANGE:
         raise ValueError(
-            f"Columns differ in length by more than a factor of 2^{MOST_UNEVEN}, and least angles depend on their "
-            "lengths. Scale the columns."
+            f"Columns differ in length by more than a factor of 2^{MAX_EXPONENT_RANGE}, and least angles depend on "
+            "their lengths. Scale the columns."
         )
     unit = np.ldexp(1.0, np.minimum(q - largest, 0))
     state = _core.Lars(

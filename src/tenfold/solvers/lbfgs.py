@@ -1,9 +1,9 @@
 """L-BFGS for a smooth objective (Liu and Nocedal 1989).
 
-The inverse Hessian is that of the last `MEMORY` steps on top of a given symmetric map `precondition`: the inverse
-Hessian of a sample of the data where coordinates are few, a diagonal where they are many. The better that map, the
-fewer the readings. `Points` walks along a direction by readings; an objective that keeps more may have a `Walk` of its
-own.
+Given a start, a measure of convergence and a symmetric map `precondition`, an approximation of the inverse Hessian:
+that of a subsample where coordinates are few, a diagonal where they are many. The inverse Hessian is that of the last
+`MEMORY` steps on top of this map; the better the map, the fewer the readings. `Points` searches along a direction by
+reading the objective; an objective that keeps margins has a `Walk` of its own.
 """
 
 from collections import deque
@@ -21,42 +21,42 @@ from tenfold.solvers.loop import Step
 
 MEMORY = 8
 
-AHEAD = 4
-"""Once the full step has failed, a reading of a scattered objective looks ahead at so many halvings of the next."""
+LOOKAHEAD = 4  # halvings of the next step that one reading of a distributed objective evaluates ahead
 
 EPS = float(np.finfo(np.float64).eps)
 
 Map = Callable[[Floats], Floats]
 Measure = Callable[[Floats, float], float]
-"""From the gradient and the expected fall of the objective to the number that the stopping rule compares with one."""
+"""From the gradient and half of the expected decrease to the measure of convergence, at most one at the end."""
 
 
 def steps(walk: Walk, start: Floats, precondition: Map, measure: Measure) -> Iterator[Step]:
     """Steps from `start`.
 
-    Once, near the end, a trusting walk yields a step before it is evaluated: whoever judges the result reads the rows
-    there anyway. Asked for more, the iteration goes on from the last place that it knows.
+    Once, near the end, a trusting walk yields a step before it is evaluated, with the measure that fast convergence
+    predicts: the judge reads the samples at the result anyway. If the caller continues, the iteration resumes from the
+    last place that was evaluated.
     """
     here = walk.start(start)
     if not (np.isfinite(here.f) and np.isfinite(here.g).all()):
         raise NotFinite
     pairs: deque[Pair] = deque(maxlen=MEMORY)
-    before, on_credit = 0.0, walk.trusting
+    before, may_predict = 0.0, walk.trusting
     while True:
         d = -two_loop(here.g, pairs, precondition)
-        fall = -dot(here.g, d)
-        now = measure(here.g, 0.5 * fall)
-        if on_credit and now > 1.0 and 2.0 * now * now <= before:
-            on_credit = False
-            yield Step(here.x + d, here.f, 2.0 * now * now / before)
+        decrease = -dot(here.g, d)
+        measured = measure(here.g, 0.5 * decrease)
+        if may_predict and measured > 1.0 and 2.0 * measured * measured <= before:
+            may_predict = False
+            yield Step(here.x + d, here.f, 2.0 * measured * measured / before)
         else:
-            yield Step(here.x, here.f, now)
-        before = now
-        there = walk.along(here, d, fall) if fall > 0.0 else None
+            yield Step(here.x, here.f, measured)
+        before = measured
+        there = walk.along(here, d, decrease) if decrease > 0.0 else None
         if there is None:
             if not pairs:
                 return
-            pairs.clear()  # the memory has lost the curvature: start it afresh
+            pairs.clear()  # the memory misrepresents the curvature: discard it
             continue
         if (pair := _pair(there.x - here.x, there.g - here.g, precondition)) is not None:
             pairs.append(pair)
@@ -64,7 +64,7 @@ def steps(walk: Walk, start: Floats, precondition: Map, measure: Measure) -> Ite
 
 
 class Points:
-    """One reading a trial, value and gradient together: for a map so good that few trials are in vain."""
+    """One reading a trial, value and gradient together: for a preconditioner so good that few trials fail."""
 
     trusting: ClassVar[bool] = True
 
@@ -75,34 +75,38 @@ class Points:
         return self._read(x, [])[0]
 
     def _read(self, x: Floats, others: list[Floats]) -> tuple[Place, list[float]]:
-        """The place at x, and the bare objective at others."""
-        found, values = self.objective.read_ahead(x, 1, others)
-        return Place(x, found.value, found.gradient), values
+        """The place at x, and the values at others."""
+        reading, values = self.objective.read_ahead(x, 1, others)
+        return Place(x, reading.value, reading.gradient), values
 
-    def along(self, place: Place, d: Floats, fall: float) -> Place | None:
-        length, still = 1.0, place.f + self.objective.noise * abs(place.f)
+    def along(self, place: Place, d: Floats, decrease: float) -> Place | None:
+        length, equal_value = 1.0, place.f + self.objective.noise * abs(place.f)
         known: dict[float, float] = {}
         while length > 1e-8:
-            if not known.get(length, -np.inf) <= still:
-                length *= 0.5  # a pass that looked ahead has found it in vain
+            if not known.get(length, -np.inf) <= equal_value:
+                length *= 0.5  # known to fail from a reading ahead
                 continue
             ahead = (
-                [length * 0.5**k for k in range(1, AHEAD + 1)] if self.objective.distributed and length < 1.0 else []
+                [length * 0.5**k for k in range(1, LOOKAHEAD + 1)]
+                if self.objective.distributed and length < 1.0
+                else []
             )
             there, values = self._read(place.x + length * d, [place.x + other * d for other in ahead])
-            if there.f <= place.f - 1e-4 * length * fall:
+            if there.f <= place.f - 1e-4 * length * decrease:
                 return there
             slope = dot(there.g, d)
-            if there.f <= still and abs(slope) <= 0.9 * fall:
+            if there.f <= equal_value and abs(slope) <= 0.9 * decrease:
                 return there  # values differ by rounding alone: the slope decides
             known.update(zip(ahead, values, strict=True))
-            shrink = fall / (fall + slope) if np.isfinite(slope) and slope > 0.0 else 0.5
+            shrink = decrease / (decrease + slope) if np.isfinite(slope) and slope > 0.0 else 0.5
             length *= 0.5 if ahead else float(np.clip(shrink, 0.05, 0.7))
         return None
 
 
 class Pair(NamedTuple):
-    """A step, the gradient's change along it, their product, and the factor that makes the map right along it."""
+    """A step, the change of the gradient along it, their product, and the scale that makes the preconditioner exact
+    along it.
+    """
 
     s: Floats
     y: Floats

@@ -20,7 +20,7 @@ from tenfold.solvers.loop import Step
 
 
 class Centres(NamedTuple):
-    """Centres (k, p), and the weights (k,) of the samples that went to each; zero before the first step."""
+    """Centres (k, p), and the weights (k,) of their samples; zero before the first step."""
 
     places: Floats
     weight: Floats

@@ -1,4 +1,4 @@
-"""The loop, the stopping rule and the trace, once for all iterative solvers."""
+"""The outer loop of iterative solvers: stopping, trace, time limit, callback and interruption."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -64,8 +64,8 @@ _MESSAGES = {
 
 
 class Step(NamedTuple):
-    """One step of a solver: where it is, the objective there, and the measure that the stopping rule compares with
-    one. Parameters are of the solver's own kind: weights and intercepts, components, a mixture.
+    """An iterate of a solver: parameters of its own kind (weights and intercepts, components, a mixture), the
+    objective, and the measure of convergence, at most one where it has converged.
     """
 
     params: Any
@@ -96,16 +96,16 @@ class Solution:
         return max(0, len(self.trace) - 1)
 
 
-Watch = Callable[[Record, Any], bool]
-"""Called after every step; a true answer ends the loop."""
+Callback = Callable[[Record, Any], bool]
+"""Called after every step with its record and parameters; returning True ends the loop."""
 
 
 def run(
-    steps: Iterable[Step], max_iter: int, time_limit: float | None = None, callback: Watch | None = None
+    steps: Iterable[Step], max_iter: int, time_limit: float | None = None, callback: Callback | None = None
 ) -> Solution:
-    """Take steps (the first is the start) until the measure is at most one, a limit is met, or somebody stops it.
+    """Take steps (the first is the start) until the measure is at most one, a limit is reached, or a callback stops it.
 
-    A solver that can make no further progress simply ends its iteration.
+    A solver that can make no further progress ends its iteration.
     """
     begin = time.perf_counter()
     trace: list[Record] = []
@@ -138,14 +138,14 @@ def run(
     return Solution(params, status, tuple(trace))
 
 
-def converted(path: Iterable[Step], to: Callable[[Any], Any]) -> Iterator[Step]:
-    """The same steps with parameters of another kind."""
+def map_params(path: Iterable[Step], to: Callable[[Any], Any]) -> Iterator[Step]:
+    """The same steps with their parameters mapped."""
     for step in path:
         yield step._replace(params=to(step.params))
 
 
-def continued(
-    path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, callback: Watch | None
+def resume(
+    path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, callback: Callback | None
 ) -> Solution | None:
     """The solution after further steps of `path`, with the trace of all; None where there are none, and after an
     interruption.

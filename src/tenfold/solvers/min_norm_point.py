@@ -1,10 +1,10 @@
-"""The point of a convex hull that is nearest to the origin, of rows or of differences of the rows of two classes.
+"""Wolfe's method (1976): the point of least norm of a convex hull, of samples or of differences between two classes.
 
 With an intercept the hull is that of all differences x_i - x_j, i of the second class and j of the first: its shortest
-point is the shortest way between the hulls of the classes, twice the largest margin. Without one it is the hull of the
-signed rows y_i x_i. Wolfe's method (1976): a corral of affinely independent points, of which the shortest combination
-is kept; the point that is furthest in the direction of the origin joins, and points whose share would be negative
-leave. A step reads the rows once.
+point is the shortest vector between the hulls of the classes, twice the largest margin. Without one it is the hull of
+the signed samples y_i x_i. A corral of affinely independent points is kept with its shortest combination; the vertex
+that is furthest towards the origin joins, and points whose coefficient would be negative leave. One pass over the
+samples a step.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,9 @@ from tenfold.stats.derivatives import Params, forward
 
 
 class Nearest(NamedTuple):
-    """Rows (k,) of the shortest combination with their shares (k,), and the direction (p,) of the best margin found."""
+    """Samples (k,) of the shortest combination with their coefficients (k,), and the direction (p,) of the largest
+    margin so far.
+    """
 
     rows: Integers
     shares: Floats
@@ -26,13 +28,13 @@ class Nearest(NamedTuple):
 
 
 def nearest_point(X: Array, sign: Floats, intercept: bool, tol: float, max_iter: int) -> Nearest:
-    """Until the margin found and the bound by the combination differ by at most `tol` of the bound, or the point is the
+    """Until the margin and its bound by the combination differ by at most `tol` of the bound, or the point is the
     origin up to rounding.
     """
     up, down = np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)
     first = (int(up[0]), int(down[0])) if intercept else (int(up[0]), -1)
     pairs, points, shares = [first], [_point(X, sign, first)], np.ones(1)
-    best, direction, scale = -np.inf, points[0], 0.0
+    best_margin, direction, scale = -np.inf, points[0], 0.0
     for _ in range(max_iter):
         x = shares @ np.array(points)
         size = float(np.sqrt(np.sum(np.square(x))))
@@ -45,9 +47,9 @@ def nearest_point(X: Array, sign: Floats, intercept: bool, tol: float, max_iter:
         if not intercept:
             i = int(np.argmin(z))
         margin = float(z[i] + (z[j] if intercept else 0.0)) / size
-        if margin > best:
-            best, direction = margin, x / size
-        if size - best <= tol * size or (i, j) in pairs:
+        if margin > best_margin:
+            best_margin, direction = margin, x / size
+        if size - best_margin <= tol * size or (i, j) in pairs:
             break
         pairs.append((i, j))
         points.append(_point(X, sign, (i, j)))
@@ -56,7 +58,7 @@ def nearest_point(X: Array, sign: Floats, intercept: bool, tol: float, max_iter:
 
 
 def _point(X: Array, sign: Floats, pair: tuple[int, int]) -> Floats:
-    """A vertex: a difference of rows, or a signed row."""
+    """A vertex: a difference of samples, or a signed sample."""
     i, j = pair
     return _row(X, i) - _row(X, j) if j >= 0 else sign[i] * _row(X, i)
 
@@ -68,15 +70,17 @@ def _row(X: Array, i: int) -> Floats:
 def _shortest(
     pairs: list[tuple[int, int]], points: list[Floats], shares: Floats
 ) -> tuple[list[tuple[int, int]], list[Floats], Floats]:
-    """The shortest combination of the points with shares that are not negative, from `shares`; others leave."""
+    """The shortest convex combination of the points, starting from the coefficients `shares`; points of coefficient
+    zero leave.
+    """
     while True:
-        wanted = _affine(np.array(points))
-        if np.all(wanted > 1e-14):
-            return pairs, points, wanted
-        falling = wanted < shares
-        low = falling & (wanted <= 1e-14)
-        step = float(np.min(shares[low] / (shares[low] - wanted[low]))) if low.any() else 1.0
-        shares = (1.0 - step) * shares + step * wanted
+        affine = _affine(np.array(points))
+        if np.all(affine > 1e-14):
+            return pairs, points, affine
+        decreasing = affine < shares
+        leaving = decreasing & (affine <= 1e-14)
+        step = float(np.min(shares[leaving] / (shares[leaving] - affine[leaving]))) if leaving.any() else 1.0
+        shares = (1.0 - step) * shares + step * affine
         keep = shares > 1e-14
         if keep.all():
             keep[np.argmin(shares)] = False
@@ -88,7 +92,7 @@ def _shortest(
 
 
 def _affine(P: Floats) -> Floats:
-    """Shares, of any sign, of the shortest affine combination: (P P' + s 1 1') u = 1, divided by their sum."""
+    """The coefficients, of any sign, of the shortest affine sum: (P P' + s 1 1') u = 1, divided by their sum."""
     G = np.einsum("ip,jp->ij", P, P)
     size = float(np.trace(G)) / len(G) or 1.0
     with one_blas_thread:
@@ -100,7 +104,7 @@ def _affine(P: Floats) -> Floats:
 
 
 def _as_rows(pairs: list[tuple[int, int]], shares: Floats, direction: Floats) -> Nearest:
-    """Shares of rows from those of pairs."""
+    """Coefficients of samples from those of pairs."""
     total: dict[int, float] = {}
     for (i, j), share in zip(pairs, shares, strict=True):
         total[i] = total.get(i, 0.0) + float(share)

@@ -1,10 +1,9 @@
 """Least squares by the normal equations from `Moments`: Cholesky of the equilibrated Gram matrix, with correction
 steps.
 
-Solves (S + alpha I) w = c for each target, S and c the centred (or raw) second moments. Columns are scaled by powers
-of two, which costs no rounding, so a column's unit changes nothing. Forming S squares the condition number: `correct`
-takes the gradient found by reading the rows again and repairs most of that (corrected semi-normal equations, Bjorck
-1987).
+Solves (S + alpha I) w = c for each target, S and c the centred (or raw) second moments. Columns are scaled by powers of
+two, which costs no rounding, so the unit of a column changes nothing. Forming S squares the condition number: `correct`
+takes the gradient read from the samples and repairs most of that (corrected semi-normal equations, Bjorck 1987).
 """
 
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ def column_scales(moments: Moments, alpha: Floats, origin: bool) -> Integers:
 
 
 def distinct(alpha: Floats) -> Floats:
-    """The different values of alpha, which is mostly one."""
+    """The distinct values of alpha, mostly one."""
     return alpha[:1] if (alpha == alpha[0]).all() else np.unique(alpha)
 
 
@@ -47,12 +46,12 @@ class NormalFactor:
         solution = np.empty_like(right)
         for factor, member in zip(self.factors, self.members, strict=True):
             with one_blas_thread:
-                solution[member], _ = _transposed(lapack.dpotrs(factor, np.asfortranarray(right[member].T), lower=1))
+                solution[member], _ = _transpose(lapack.dpotrs(factor, np.asfortranarray(right[member].T), lower=1))
         return solution
 
 
-def _transposed(found: tuple[Floats, int]) -> tuple[Floats, int]:
-    return found[0].T, found[1]
+def _transpose(solution_info: tuple[Floats, int]) -> tuple[Floats, int]:
+    return solution_info[0].T, solution_info[1]
 
 
 def factor(moments: Moments, alpha: Floats, intercept: bool) -> NormalFactor | None:
@@ -88,8 +87,10 @@ def solve(moments: Moments, normal: NormalFactor, intercept: bool) -> Params:
     return with_intercept(coef, moments, intercept)
 
 
-def shortest(moments: Moments, alpha: Floats, intercept: bool) -> tuple[Params, float]:
-    """The shortest weights where the matrix is singular, by its eigenvectors, and the condition of what was used."""
+def solve_min_norm(moments: Moments, alpha: Floats, intercept: bool) -> tuple[Params, float]:
+    """The solution of least norm where the matrix is singular, by its eigenvectors, and the condition of the part that
+    was used.
+    """
     p = moments.features
     S, c, _ = moments.about(origin=not intercept)
     e = moments.exponent.astype(np.int64)
@@ -99,8 +100,8 @@ def shortest(moments: Moments, alpha: Floats, intercept: bool) -> tuple[Params, 
         values, V, info = lapack.dsyevd(np.ldexp(S, e[:p, None] + e[:p] - 2 * unit))
     if info != 0:
         raise np.linalg.LinAlgError("the eigenvalues of the moments were not found")
-    kept = values > max(float(values[-1]), 0.0) * p * np.finfo(np.float64).eps
-    V, values = V[:, kept], values[kept]
+    positive = values > max(float(values[-1]), 0.0) * p * np.finfo(np.float64).eps
+    V, values = V[:, positive], values[positive]
     right = V.T @ np.ldexp(c, e[:p, None] - unit)
     total = values[:, None] + np.ldexp(alpha, -2 * unit)
     coef = np.ldexp((V @ (right / total)).T, e[p:, None] - unit)
@@ -109,7 +110,7 @@ def shortest(moments: Moments, alpha: Floats, intercept: bool) -> tuple[Params, 
 
 
 def correct(params: Params, normal: NormalFactor, gradient: Floats, moments: Moments, intercept: bool) -> Params:
-    """One correction: `gradient` (t, p) is that of half the penalised sum of squares, read from the rows."""
+    """One correction: `gradient` (t, p) is that of half the penalised sum of squares, read from the samples."""
     step = normal.solve(np.ldexp(gradient, -normal.scales.astype(np.int32)))
     return with_intercept(params.coef - np.ldexp(step, -normal.scales.astype(np.int32)), moments, intercept)
 

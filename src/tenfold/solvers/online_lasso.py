@@ -1,8 +1,12 @@
-"""The online Lasso (Bottou 2010; Cookbook, algorithm 17): weights as the difference of two halves u, v >= 0.
+"""The online Lasso: stochastic subgradient descent on the split w = u - v, u, v >= 0 (Bottou 2010; Cookbook, algorithm
+17).
 
-Row by row, with e = y - x.w: u <- max(u + rate (e x - l1 - l2 u), 0), v <- max(v - rate (e x + l1 + l2 v), 0), and w =
-u - v; the rate falls with the root of the number of rows seen. Rows are read in their order, one at a time: memory for
-the weights alone, and an answer that is only as good as its rate allows.
+Solves   min over w of  (1 / 2n) sum_i (y_i - x_i.w)^2 + l1 |w|_1 + l2 / 2 |w|^2,   each target by itself. Sample by
+sample, with e = y - x.w and a rate that decays with the root of the number of samples seen,
+
+    u <- max(u + rate (e x - l1 - l2 u), 0),     v <- max(v - rate (e x + l1 + l2 v), 0).
+
+Samples are read one at a time in their order: memory for the weights alone, and an accuracy that the rate limits.
 """
 
 from collections.abc import Iterator
@@ -12,35 +16,38 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, is_sparse, on_host
 from tenfold.data import Block, Rows, weights_of
+from tenfold.lasso_dual import duality_gap
 from tenfold.losses.regression import Square
-from tenfold.problems import SparseLeastSquares, duality_gap
+from tenfold.penalties import ElasticNet
 from tenfold.solvers.loop import Step
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, derivatives
 
 POWER = 0.5
-"""The rate is that of the first row over the so-manieth power of the number of the row."""
+"""The rate at sample i is that of the first over i^POWER."""
 
 
 class _State(NamedTuple):
-    """Both halves (t, p), the sum of the weights of this epoch, rows seen in it and in all."""
+    """Both parts (t, p), the sum of the iterates of this epoch, and the samples seen in it and in all."""
 
     u: Floats
     v: Floats
     sums: Floats
-    rows: int
+    samples: int
     seen: int
 
 
 def steps(
-    problem: SparseLeastSquares, rows: Rows, columns: Columns, tol: float, start: Floats | None
+    penalty: ElasticNet, intercept: bool, rows: Rows, columns: Columns, tol: float, start: Floats | None
 ) -> Iterator[Step]:
-    """Epochs; after each the better of the last weights and of their mean over the epoch is judged by one pass."""
+    """Epochs, each followed by a pass that evaluates the last iterate and the mean iterate of the epoch; yields the
+    best weights so far.
+    """
     p = columns.features
-    centre = columns.mean[:p] if problem.intercept else np.zeros(p)
-    target_mean = columns.mean[p:] if problem.intercept else np.zeros(columns.mean.size - p)
-    lengths = columns.lengths(origin=not problem.intercept)[0]
-    first = 1.0 / max(float(lengths @ lengths) / columns.weight, 1e-300)
+    centre = columns.mean[:p] if intercept else np.zeros(p)
+    target_mean = columns.mean[p:] if intercept else np.zeros(columns.mean.size - p)
+    lengths = columns.lengths(origin=not intercept)[0]
+    first_rate = 1.0 / max(float(lengths @ lengths) / columns.weight, 1e-300)
     t, unit = target_mean.size, rows.shape[0] / columns.weight
     w = np.zeros((t, p)) if start is None else start
     scale = _read(rows, np.zeros((t, p)), centre, target_mean)[0]
@@ -54,20 +61,20 @@ def steps(
         for i in range(len(y)):
             seen += 1
             x = _row(block.X, i) - centre
-            rate = first * seen**-POWER
-            pull = weight[i] * (y[i] - (u - v) @ x)[:, None] * x
-            u = np.maximum(u + rate * (pull - problem.l1 - problem.l2 * u), 0.0)
-            if not problem.positive:
-                v = np.maximum(v - rate * (pull + problem.l1 + problem.l2 * v), 0.0)
+            rate = first_rate * seen**-POWER
+            correlation = weight[i] * (y[i] - (u - v) @ x)[:, None] * x
+            u = np.maximum(u + rate * (correlation - penalty.l1 - penalty.l2 * u), 0.0)
+            if not penalty.positive:
+                v = np.maximum(v - rate * (correlation + penalty.l1 + penalty.l2 * v), 0.0)
             sums += u - v
         return _State(u, v, sums, count + len(y), seen)
 
-    best = _judged(problem, rows, w, centre, target_mean, scale, tol)
+    best = _evaluate(penalty, rows, w, centre, target_mean, scale, tol)
     yield best
     while True:
-        state = rows.scan(pass_over, state._replace(sums=np.zeros((t, p)), rows=0))
-        for found in (state.u - state.v, state.sums / max(state.rows, 1)):
-            step = _judged(problem, rows, found, centre, target_mean, scale, tol)
+        state = rows.scan(pass_over, state._replace(sums=np.zeros((t, p)), samples=0))
+        for w in (state.u - state.v, state.sums / max(state.samples, 1)):
+            step = _evaluate(penalty, rows, w, centre, target_mean, scale, tol)
             best = step if step.objective < best.objective else best
         yield best
 
@@ -77,27 +84,23 @@ def _row(X: Array, i: int) -> Floats:
 
 
 def _read(rows: Rows, w: Floats, centre: Floats, target_mean: Floats) -> tuple[Floats, Floats]:
+    """|r|^2 (t,) and X'r (t, p) in mean units."""
     sums = rows.fold(derivatives(Square(), Params(np.ascontiguousarray(w), target_mean), 1, centre))
     assert sums.gradient is not None
     return 2.0 * sums.value / sums.weight, -sums.gradient / sums.weight
 
 
-def _judged(
-    problem: SparseLeastSquares,
-    rows: Rows,
-    w: Floats,
-    centre: Floats,
-    target_mean: Floats,
-    scale: Floats,
-    tol: float,
+def _evaluate(
+    penalty: ElasticNet, rows: Rows, w: Floats, centre: Floats, target_mean: Floats, scale: Floats, tol: float
 ) -> Step:
-    squares, q = _read(rows, w, centre, target_mean)
+    """The objective of all targets, and the worst of their relative gaps."""
+    squares, correlation = _read(rows, w, centre, target_mean)
     objective = (
-        0.5 * float(squares.sum()) + problem.l1 * float(np.abs(w).sum()) + 0.5 * problem.l2 * float(np.sum(w * w))
+        0.5 * float(squares.sum()) + penalty.l1 * float(np.abs(w).sum()) + 0.5 * penalty.l2 * float(np.sum(w * w))
     )
     measure = 0.0
     for k in range(len(w)):
         part = slice(k, k + 1)
-        gap = duality_gap((problem.l1, problem.l2), problem.positive, w[part], q[part], float(squares[k]))
+        gap = duality_gap(penalty, w[part], correlation[part], float(squares[k]))
         measure = max(measure, gap / (tol * float(scale[k]) or 1e-300))
     return Step(Params(w, np.zeros(len(w))), objective, measure)

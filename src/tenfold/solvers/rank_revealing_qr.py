@@ -1,11 +1,11 @@
-"""Least squares of columns that are not independent: ranks are revealed, the shortest solution is taken.
+"""Least squares with linearly dependent columns: the rank is revealed, and the solution of least norm taken.
 
 With 2^-q (x - centre) = Q R, `RFactor`, the singular values of R (with sqrt(alpha) 2^-q below it) decide the rank;
 columns are equilibrated, so the rank does not depend on units. Where it is deficient, the solution of least Euclidean
 norm in the units of the data is returned.
 
-A Gram matrix has the squares of these singular values, and has lost the small ones. Where none is small but those of
-combinations that vanish in every row, as of categories beside a constant, its eigenvectors are those of the rows.
+A Gram matrix has the squares of these singular values, and has lost the small ones. Where no small ones exist but those
+of combinations that vanish in every sample, as of indicators of categories beside a constant, its eigenvectors serve.
 """
 
 from dataclasses import dataclass
@@ -21,13 +21,10 @@ from tenfold.stats.min_max import of_predictions
 from tenfold.stats.moments import Moments
 from tenfold.stats.rfactor import RFactor
 
-CLEAR, LOST = 1e-7, 4.0 * float(np.finfo(np.float64).eps)
-"""Eigenvalues of a Gram matrix, by the largest, of which the singular vectors are known well enough for a correction
-step to find the rest; and those, for each column, that are rounding, or were lost in it.
-"""
+CLEAR = 1e-7  # relative eigenvalues of a Gram matrix whose singular vectors a correction step makes exact
+LOST = 4.0 * float(np.finfo(np.float64).eps)  # relative eigenvalues, for each column, that are rounding
 
-VANISHING = 64
-"""So many combinations of columns at most are looked for in the rows: they cost a product each."""
+VANISHING = 64  # null combinations of columns that are checked on the samples, a product each, at most
 
 
 @dataclass(frozen=True)
@@ -51,38 +48,38 @@ class Orthogonal:
         return min(self.rank_of(s) for _, s, _ in self.parts)
 
     def rank_of(self, s: Floats) -> int:
-        """How many singular values stand out from the rounding of the data."""
+        """The number of singular values above the rounding of the data."""
         return int(np.sum(s > self.cut * np.max(s, initial=0.0)))
 
 
 def rounding_cut(rows: Rows, moments: Moments, scales: Integers) -> float:
-    """Relative singular values up to here are rounding: of the factorisation, and of entries far from zero whose
-    columns hardly vary.
+    """Relative singular values up to here are rounding: of the factorisation, and of features whose mean is large
+    beside their spread.
     """
     far = np.ldexp(moments.mean, -scales.astype(np.int32)) * np.sqrt(moments.weight)
     return float(np.finfo(np.float64).eps) * max(max(rows.shape), float(np.linalg.norm(far)))
 
 
 def factor(rows: Rows, moments: Moments, scales: Integers, alpha: Floats, intercept: bool) -> Orthogonal:
-    """Fold the rows into R and decompose it for each target's alpha."""
+    """Fold the samples into R and decompose it for each distinct alpha."""
     p, t = moments.features, alpha.size
     shift = np.concatenate([moments.mean, moments.target_mean]) if intercept else np.zeros(p + t)
     # factors of two are exact; the targets are scaled by their own exponents
     scale = np.ldexp(1.0, -np.concatenate([scales, moments.exponent[p:]]).astype(np.int32))
     if intercept:
-        # a constant column is nothing but the rounding of its mean
+        # about its mean a constant column is rounding
         scale[:p] = np.where(np.diag(moments.XX) > 0, scale[:p], 0.0)
     R = rows.fold(RFactor.lifter(shift, scale)).R
     members, parts, rights = [], [], np.zeros((p, t))
     for value in np.unique(alpha):
         member = np.flatnonzero(alpha == value)
-        joint = R
+        stacked = R
         if value > 0.0:
             below = np.zeros((p, R.shape[1]))
             below[:, :p] = np.diag(np.sqrt(value) * scale[:p])
             with one_blas_thread:
-                joint = np.triu(lapack.dgeqrf(np.asfortranarray(np.vstack([R, below])))[0])[: R.shape[1]]
-        top = joint[:p]
+                stacked = np.triu(lapack.dgeqrf(np.asfortranarray(np.vstack([R, below])))[0])[: R.shape[1]]
+        top = stacked[:p]
         with one_blas_thread:
             U, s, Vt = svd(top[:, :p], full_matrices=False)
         rights[: top.shape[0], member] = top[:, p + member]
@@ -91,9 +88,9 @@ def factor(rows: Rows, moments: Moments, scales: Integers, alpha: Floats, interc
     return Orthogonal(scales, tuple(members), tuple(parts), rights, rounding_cut(rows, moments, scales))
 
 
-def by_gram(rows: Rows, moments: Moments, scales: Integers, intercept: bool) -> Orthogonal | None:
-    """The same without a penalty from the moments, and one reading of the rows along what vanishes; None where it does
-    not vanish, or singular values are in doubt.
+def factor_gram(rows: Rows, moments: Moments, scales: Integers, intercept: bool) -> Orthogonal | None:
+    """The same without a penalty from the moments, and one pass over the samples that checks the null combinations;
+    None where these do not vanish, or singular values are in doubt.
     """
     p, t = moments.features, moments.yy.size
     S, C, _ = moments.about(origin=not intercept)
@@ -107,7 +104,7 @@ def by_gram(rows: Rows, moments: Moments, scales: Integers, intercept: bool) -> 
     if p - rank > VANISHING or np.any(squares[rank:] > LOST * p * squares[0]):
         return None
     cut = rounding_cut(rows, moments, scales)
-    varies = np.diag(S) > 0.0  # about its mean a constant column is nothing: what is read there is rounding
+    varies = np.diag(S) > 0.0  # about its mean a constant column is rounding
     combinations = np.where(varies, np.ldexp(V[:, rank:].T, -scales.astype(np.int32)), 0.0)
     centre = moments.mean if intercept else None
     ends = rows.fold(of_predictions(Params(combinations, np.zeros(p - rank)), centre))
@@ -154,7 +151,7 @@ def solve(orthogonal: Orthogonal, moments: Moments) -> Floats:
 
 
 def correct(orthogonal: Orthogonal, coef: Floats, gradient: Floats) -> Floats:
-    """One correction with the gradient (t, p) of half the penalised sum of squares, read from the rows."""
+    """One correction with the gradient (t, p) of half the penalised sum of squares, read from the samples."""
     q = orthogonal.scales.astype(np.int32)
     coef = coef.copy()
     for member, (_, s, Vt) in zip(orthogonal.members, orthogonal.parts, strict=True):
@@ -172,6 +169,6 @@ def _shortest(w: Floats, Vt: Floats, rank: int, q: Integers) -> Floats:
         if len(Vt) < Vt.shape[1]:  # fewer rows than columns
             Vt = svd(Vt[:rank], full_matrices=True)[2]
         null = np.ldexp(Vt[rank:].T, -q[:, None])
-        # unit length a direction: the span is what matters, and columns of very different units would swamp the solve
+        # only the span matters: unit directions keep the solve well conditioned for columns of different units
         null = null / np.linalg.norm(null, axis=0)
         return w - null @ lstsq(null, w)[0]

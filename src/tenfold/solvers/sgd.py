@@ -1,8 +1,8 @@
-"""The delta rule: stochastic gradient descent, an epoch a step.
+"""Stochastic gradient descent, an epoch a step.
 
-A learner goes down on  mean_i s_i loss(y_i, w.x_i + b) + alpha ((1 - l1_ratio) / 2 ||w||^2 + l1_ratio ||w||_1), the
-mean over the rows, by one step for each row (or for `batch` rows); core/include/tenfold/sgd.hpp has the recursion.
-Several learners, one for each class against the rest, read the rows at once, one a thread.
+Minimises  mean_i s_i loss(y_i, w.x_i + b) + alpha ((1 - l1_ratio) / 2 ||w||^2 + l1_ratio ||w||_1)  by one update for
+each sample (or for `batch` samples); core/include/tenfold/sgd.hpp has the recursion. Several learners, one for each
+class against the rest, read the samples at once, one a thread.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,22 +18,18 @@ from tenfold.machine import threads
 from tenfold.solvers.loop import Step
 from tenfold.stats.derivatives import Params
 
-SPARSE_DECAY = 0.01
-"""The intercept takes steps so much smaller on sparse rows, whose columns are seen more rarely than it is."""
+SPARSE_DECAY = 0.01  # factor of the step of the intercept on sparse samples, whose features are seen more rarely
 
-SLOWEST, SLOWDOWN = 1e-6, 5.0
-"""The schedule "adaptive" divides its step size by `SLOWDOWN` where epochs brought nothing, down to `SLOWEST`."""
+SLOWEST, SLOWDOWN = 1e-6, 5.0  # "adaptive" divides its step size by SLOWDOWN without progress, down to SLOWEST
 
-PIECE, PIECES = 1 << 22, 16
-"""A call reads so many numbers, or a sixteenth of the rows where that is more: between calls a signal is heard."""
+PIECE, PIECES = 1 << 22, 16  # entries of one call, or 1/PIECES of the samples: between calls interruptions are checked
 
-MOST_ROWS = 1 << 31
-"""More rows in memory are shuffled within their blocks."""
+MAX_SHUFFLED = 1 << 31  # more samples in memory are shuffled within blocks
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How rows move weights.
+    """The update rule.
 
     Attributes
     ----------
@@ -43,10 +39,10 @@ class Rule:
     penalised, alpha, l1_ratio : the penalty; alpha sets the step size of "optimal" without a penalty, too.
     schedule : "constant", "adaptive", "optimal", "invscaling", "pa1" or "pa2".
     eta0, power_t : the step size is eta0 / t^power_t with "invscaling".
-    intercept : whether b moves.
-    one_class : whether b falls by alpha besides, as in the one-class SVM.
+    intercept : whether b is updated.
+    one_class : whether b also decreases by alpha, as in the one-class SVM.
     average : the step from which on iterates are averaged; 0: never.
-    batch : rows of a step.
+    batch : samples of a step.
     """
 
     loss: str
@@ -65,8 +61,8 @@ class Rule:
 
 @dataclass(frozen=True)
 class Target:
-    """What one learner is to tell: class `own` from the rest (None: y itself); weights of the two sides; the seed of
-    its order (None: the order of the rows).
+    """The target of one learner: class `own` against the rest (None: y itself); weights of the two sides; the seed of
+    its order (None: the order of the samples).
     """
 
     own: int | None = None
@@ -77,21 +73,21 @@ class Target:
 
 @dataclass(frozen=True)
 class State:
-    """Where learners are: weights of the last step, averages or None, and the number of the next step."""
+    """The state of learners: weights of the last step, averages or None, and the number of the next step."""
 
     last: Params
     average: Params | None = None
     t: float = 1.0
 
     def params(self, first: int) -> Params:
-        """The averages where there are any by now, else the weights of the last step."""
+        """The averages once there are any, else the weights of the last step."""
         return self.average if self.average is not None and first <= self.t - 1.0 else self.last
 
 
 @dataclass(frozen=True)
 class Patience:
-    """A learner ends when for `epochs` epochs in a row its objective, or its `score` on rows kept apart, was not better
-    than the best before by `tol`; tol None: it never ends.
+    """A learner stops when for `epochs` epochs in a row its objective, or its `score` on validation samples, was not
+    better than the best before by `tol`; tol None: never.
     """
 
     tol: float | None = 1e-3
@@ -99,15 +95,15 @@ class Patience:
     score: Callable[[int, Params], float] | None = None
 
 
-class _Watched:
-    """One learner and what has become of it."""
+class _Learner:
+    """A compiled learner with its stopping rule."""
 
     def __init__(self, learner: Any, number: int, patience: Patience, adaptive: bool) -> None:
         self.learner, self.number, self.patience, self.adaptive = learner, number, patience, adaptive
         self.best, self.idle, self.ended = np.inf, 0, False
 
-    def judge(self, params: Params) -> float:
-        """The mean objective over the epoch; notes whether it, or the score, still falls."""
+    def update(self, params: Params) -> float:
+        """The mean objective over the epoch; notes whether it, or the score, still improves."""
         objective = self.learner.objective / max(1, self.learner.seen)
         score = self.patience.score
         cost = objective if score is None else -score(self.number, params)
@@ -124,7 +120,7 @@ class _Watched:
 
 
 class Epochs:
-    """The path of some learners over the rows, an epoch at a time; `state` is that after the last complete epoch."""
+    """Learners over the samples, an epoch at a time; `state` is that after the last complete epoch."""
 
     def __init__(
         self,
@@ -135,21 +131,21 @@ class Epochs:
         patience: Patience,
         skip: Array | None = None,
     ) -> None:
-        """`skip` (n,) uint8 marks rows that are not learned from; None: none."""
+        """`skip` (n,) uint8 marks samples that are not learned from; None: none."""
         self.rows, self.rule, self.targets, self.state, self.skip = rows, rule, targets, start, skip
-        made = [_learner(rule, target, start, k, rows.sparse) for k, target in enumerate(targets)]
-        self.learners = [_Watched(one, k, patience, rule.schedule == "adaptive") for k, one in enumerate(made)]
-        # a shuffle in memory goes on from the one before; one of blocks begins afresh
-        self.at_hand = isinstance(rows, MemoryRows) and rows.shape[0] < MOST_ROWS
-        elsewhere = [None if self.at_hand else target.seed for target in targets]
-        self.seeds = [None if seed is None else np.random.RandomState(seed) for seed in elsewhere]
+        compiled = [_learner(rule, target, start, k, rows.sparse) for k, target in enumerate(targets)]
+        self.learners = [_Learner(one, k, patience, rule.schedule == "adaptive") for k, one in enumerate(compiled)]
+        # a shuffle in memory permutes the order before; one of blocks begins with the identity
+        self.in_memory = isinstance(rows, MemoryRows) and rows.shape[0] < MAX_SHUFFLED
+        block_seeds = [None if self.in_memory else target.seed for target in targets]
+        self.seeds = [None if seed is None else np.random.RandomState(seed) for seed in block_seeds]
 
     def __iter__(self) -> Iterator[Step]:
-        """The start, then a step an epoch; its measure is zero when all learners have ended."""
+        """The start, then a step an epoch; its measure is zero when all learners have stopped."""
         first = self.rule.average
         yield Step(self.state.params(first), np.nan, np.inf)
-        if self.at_hand:
-            self._line_up()
+        if self.in_memory:
+            self._set_order()
         objectives = np.zeros(len(self.learners))
         epoch = 0
         while True:
@@ -157,7 +153,7 @@ class Epochs:
             active = [one for one in self.learners if not one.ended]
             for one in active:
                 one.learner.begin()
-            if self.at_hand:
+            if self.in_memory:
                 self._epoch(active)
             else:
                 self.rows.scan(self._block, active)
@@ -166,17 +162,17 @@ class Epochs:
                     f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input data with "
                     "StandardScaler or MinMaxScaler might help."
                 )
-            self.state = self._now(active)
+            self.state = self._current_state(active)
             params = self.state.params(first)
             for one in active:
-                objectives[one.number] = one.judge(params)
+                objectives[one.number] = one.update(params)
             ended = all(one.ended for one in self.learners)
             yield Step(params, float(np.mean(objectives)), 0.0 if ended else np.inf)
             if ended:
                 return
 
-    def _line_up(self) -> None:
-        """Rows of weight zero are none, for a shuffle too."""
+    def _set_order(self) -> None:
+        """Exclude samples of weight zero from the orders, so that shuffles do not depend on them."""
         n, weight = self.rows.shape[0], self.rows.whole().weight
         if all(target.seed is None for target in self.targets):
             return
@@ -184,8 +180,8 @@ class Epochs:
         for one in self.learners:
             one.learner.set_order(order)
 
-    def _epoch(self, active: list[_Watched]) -> None:
-        """An epoch over rows in memory, in the order of each learner."""
+    def _epoch(self, active: list[_Learner]) -> None:
+        """An epoch over samples in memory, in the order of each learner."""
         block = self.rows.whole()
         n = self.rows.shape[0]
         for one in active:
@@ -200,18 +196,18 @@ class Epochs:
         for begin in range(0, n, piece):
             self._learn(active, block, begin, min(n, begin + piece))
 
-    def _block(self, active: list[_Watched], block: Block) -> list[_Watched]:
-        """One block of rows that are elsewhere."""
+    def _block(self, active: list[_Learner], block: Block) -> list[_Learner]:
+        """One block of samples that are not in memory."""
         count = int(block.y.shape[0])
         for one in active:
             source = self.seeds[one.number]
             if source is not None:
-                one.learner.set_order(np.arange(count, dtype=np.int32))
-                one.learner.shuffle(int(source.randint(MOST_ROWS - 1)))
+                one.learner.follow(np.arange(count, dtype=np.int32))
+                one.learner.shuffle(int(source.randint(MAX_SHUFFLED - 1)))
         self._learn(active, block, 0, count)
         return active
 
-    def _learn(self, active: list[_Watched], block: Block, begin: int, end: int) -> None:
+    def _learn(self, active: list[_Learner], block: Block, begin: int, end: int) -> None:
         learners = [one.learner for one in active]
         X, y = block.X, contiguous(np.ravel(block.y))
         arguments = (y, block.weight, self.skip, learners, begin, end, threads(self.rows.entries))
@@ -220,14 +216,14 @@ class Epochs:
         else:
             _core.sgd_scan(contiguous(X), *arguments)
 
-    def _now(self, active: list[_Watched]) -> State:
-        """The state after an epoch of the active learners; of the others it is what it was."""
-        last = _replaced(self.state.last, [(one.number, one.learner.weights()) for one in active])
+    def _current_state(self, active: list[_Learner]) -> State:
+        """The state after an epoch of the active learners; that of the others is unchanged."""
+        last = _replace(self.state.last, [(one.number, one.learner.weights()) for one in active])
         average = self.state.average
         if self.rule.average > 0:
             zero = Params(np.zeros_like(last.coef), np.zeros_like(last.intercept))
             parts = [(one.number, one.learner.average()) for one in active]
-            average = _replaced(zero if average is None else average, parts)
+            average = _replace(zero if average is None else average, parts)
         return State(last, average, max(self.state.t, *(one.learner.t for one in active)))
 
 
@@ -260,8 +256,8 @@ def _learner(rule: Rule, target: Target, start: State, k: int, sparse: bool) -> 
     return learner
 
 
-def _replaced(params: Params, parts: Sequence[tuple[int, tuple[Floats, float]]]) -> Params:
-    """`params` with those of some learners in place of what they were; of one learner without a copy."""
+def _replace(params: Params, parts: Sequence[tuple[int, tuple[Floats, float]]]) -> Params:
+    """`params` with those of some learners replaced; of a single learner without a copy."""
     if params.coef.shape[0] == len(parts) == 1:
         (_, (w, b)), *_ = parts
         return Params(w[None, :], np.array([b]))

@@ -1,7 +1,7 @@
-"""The structured perceptron: sequences one after the other; where the best tags are not the true ones, the features of
-the true ones are added to the weights and those of the best ones taken away.
+"""The structured perceptron (Collins 2002): sequences one after the other; where the best tags are not the true ones,
+the features of the true tags are added to the weights and those of the best ones subtracted.
 
-The loop over the sequences is compiled (core/include/tenfold/viterbi.hpp, with the formulas). Here are the passes.
+The loop over the sequences is compiled (core/include/tenfold/viterbi.hpp, with the formulas); here are the passes.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tenfold.stats.derivatives import Params
 from tenfold.stats.viterbi import TagWeights
 
 WITHIN = Params(np.zeros((0, 0)), np.zeros(0))
-"""What the loop is shown: the weights are many, and the learner keeps them."""
+"""Placeholder parameters of a step: the learner keeps its many weights."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TagPass:
 
 @dataclass
 class TagLearner:
-    """The state of one fit of `tags` tags, each pass in a random order of its own where `shuffle`."""
+    """The state of one fit of `tags` tags, each pass in a random order of its own with `shuffle`."""
 
     sequences: Sequences
     tags: int
@@ -42,19 +42,19 @@ class TagLearner:
         self._looked = self.sequences.counted
 
     def weights(self, average: bool) -> TagWeights:
-        """The mean of the weights after every sequence, or the last: the mean is the last less what came late."""
+        """The mean of the weights after each sequence, or the last weights."""
         last = TagWeights(*self._tagger.weights)
         if not (average and self._tagger.seen):
             return last
         return TagWeights(*(w - s / self._tagger.seen for w, s in zip(last, self._tagger.sums, strict=True)))
 
     def stay(self) -> float:
-        """As many sequences again as there were, none of them a mistake: nothing changes but the mean. All of them."""
+        """Add as many sequences without a mistake as there were: only the mean changes. Returns the number of all."""
         self._tagger.skip(max(self._tagger.seen, 1.0))
         return self._tagger.seen
 
     def steps(self) -> Iterator[Step]:
-        """The start, then a step for every pass; measure 0 after one without mistakes."""
+        """The start, then a step for each pass; measure 0 after one without mistakes."""
         yield Step(WITHIN, np.inf, np.inf)
         assert self.sequences.tags is not None
         while True:

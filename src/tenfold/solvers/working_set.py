@@ -1,12 +1,16 @@
-"""Coordinate descent on some columns of rows in memory, for one penalty or a path of them (Johnson and Guestrin 2015;
-Massias, Gramfort and Salmon 2018).
+"""Working-set coordinate descent for the Lasso's family on rows in memory, for one penalty or a path of them (Johnson
+and Guestrin 2015; Massias, Gramfort and Salmon 2018).
 
-Minimises the objective of `problems.SparseLeastSquares` where there are too many columns for all their products. A
-working set has the columns that are furthest beyond the constraint of the dual, or nearest to it; the loops of core/
-include/tenfold work on their Gram matrix, which grows with the set (descent_gram.hpp), or along the columns themselves
-where these have few entries (descent_compressed.hpp). A pass over all columns gives the gap, and the columns that were
-left out wrongly; one pass serves several penalties of a path at once. Columns that cannot have a weight at the optimum
-(gap-safe screening, Ndiaye et al. 2017) never join; when few are left, all do.
+Solves   min over W (t, p) of  |Y - X W'|^2 / 2 + penalty(W),   where p is too large for the Gram matrix X'X.
+
+Given the columns of X (n, p), weighted by the roots of the sample weights and centred, targets Y (n, t), X'Y and a
+sequence of penalties of one kind; returns the weights, duality gaps and sweeps of each.
+
+Outer loop: the features whose correlation with the residuals violates the dual constraint most, or comes nearest to it,
+join the working set. The subproblem is solved by coordinate descent on the Gram matrix of the working set, which grows
+with it (core/include/tenfold/cd_gram.hpp), or on its columns where these are very sparse (cd_csc.hpp). A pass over all
+columns gives the gap and the violated constraints; along a path one pass serves several penalties. Features that are
+inactive at the optimum (gap-safe screening, Ndiaye et al. 2017) never join; once few others are left, all of them do.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,69 +25,62 @@ from scipy.sparse import csc_array
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, is_sparse
+from tenfold.lasso_dual import dual_norm, duality_gap, feature_norms, gap_safe_screen
 from tenfold.machine import one_blas_thread, poll, threads
-from tenfold.problems import duality_gap, pulled, safe
+from tenfold.penalties import SparsePenalty
 from tenfold.stats.derivatives import adjoint
 
-FIRST = 64
-"""Columns that join at least, if they are beyond; later ones as many as there are."""
+MIN_GROWTH = 64  # features that join a working set at least, if they violate the dual constraint
 
-TOGETHER = 8
-"""At most so many penalties are checked by one pass."""
+MAX_PENALTIES_PER_PASS = 8  # penalties of a path that one pass over the columns checks
 
-SOME = 16
-"""Columns that were missing are many where they are more than one in so many."""
+MANY_MISSING = 1 / 16  # from this part of the working set on, missing features make an exact subproblem a waste
 
-SCATTERED = 8
-"""A product with an entry somewhere takes as long as so many with entries in a row."""
+SPARSE_COST = 8  # multiplications of a dense product that take as long as one of a sparse product
 
-PIECES = 8
-"""Rows without a weight are left out where the others are so many pieces at most."""
+MAX_PIECES = 8  # samples of zero weight are left out of dense X where the others are at most so many slices
 
-AT_ONCE = 5e8
-"""So many multiplications are made between two looks for an interruption."""
+PRODUCTS_PER_POLL = 5e8  # multiplications between two checks for an interruption
 
-SOME_ROWS = 512
-"""Rows that are copied between two such looks."""
+ROWS_PER_POLL = 512  # rows of an array that are copied between two such checks
 
-INNER = 0.8
-"""The working set is solved to so much of the gap that is allowed for all columns."""
+SUBPROBLEM_TOL = 0.8  # the subproblem is solved to this part of the gap that is allowed for all features
 
 
 class Columns(Protocol):
-    """Columns that are weighted by roots of the rows' weights and measured from their means, never as a whole."""
+    """The columns of X, weighted by the roots of the sample weights and centred; never formed as a whole."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
-    def none(self) -> "Chosen":
-        """No columns yet."""
+    def empty(self) -> "WorkingSet":
+        """A working set without features."""
         ...
 
-    def pulls(self, residuals: Floats) -> Floats:
-        """Products (k, p) of all columns with residuals (n, k), weighted alike."""
+    def correlate(self, residuals: Floats) -> Floats:
+        """X'R (k, p), the correlations of all columns with residuals R (n, k), weighted alike."""
         ...
 
-    def extended(self, chosen: "Chosen", index: Integers) -> "Chosen":
-        """The columns that were chosen and more; what was chosen is not used any more."""
+    def extend(self, working_set: "WorkingSet", index: Integers) -> "WorkingSet":
+        """The working set with more features; it takes over the memory of the old one."""
         ...
 
-    def kept(self, chosen: "Chosen", places: Integers) -> "Chosen":
-        """Some of the columns that were chosen, by their places among them."""
+    def select(self, working_set: "WorkingSet", places: Integers) -> "WorkingSet":
+        """Some features of the working set, by their places in it."""
         ...
 
-    def fits(self, chosen: "Chosen", weights: Floats) -> Floats:
-        """What weights (k, q) of the chosen columns make of them, (n, k)."""
+    def predict(self, working_set: "WorkingSet", weights: Floats) -> Floats:
+        """Predictions (n, k) of weights (k, q) of the working set."""
         ...
 
-    def descended(self, chosen: "Chosen", weights: Floats, task: "Task") -> tuple[Floats, Integers]:
-        """Weights (A, t, q) of the chosen columns for each penalty, from weights (t, q), and the sweeps."""
+    def solve(self, working_set: "WorkingSet", weights: Floats, task: "Subproblem") -> tuple[Floats, Integers]:
+        """Weights (A, t, q) of the working set for each penalty, starting from weights (t, q), and the sweeps."""
         ...
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Numbers (q,) of columns, the columns themselves and their products: where they are dense the first q of the rows
-    of an array with room for more, and the first (q, q) of another. Columns of few entries have no products.
+class WorkingSet:
+    """Indices (q,) of features, their columns and Gram matrix. Dense columns are the first q rows of an array with
+    spare capacity, the Gram matrix the first (q, q) of another; very sparse columns, in CSC format, have none.
     """
 
     index: Integers
@@ -92,35 +89,37 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Task:
-    """What is minimised among the chosen columns: targets (n, t), the pulls (t, p) of all columns at zero weights,
-    penalties (l1, l2), the gap at which to stop, and the most sweeps.
+class Subproblem:
+    """The problem restricted to a working set: targets (n, t), X'Y (t, p) of all columns, penalties, the gap and the
+    number of sweeps at which to stop, and the seed of a random order of the features.
     """
 
     Y: Floats
-    along: Floats
-    penalties: list[tuple[float, float]]
-    positive: bool
-    enough: float
-    most: int
+    xty: Floats
+    penalties: list[SparsePenalty]
+    tol: float
+    max_sweeps: int
     seed: int | None
 
-    def rules(self) -> tuple[Floats, Floats, bool, float, int, int | None]:
-        """As the loops want them."""
-        l1, l2 = (np.array(part, dtype=np.float64) for part in zip(*self.penalties, strict=True))
-        return l1, l2, self.positive, self.enough, max(self.most, 1), self.seed
+    def arguments(self) -> tuple[Floats, Floats, bool, float, int, int | None]:
+        """The last arguments of the compiled loops."""
+        l1 = np.array([penalty.l1 for penalty in self.penalties], dtype=np.float64)
+        l2 = np.array([penalty.l2 for penalty in self.penalties], dtype=np.float64)
+        return l1, l2, self.penalties[0].positive, self.tol, max(self.max_sweeps, 1), self.seed
 
 
-def _on_products(chosen: Chosen, weights: Floats, task: Task) -> tuple[Floats, Integers]:
-    """Descent on the products of the chosen columns."""
-    unit, C = np.ones(len(chosen.index)), np.ascontiguousarray(task.along[:, chosen.index])
+def _solve_on_gram(working_set: WorkingSet, weights: Floats, task: Subproblem) -> tuple[Floats, Integers]:
+    """Coordinate descent on the Gram matrix of the working set."""
+    unit, C = np.ones(len(working_set.index)), np.ascontiguousarray(task.xty[:, working_set.index])
     with one_blas_thread:
-        W, _, sweeps = _core.cd_gram(chosen.gram, C, float(np.sum(task.Y * task.Y)), unit, weights, *task.rules())
+        W, _, sweeps = _core.cd_gram(
+            working_set.gram, C, float(np.sum(task.Y * task.Y)), unit, weights, *task.arguments()
+        )
     return W, sweeps
 
 
 class DenseColumns:
-    """Columns of NumPy arrays one below the other, in any order; those that are chosen are copied, as rows."""
+    """Columns of dense arrays stacked one below the other, in C or Fortran order; a working set copies its columns."""
 
     def __init__(self, arrays: list[Array], root: Floats, centre: Floats) -> None:
         self.arrays, self.root, self.centre = arrays, root, centre
@@ -131,30 +130,32 @@ class DenseColumns:
     def shape(self) -> tuple[int, int]:
         return len(self.root), len(self.centre)
 
-    def pulls(self, residuals: Floats) -> Floats:
+    def correlate(self, residuals: Floats) -> Floats:
         weighted = np.ascontiguousarray(self.root[:, None] * residuals)
-        return reduce(np.add, (self._pulls(X, weighted[part]) for X, part in zip(self.arrays, self.parts, strict=True)))
+        return reduce(
+            np.add, (self._correlate(X, weighted[part]) for X, part in zip(self.arrays, self.parts, strict=True))
+        )
 
-    def _pulls(self, X: Array, weighted: Floats) -> Floats:
+    def _correlate(self, X: Array, weighted: Floats) -> Floats:
         if X.flags.c_contiguous:
             return adjoint(X, weighted, self.centre)
         R, k = np.ascontiguousarray(weighted.T), weighted.shape[1]
-        found = _core.matvec(X.T, R, np.zeros(k), None, threads(X.size))
-        return np.ascontiguousarray(found.T) - np.outer(weighted.sum(axis=0), self.centre)
+        products = _core.matvec(X.T, R, np.zeros(k), None, threads(X.size))
+        return np.ascontiguousarray(products.T) - np.outer(weighted.sum(axis=0), self.centre)
 
-    def extended(self, chosen: Chosen, index: Integers) -> Chosen:
+    def extend(self, working_set: WorkingSet, index: Integers) -> WorkingSet:
         while len(index):
             poll()
-            half = 0.5 * len(chosen.index)  # count columns take n count (2 half + count) multiplications
-            count = max(FIRST, int(np.sqrt(half**2 + AT_ONCE / self.shape[0]) - half))
-            chosen, index = self._extended(chosen, index[:count]), index[count:]
-        return chosen
+            half = 0.5 * len(working_set.index)  # count columns take n count (2 half + count) multiplications
+            count = max(MIN_GROWTH, int(np.sqrt(half**2 + PRODUCTS_PER_POLL / self.shape[0]) - half))
+            working_set, index = self._extend(working_set, index[:count]), index[count:]
+        return working_set
 
-    def _extended(self, chosen: Chosen, index: Integers) -> Chosen:
-        n, q = self.shape[0], len(chosen.index)
+    def _extend(self, working_set: WorkingSet, index: Integers) -> WorkingSet:
+        n, q = self.shape[0], len(working_set.index)
         m, used = q + len(index), threads(n * len(index))
-        columns = _with_room(chosen.columns, q, m, square=False)
-        gram = _with_room(chosen.gram, q, m, square=True)
+        columns = _with_capacity(working_set.columns, q, m, square=False)
+        gram = _with_capacity(working_set.gram, q, m, square=True)
         for X, part in zip(self.arrays, self.parts, strict=True):
             if X.flags.c_contiguous:
                 columns[q:m, part] = _core.gather_columns(X, index, self.centre[index], self.root[part], used)
@@ -164,39 +165,41 @@ class DenseColumns:
         gram[q:m, q:m] = _core.row_gram(new, np.zeros(n), np.ones(len(index)), used)
         gram[:q, q:m] = _core.matvec(columns[:q], new, np.zeros(m - q), None, threads(q * n))
         gram[q:m, :q] = gram[:q, q:m].T
-        return Chosen(np.concatenate([chosen.index, index]), columns, gram)
+        return WorkingSet(np.concatenate([working_set.index, index]), columns, gram)
 
-    def kept(self, chosen: Chosen, places: Integers) -> Chosen:
-        return Chosen(chosen.index[places], chosen.columns[places], chosen.gram[np.ix_(places, places)])
+    def select(self, working_set: WorkingSet, places: Integers) -> WorkingSet:
+        return WorkingSet(
+            working_set.index[places], working_set.columns[places], working_set.gram[np.ix_(places, places)]
+        )
 
-    def fits(self, chosen: Chosen, weights: Floats) -> Floats:
-        columns = chosen.columns[: len(chosen.index)]
+    def predict(self, working_set: WorkingSet, weights: Floats) -> Floats:
+        columns = working_set.columns[: len(working_set.index)]
         return _core.matvec_t(columns, np.ascontiguousarray(weights.T), None, threads(columns.size)).T
 
-    def none(self) -> Chosen:
-        return Chosen(np.zeros(0, np.int64), np.zeros((0, self.shape[0])), np.zeros((0, 0)))
+    def empty(self) -> WorkingSet:
+        return WorkingSet(np.zeros(0, np.int64), np.zeros((0, self.shape[0])), np.zeros((0, 0)))
 
-    def descended(self, chosen: Chosen, weights: Floats, task: Task) -> tuple[Floats, Integers]:
-        return _on_products(chosen, weights, task)
+    def solve(self, working_set: WorkingSet, weights: Floats, task: Subproblem) -> tuple[Floats, Integers]:
+        return _solve_on_gram(working_set, weights, task)
 
 
-def _with_room(array: Floats, used: int, length: int, *, square: bool) -> Floats:
-    """An array of at least so many rows, the first `used` as they were; where it has to grow, twice as long."""
+def _with_capacity(array: Floats, used: int, length: int, *, square: bool) -> Floats:
+    """An array of at least `length` rows that keeps the first `used`; where it has to grow, twice as long."""
     if len(array) >= length:
         return array
-    room = 2 * length
-    grown = np.empty((room, room if square else array.shape[1]))
+    capacity = 2 * length
+    grown = np.empty((capacity, capacity if square else array.shape[1]))
     width = used if square else array.shape[1]
-    for first in range(0, used, SOME_ROWS):
+    for first in range(0, used, ROWS_PER_POLL):
         poll()
-        part = slice(first, min(first + SOME_ROWS, used))
+        part = slice(first, min(first + ROWS_PER_POLL, used))
         grown[part, :width] = array[part, :width]
     return grown
 
 
 class SparseColumns:
-    """Columns of compressed rows: those that are chosen are compressed by columns. Means are taken off the products,
-    not the columns.
+    """Columns of a CSR matrix; a working set has them in CSC format. Means are subtracted from products, never from the
+    columns.
     """
 
     def __init__(self, X: Array, root: Floats, centre: Floats) -> None:
@@ -206,80 +209,80 @@ class SparseColumns:
     def shape(self) -> tuple[int, int]:
         return self.X.shape
 
-    def pulls(self, residuals: Floats) -> Floats:
+    def correlate(self, residuals: Floats) -> Floats:
         return adjoint(self.X, np.ascontiguousarray(self.root[:, None] * residuals), self.centre)
 
-    def extended(self, chosen: Chosen, index: Integers) -> Chosen:
-        X, old = self.X, chosen.columns
+    def extend(self, working_set: WorkingSet, index: Integers) -> WorkingSet:
+        X, old = self.X, working_set.columns
         new = csc_array(
             _core.gather_columns_csr(X.data, X.indices, X.indptr, X.shape[1], index, self.root, threads(entries(X))),
             shape=(X.shape[0], len(index)),
         )
-        q, m = len(chosen.index), len(chosen.index) + len(index)
+        q, m = len(working_set.index), len(working_set.index) + len(index)
         data, indices = np.concatenate([old.data, new.data]), np.concatenate([old.indices, new.indices])
         indptr = np.concatenate([old.indptr, old.indptr[-1] + new.indptr[1:]])
-        joint = csc_array((data, indices, indptr), shape=(X.shape[0], m))
-        numbers = np.concatenate([chosen.index, index])
-        if SCATTERED * joint.nnz < m * m:
-            return Chosen(numbers, joint, np.zeros((0, 0)))
-        if q and not len(chosen.gram):
-            old, new, q = old[:, :0], joint, 0
-        return Chosen(numbers, joint, self._grown(chosen.gram, old, new, numbers[:q], numbers[q:]))
+        columns = csc_array((data, indices, indptr), shape=(X.shape[0], m))
+        numbers = np.concatenate([working_set.index, index])
+        if SPARSE_COST * columns.nnz < m * m:
+            return WorkingSet(numbers, columns, np.zeros((0, 0)))
+        if q and not len(working_set.gram):
+            old, new, q = old[:, :0], columns, 0
+        return WorkingSet(numbers, columns, self._extend_gram(working_set.gram, old, new, numbers[:q], numbers[q:]))
 
-    def _grown(self, gram: Floats, old: Array, new: Array, before: Integers, index: Integers) -> Floats:
-        """The products of old columns, and those of new ones beside them."""
+    def _extend_gram(self, gram: Floats, old: Array, new: Array, before: Integers, index: Integers) -> Floats:
+        """The Gram matrix of the features `before`, extended by those of `index`."""
         q, m = len(before), len(before) + len(index)
         means, weight = self.centre[index], float(np.einsum("i,i->", self.root, self.root))
-        # sums of a column times its root are its weighted sum: weight times its mean
+        # root times a column that is weighted by root sums to weight times its mean
         sums, old_sums = self.root @ new, self.root @ old
         across = (old.T @ new).toarray()
         across -= np.outer(old_sums, means) + np.outer(self.centre[before], sums - weight * means)
         own = (new.T @ new).toarray()
         own -= np.outer(sums, means) + np.outer(means, sums - weight * means)
-        gram = _with_room(gram, q, m, square=True)
+        gram = _with_capacity(gram, q, m, square=True)
         gram[:q, q:m], gram[q:m, :q], gram[q:m, q:m] = across, across.T, own
         return gram
 
-    def kept(self, chosen: Chosen, places: Integers) -> Chosen:
-        gram = chosen.gram[np.ix_(places, places)] if len(chosen.gram) else chosen.gram
-        return Chosen(chosen.index[places], chosen.columns[:, places], gram)
+    def select(self, working_set: WorkingSet, places: Integers) -> WorkingSet:
+        gram = working_set.gram[np.ix_(places, places)] if len(working_set.gram) else working_set.gram
+        return WorkingSet(working_set.index[places], working_set.columns[:, places], gram)
 
-    def fits(self, chosen: Chosen, weights: Floats) -> Floats:
-        offsets = np.einsum("kq,q->k", weights, self.centre[chosen.index])
-        return np.asarray(chosen.columns @ weights.T) - np.outer(self.root, offsets)
+    def predict(self, working_set: WorkingSet, weights: Floats) -> Floats:
+        offsets = np.einsum("kq,q->k", weights, self.centre[working_set.index])
+        return np.asarray(working_set.columns @ weights.T) - np.outer(self.root, offsets)
 
-    def none(self) -> Chosen:
-        nothing = csc_array((self.shape[0], 0), dtype=np.float64)
-        return Chosen(np.zeros(0, np.int64), nothing, np.zeros((0, 0)))
+    def empty(self) -> WorkingSet:
+        columns = csc_array((self.shape[0], 0), dtype=np.float64)
+        return WorkingSet(np.zeros(0, np.int64), columns, np.zeros((0, 0)))
 
-    def descended(self, chosen: Chosen, weights: Floats, task: Task) -> tuple[Floats, Integers]:
-        if len(chosen.gram):
-            return _on_products(chosen, weights, task)
-        C, targets = chosen.columns, np.ascontiguousarray(task.Y.T)
+    def solve(self, working_set: WorkingSet, weights: Floats, task: Subproblem) -> tuple[Floats, Integers]:
+        if len(working_set.gram):
+            return _solve_on_gram(working_set, weights, task)
+        C, targets = working_set.columns, np.ascontiguousarray(task.Y.T)
         with one_blas_thread:
             W, _, sweeps = _core.cd_csc(
-                C.data, C.indices, C.indptr, self.centre[chosen.index], targets, weights, *task.rules()
+                C.data, C.indices, C.indptr, self.centre[working_set.index], targets, weights, *task.arguments()
             )
         return W, sweeps
 
 
 def columns_of(X: Array, root: Floats, centre: Floats) -> tuple[Columns, slice | Integers]:
-    """The columns of rows in memory, and the rows that are in them: those without a weight need not be read where they
-    lie together, as those of a fold do.
+    """The columns of X and the samples that they hold: samples of zero weight are left out where the others are few
+    slices, as in a training set of k-fold cross-validation.
     """
     if is_sparse(X):
         return SparseColumns(X, root, centre), slice(None)
     weighted = np.concatenate([[False], root > 0.0, [False]])
     ends = np.flatnonzero(weighted[1:] != weighted[:-1]).reshape(-1, 2)
-    if not X.flags.c_contiguous or not 0 < len(ends) <= PIECES or ends[0, 1] - ends[0, 0] == len(X):
+    if not X.flags.c_contiguous or not 0 < len(ends) <= MAX_PIECES or ends[0, 1] - ends[0, 0] == len(X):
         return DenseColumns([X], root, centre), slice(None)
     kept = np.flatnonzero(root > 0.0)
     return DenseColumns([X[start:stop] for start, stop in ends], root[kept], centre), kept
 
 
 @dataclass(frozen=True)
-class Found:
-    """Weights (A, t, p), relative gaps (A,) and sweeps (A,) for each penalty, and passes over the columns in all."""
+class PathResult:
+    """Weights (A, t, p), gaps relative to |Y|^2 (A,) and sweeps (A,) for each penalty; passes over all columns."""
 
     coef: Floats
     gaps: Floats
@@ -289,156 +292,157 @@ class Found:
 
 @dataclass
 class _State:
-    """Where the descent is: members, their weights (t, q), the pulls (t, p) of all columns at them, the penalty that
-    these weights belong to, and which columns may have a weight at the optimum of the next.
+    """The iterate: the working set, its weights (t, q), the correlations (t, p) of all columns with the residuals, the
+    l1 that these weights belong to, and the features that screening has not excluded.
     """
 
-    chosen: Chosen
+    working_set: WorkingSet
     weights: Floats
-    pull: Floats
+    correlation: Floats
     l1: float
-    alive: NDArray[np.bool_]
+    candidates: NDArray[np.bool_]
 
 
-Look = Callable[[Floats], tuple[Floats, float]]
-"""The pulls (t, p) of all columns and the mean square of the residuals at weights (t, p), by somebody else."""
+Reader = Callable[[Floats], tuple[Floats, float]]
+"""From weights (t, p) to X'r (t, p) of all columns and |r|^2, computed by the caller."""
 
 
 def path(
     columns: Columns,
     Y: Floats,
-    along: Floats,
+    xty: Floats,
     lengths: Floats,
-    penalties: Sequence[tuple[float, float]],
+    penalties: Sequence[SparsePenalty],
     *,
-    positive: bool,
     tol: float,
     max_iter: int,
     start: Floats | None = None,
     seed: int | None = None,
-    look: Look | None = None,
-) -> Found:
-    """Minimise for targets (n, t) together and each (l1, l2), one from the weights of the one before, until the gap is
-    at most `tol` times |Y|^2. Everything is in mean units: the squares of the weights' roots add up to one. `along` are
-    the pulls (t, p) at zero weights, `lengths` those of the columns; `look` takes the place of the passes over all
-    columns for a single penalty. At most `max_iter` sweeps over all columns, or as many steps of single columns.
+    read: Reader | None = None,
+) -> PathResult:
+    """Solve for one target, or for the targets that the penalties couple, and each penalty of one kind, warm-started
+    from the one before, until the gap is at most `tol` times |Y|^2.
+
+    In mean units: the sample weights add up to one. Given Y (n, t), X'Y (t, p), the `lengths` (p,) of the columns, and
+    weights (t, p) to start from; for a single penalty `read` replaces the passes over all columns. `max_iter` sweeps
+    over all features, or as many updates of single ones.
     """
     p, t, yy = columns.shape[1], Y.shape[1], float(np.sum(Y * Y))
     coef, gaps = np.zeros((len(penalties), t, p)), np.full(len(penalties), np.inf)
-    steps = np.zeros(
-        len(penalties), np.int64
-    )  # of single columns: p of them are a sweep, however few belong to the set
-    state, passes = _begun(columns, Y, along, start), 0
-    first, count, inner, before = 0, 1, INNER, 0.0
+    steps = np.zeros(len(penalties), np.int64)  # updates of single features: p of them count as a sweep
+    state, passes = _start(columns, Y, xty, start), 0
+    # penalties first, ..., first + count - 1 are solved together; gap_missed is that of the last check where it failed
+    first, count, inner_tol, gap_missed = 0, 1, SUBPROBLEM_TOL, 0.0
     while first < len(penalties):
         poll()
-        these = list(range(first, min(first + count, len(penalties))))
-        state = _joined_by(columns, _trimmed(columns, state), penalties[these[-1]], positive, len(these) > 1)
-        q = state.chosen.index.size
-        most = (max_iter * p - int(steps[first])) // max(q, 1)
-        wanted = [penalties[i] for i in these]
-        # a set that lacked many columns, and may lack more, is solved to a part of the gap that it had
-        enough = max(inner * tol, 0.1 * before)
-        task = Task(Y, along, wanted, positive, enough * yy, most, seed)
-        W, counts = columns.descended(state.chosen, state.weights, task)
-        here = coef[first : first + len(these)]
+        batch = list(range(first, min(first + count, len(penalties))))
+        state = _grow(columns, _trim(columns, state), penalties[batch[-1]], len(batch) > 1)
+        q = state.working_set.index.size
+        max_sweeps = (max_iter * p - int(steps[first])) // max(q, 1)
+        # a working set that lacked many features, and may lack more, is solved to a part of the gap that it had
+        gap_target = max(inner_tol * tol, 0.1 * gap_missed)
+        task = Subproblem(Y, xty, [penalties[i] for i in batch], gap_target * yy, max_sweeps, seed)
+        W, sweeps = columns.solve(state.working_set, state.weights, task)
+        here = coef[first : first + len(batch)]
         here[:] = 0.0
-        here[:, :, state.chosen.index] = W
-        pulls, squares = _looked(columns, Y, state.chosen, W, here, look)
-        passes, ends = passes + 1, len(these)
-        for k, i in enumerate(these):
-            steps[i] += counts[k] * q
-            gaps[i] = duality_gap(penalties[i], positive, coef[i], pulls[k], squares[k]) / (yy or 1.0)
+        here[:, :, state.working_set.index] = W
+        correlations, squares = _correlate_all(columns, Y, state.working_set, W, here, read)
+        passes, passed = passes + 1, len(batch)
+        for k, i in enumerate(batch):
+            steps[i] += sweeps[k] * q
+            gaps[i] = duality_gap(penalties[i], coef[i], correlations[k], squares[k]) / (yy or 1.0)
             if gaps[i] > tol and steps[i] + q <= max_iter * p:
-                ends = k
+                passed = k
                 break
-        k = min(ends, len(these) - 1)
-        now = penalties[these[k]]
-        state = _State(state.chosen, W[k], pulls[k], now[0], np.ones(p, dtype=bool))
-        if ends == len(these):
-            first, count, inner, before = first + ends, min(2 * count, TOGETHER), INNER, 0.0
-        else:
-            state.alive = safe(now, positive, coef[these[k]], pulls[k], squares[k], lengths)
-            beyond = np.flatnonzero(state.alive & (pulled(pulls[k], positive) > now[0]))
-            # where no column is missing the working set itself is to be solved further
-            missing = np.setdiff1d(beyond, state.chosen.index).size
-            lacks = missing > 0
-            # with the columns that it lacked, the rest of these penalties may pass at once, and as many as half of them
-            count = max(len(these) - ends, len(these) // 2, 1) if lacks else 1
-            many = SOME * missing > state.chosen.index.size
-            before = float(gaps[these[k]]) if many and count == 1 else 0.0
-            inner = inner if lacks else 0.1 * inner
-            if inner < 1e-6:
-                ends, inner = ends + 1, INNER  # rounding prevents more
-            first += ends
-    # a set that has grown may take its last sweep a little beyond the limit
-    return Found(coef, gaps, np.minimum(-(-steps // max(p, 1)), max_iter), passes)
+        k = min(passed, len(batch) - 1)
+        penalty = penalties[batch[k]]
+        state = _State(state.working_set, W[k], correlations[k], penalty.l1, np.ones(p, dtype=bool))
+        if passed == len(batch):
+            first, count = first + passed, min(2 * count, MAX_PENALTIES_PER_PASS)
+            inner_tol, gap_missed = SUBPROBLEM_TOL, 0.0
+            continue
+        state.candidates = gap_safe_screen(penalty, coef[batch[k]], correlations[k], squares[k], lengths)
+        norms = dual_norm(correlations[k], penalty.positive)
+        violated = np.flatnonzero(state.candidates & (norms > penalty.l1))
+        missing = np.setdiff1d(violated, state.working_set.index).size
+        if missing:  # with these features the rest of the batch may pass at once, or half as many penalties
+            count = max(len(batch) - passed, len(batch) // 2, 1)
+        else:  # the subproblem itself was not solved far enough
+            count, inner_tol = 1, 0.1 * inner_tol
+        many = missing > MANY_MISSING * state.working_set.index.size
+        gap_missed = float(gaps[batch[k]]) if many and count == 1 else 0.0
+        if inner_tol < 1e-6:
+            passed, inner_tol = passed + 1, SUBPROBLEM_TOL  # rounding prevents a smaller gap
+        first += passed
+    # a working set that has grown may take its last sweep a little beyond the limit
+    return PathResult(coef, gaps, np.minimum(-(-steps // max(p, 1)), max_iter), passes)
 
 
-def _looked(
-    columns: Columns, Y: Floats, chosen: Chosen, W: Floats, coef: Floats, look: Look | None
+def _correlate_all(
+    columns: Columns, Y: Floats, working_set: WorkingSet, W: Floats, coef: Floats, read: Reader | None
 ) -> tuple[Floats, list[float]]:
-    """The pulls (A, t, p) of all columns at weights (A, t, q) of the members, and the mean squares of the residuals."""
+    """X'r (A, t, p) of all columns and |r|^2 at weights (A, t, q) of the working set."""
     A, t, q = W.shape
-    if look is not None and A == 1:
-        pull, squares = look(coef[0])
-        return pull[None], [squares]
-    R = np.tile(Y, A) - columns.fits(chosen, W.reshape(A * t, q))
-    return columns.pulls(R).reshape(A, t, -1), [float(np.sum(R[:, k * t : (k + 1) * t] ** 2)) for k in range(A)]
+    if read is not None and A == 1:
+        correlation, squares = read(coef[0])
+        return correlation[None], [squares]
+    R = np.tile(Y, A) - columns.predict(working_set, W.reshape(A * t, q))
+    squares_of = [float(np.sum(R[:, k * t : (k + 1) * t] ** 2)) for k in range(A)]
+    return columns.correlate(R).reshape(A, t, -1), squares_of
 
 
-def _begun(columns: Columns, Y: Floats, along: Floats, start: Floats | None) -> _State:
-    chosen, (t, p) = columns.none(), along.shape
+def _start(columns: Columns, Y: Floats, xty: Floats, start: Floats | None) -> _State:
+    """The iterate at the given weights, or at zero."""
+    working_set, (t, p) = columns.empty(), xty.shape
     if start is None or not start.any():
-        return _State(chosen, np.zeros((t, 0)), along, np.inf, np.ones(p, dtype=bool))
+        return _State(working_set, np.zeros((t, 0)), xty, np.inf, np.ones(p, dtype=bool))
     index = np.flatnonzero(start.any(axis=0))
-    chosen = columns.extended(chosen, index)
+    working_set = columns.extend(working_set, index)
     weights = np.ascontiguousarray(start[:, index])
-    pull = columns.pulls(Y - columns.fits(chosen, weights))
-    return _State(chosen, weights, pull, np.inf, np.ones(p, dtype=bool))
+    correlation = columns.correlate(Y - columns.predict(working_set, weights))
+    return _State(working_set, weights, correlation, np.inf, np.ones(p, dtype=bool))
 
 
-def _trimmed(columns: Columns, state: _State) -> _State:
-    """Without most of the members that are not used, where these are many."""
-    used: NDArray[np.bool_] = np.array(state.weights.any(axis=0))
-    enough = _some(state)
-    many = max(enough, int(used.sum()))
-    if state.weights.shape[1] <= 2 * many:
+def _trim(columns: Columns, state: _State) -> _State:
+    """Drop most inactive features from a working set that has many of them, but those nearest to their constraint."""
+    kept: NDArray[np.bool_] = np.array(state.weights.any(axis=0))
+    size = max(_affordable_growth(state), int(kept.sum()))
+    if state.weights.shape[1] <= 2 * size:
         return state
-    near = np.argsort(-pulled(state.pull[:, state.chosen.index], False))[: many + many // 4]
-    used[near] = True
-    kept = np.flatnonzero(used)
-    return replace(state, chosen=columns.kept(state.chosen, kept), weights=np.ascontiguousarray(state.weights[:, kept]))
+    nearest = np.argsort(-feature_norms(state.correlation[:, state.working_set.index]))[: size + size // 4]
+    kept[nearest] = True
+    places = np.flatnonzero(kept)
+    weights = np.ascontiguousarray(state.weights[:, places])
+    return replace(state, working_set=columns.select(state.working_set, places), weights=weights)
 
 
-def _some(state: _State) -> int:
-    """So many columns that their products cost about as much as a pass over all."""
-    return max(FIRST, int(3.0 * np.sqrt(state.pull.shape[1])))
+def _affordable_growth(state: _State) -> int:
+    """The number of features whose Gram matrix costs about as much as a pass over all columns."""
+    return max(MIN_GROWTH, int(3.0 * np.sqrt(state.correlation.shape[1])))
 
 
-def _joined_by(columns: Columns, state: _State, penalty: tuple[float, float], positive: bool, ahead: bool) -> _State:
-    """Admit the columns that are beyond the constraint, the furthest first; on the way to smaller penalties also those
-    that will probably be (the strong rule of Tibshirani et al. 2012), and all that may have a weight, where these are
-    few.
+def _grow(columns: Columns, state: _State, penalty: SparsePenalty, ahead: bool) -> _State:
+    """Admit the features that violate the dual constraint, the worst first; with penalties `ahead` also those that the
+    strong rule expects to (Tibshirani et al. 2012); and all that screening leaves, where these are few.
     """
-    distance: Floats = np.array(pulled(state.pull, positive))
-    l1 = penalty[0]
-    out = ~state.alive
-    out[state.chosen.index] = True
-    distance[out] = -np.inf
-    # at first some that others may push over
+    norms: Floats = np.array(dual_norm(state.correlation, penalty.positive))
+    l1 = penalty.l1
+    excluded = ~state.candidates
+    excluded[state.working_set.index] = True
+    norms[excluded] = -np.inf
+    # a first working set has features below the constraint, too: the others may push them over it
     limit = 0.5 * l1 if state.l1 == np.inf else min(2.0 * l1 - state.l1, l1)
-    used = int(np.count_nonzero(state.weights.any(axis=0)))
-    most = max(FIRST, used // 4) if ahead else max(_some(state), used)
-    beyond = np.flatnonzero(distance > max(limit, 0.5 * l1 if ahead else 0.0))
-    if not beyond.size and not state.chosen.index.size:
-        beyond = np.array([int(np.argmax(distance))])
-    if beyond.size > most:
-        beyond = beyond[np.argpartition(-distance[beyond], most - 1)[:most]]
-    elif int(np.count_nonzero(~out)) <= most:
-        beyond = np.flatnonzero(~out)
-    index = np.sort(beyond[np.isfinite(distance[beyond])])
+    active = int(np.count_nonzero(state.weights.any(axis=0)))
+    most = max(MIN_GROWTH, active // 4) if ahead else max(_affordable_growth(state), active)
+    index = np.flatnonzero(norms > max(limit, 0.5 * l1 if ahead else 0.0))
+    if not index.size and not state.working_set.index.size:
+        index = np.array([int(np.argmax(norms))])
+    if index.size > most:
+        index = index[np.argpartition(-norms[index], most - 1)[:most]]
+    elif int(np.count_nonzero(~excluded)) <= most:
+        index = np.flatnonzero(~excluded)
+    index = np.sort(index[np.isfinite(norms[index])])
     if not index.size:
         return state
     weights = np.concatenate([state.weights, np.zeros((len(state.weights), index.size))], axis=1)
-    return replace(state, chosen=columns.extended(state.chosen, index), weights=np.ascontiguousarray(weights))
+    return replace(state, working_set=columns.extend(state.working_set, index), weights=np.ascontiguousarray(weights))

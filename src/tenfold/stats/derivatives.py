@@ -134,7 +134,7 @@ def derivatives_in_arrays(
     X = away(block.X, shift)
     coef, intercept = likes(params, X)
     z = X @ coef.T + intercept
-    value, slopes, *bent = loss.upto(order, block.y, z)
+    value, slopes, *bent = loss.derivatives(order, block.y, z)
     parts = [_sums(value, block), _sums(slopes, block)]
     if order == 1:
         parts.append(_weighted(slopes, block).T @ X)

@@ -1,4 +1,4 @@
-"""The best subset of columns."""
+"""The best subset of features."""
 
 from typing import Any, ClassVar, Self
 
@@ -19,24 +19,24 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.best_subset import MOST_COLUMNS, Chosen, Size, fit
+from tenfold.plans.best_subset import MOST_COLUMNS, Size, SubsetFit, fit
 
 
 class BestSubset(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
-    """Least squares on the best subset of the columns, exact for up to 40 of them.
+    """Least squares on the best subset of the features, exact for up to 40 of them.
 
-    Among all sets of k columns the one with the smallest ``sum_i weight_i (y_i - x_i.w - b)^2``, w zero outside it, for
-    every k at once; not greedy, but found by a complete search that leaves out only what cannot be better. The number
-    of columns is given, or the one with the smallest ``(1/W) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_0``, or
-    with the best information criterion.
+    Among all sets of k features the one with the smallest ``sum_i weight_i (y_i - x_i.w - b)^2``, w zero outside it,
+    for every k at once; not greedy, but found by a complete search that leaves out only what cannot be better. The
+    number of features is given, or the one with the smallest ``(1/W) sum_i weight_i (y_i - x_i.w - b)^2 + alpha
+    ||w||_0``, or with the best information criterion.
 
     Parameters
     ----------
     n_nonzero_coefs : int, default=None
-        How many columns; None lets `alpha` or the criterion decide, among up to 4 where different rows do not
-        outnumber columns.
+        How many features; None lets `alpha` or the criterion decide, among up to 4 where different rows do not
+        outnumber features.
     alpha : float, default=None
-        The price of a column.
+        The price of a feature.
     criterion : {"aic", "bic"}, default="bic"
         ``W log(R / W) + f k`` with R the sum of squared residuals and f = 2 (aic) or log W (bic); used where neither a
         number nor `alpha` is given. Weights count as repeated rows here, so that their unit matters.
@@ -48,22 +48,22 @@ class BestSubset(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Weights of the features, for each target; zero for those that were not taken.
+        Weights of the features, for each target; zero for those that were not selected.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_nonzero_coefs_ : int or list of int
-        How many columns were taken, for each target.
+        The number of selected features, for each target.
     subsets_ : ndarray of bool of shape (n_sizes, n_features) or list of such
-        The best columns of every size from 0 on.
+        The best features of every size from 0 on.
     rss_path_ : ndarray of shape (n_sizes,) or list of such
         The (weighted) sums of squared residuals that they leave.
     criterion_ : ndarray of shape (n_sizes,) or list of such
         What was smallest at the size that was taken.
     n_nodes_ : int or list of int
-        How many sets of columns the search looked at.
+        How many sets of features the search looked at.
     certificate_ : Certificate
-        Kind exact: the judge finds the sum of squares by a QR of the rows, and by a search of its own that no other
-        columns, as many, leave less. `certify` judges all sizes like that, unless the search was given a `time_limit`,
+        Kind exact: the judge finds the sum of squares by a QR of the samples, and by a search of its own that no other
+        features, as many, leave less. `certify` judges all sizes like that, unless the search was given a `time_limit`,
         and that the one that was taken has the smallest criterion.
     n_features_in_ : int
         Number of features seen in `fit`.
@@ -72,7 +72,7 @@ class BestSubset(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, 
 
     Notes
     -----
-    One pass for the Gram matrix, the search, and two passes of the judge. Milliseconds for 20 columns and about a
+    One pass for the Gram matrix, the search, and two passes of the judge. Milliseconds for 20 features and about a
     second for 40, longer where nothing stands out. Runs on dense and sparse arrays, files, Dask collections and
     devices. Rosasco, section 11.1; Furnival and Wilson (1974).
 
@@ -153,16 +153,16 @@ class BestSubset(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, 
         self._store(chosen, X, flat=y.ndim == 1)
         return self
 
-    def _store(self, chosen: Chosen, X: Array, *, flat: bool) -> None:
-        one = len(chosen.found) == 1
+    def _store(self, chosen: SubsetFit, X: Array, *, flat: bool) -> None:
+        one = len(chosen.subsets) == 1
         store(self, chosen.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)
         warn_unless_certified(self)
         each: dict[str, list[Any]] = {
             "n_nonzero_coefs_": list(chosen.sizes),
-            "subsets_": [found.inside for found in chosen.found],
-            "rss_path_": [found.squares for found in chosen.found],
+            "subsets_": [result.inside for result in chosen.subsets],
+            "rss_path_": [result.squares for result in chosen.subsets],
             "criterion_": list(chosen.costs),
-            "n_nodes_": [found.nodes for found in chosen.found],
+            "n_nodes_": [result.nodes for result in chosen.subsets],
         }
         for name, values in each.items():
             setattr(self, name, values[0] if one else values)

@@ -1,4 +1,4 @@
-"""What classes that choose by cross-validation share: their splits, and the routing of metadata to the splitter."""
+"""Mixin of classes with cross-validation: the splits, and the routing of metadata to the splitter."""
 
 import numbers
 from typing import Any
@@ -20,7 +20,7 @@ class ByFolds:
     cv: Any
 
     def _splits(self, rows: Rows, y: Array, params: dict[str, Any]) -> list[Split]:
-        """The splits of the rows; `params` are for the splitter."""
+        """The splits of the samples; `params` are for the splitter."""
         if not get_config()["enable_metadata_routing"]:
             check_no_extra_params(self, params)
         routed = process_routing(self, "fit", **params).splitter.split if params else {}

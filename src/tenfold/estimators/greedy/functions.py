@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 
 from tenfold.arrays import FLOATS, Array, Floats, contiguous
 from tenfold.data import MemoryRows
-from tenfold.estimators.greedy.omp import PREMATURE, asked_for
+from tenfold.estimators.greedy.omp import PREMATURE, count_requested
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -59,13 +59,13 @@ def orthogonal_mp(
         Take features until the (weighted) sum of squared residuals is at most this. None for a number of features.
     precompute : bool or "auto", default=False
         Whether to form the whole Gram matrix; "auto" forms it where that is cheaper than reading the products of the
-        features that are taken.
+        features that are selected.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     return_path : bool, default=False
         Whether to return the weights after every step.
     return_n_iter : bool, default=False
-        Whether to return the number of features that were taken.
+        Whether to return the number of selected features.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples; None for ones.
 
@@ -74,7 +74,7 @@ def orthogonal_mp(
     coef : ndarray of shape (n_features,) or (n_features, n_targets)
         Weights of the features; with a last axis of steps for a path.
     n_iters : int or list of int
-        How many features were taken; only with `return_n_iter`.
+        The number of selected features; only with `return_n_iter`.
 
     Notes
     -----
@@ -106,7 +106,7 @@ def orthogonal_mp(
     weight = None
     if sample_weight is not None:
         weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    most = asked_for(n_nonzero_coefs, tol, X.shape[1])
+    most = count_requested(n_nonzero_coefs, tol, X.shape[1])
     rows = MemoryRows(contiguous(X), Y, weight)
     whole = None if isinstance(precompute, str) else True if precompute else None
     gram = gram_of(rows, False, X.shape[1] if most is None else most, whole)
@@ -149,14 +149,14 @@ def orthogonal_mp_gram(
     return_path : bool, default=False
         Whether to return the weights after every step.
     return_n_iter : bool, default=False
-        Whether to return the number of features that were taken.
+        Whether to return the number of selected features.
 
     Returns
     -------
     coef : ndarray of shape (n_features,) or (n_features, n_targets)
         Weights of the features; with a last axis of steps for a path.
     n_iters : int or list of int
-        How many features were taken; only with `return_n_iter`.
+        The number of selected features; only with `return_n_iter`.
 
     Notes
     -----
@@ -191,36 +191,36 @@ def orthogonal_mp_gram(
     squares = None
     if norms_squared is not None:
         squares = np.ravel(check_array(norms_squared, ensure_2d=False, dtype=np.float64, input_name="norms_squared"))
-    rule = GreedyRule("correlation", asked_for(n_nonzero_coefs, tol, len(products)), tol)
+    rule = GreedyRule("correlation", count_requested(n_nonzero_coefs, tol, len(products)), tol)
     return _answer(WholeGram.from_products(products, with_targets, squares), rule, return_path, return_n_iter, kept)
 
 
 def _answer(gram: Gram, rule: GreedyRule, return_path: bool, return_n_iter: bool, dtype: Any) -> Any:
-    found = paths(gram, rule)
-    if any(path.premature for path in found):
+    solutions = paths(gram, rule)
+    if any(path.premature for path in solutions):
         warnings.warn(PREMATURE, RuntimeWarning, stacklevel=3)
     p = gram.squares.size
     coef: Array
     if return_path:
-        steps = min(len(path.order) for path in found)
-        each = [np.ldexp(path.every(p)[:steps], r - gram.scales).T for path, r in _with_scales(gram, found)]
+        steps = min(len(path.order) for path in solutions)
+        each = [np.ldexp(path.every(p)[:steps], r - gram.scales).T for path, r in _with_scales(gram, solutions)]
         coef = np.stack(each, axis=1)
     else:
         each = [_spread(np.ldexp(path.weights(), r - gram.scales[path.order]), path.order, p)
-                for path, r in _with_scales(gram, found)]  # fmt: skip
+                for path, r in _with_scales(gram, solutions)]  # fmt: skip
         coef = np.stack(each, axis=1)
-    taken = [len(path.order) for path in found]
+    taken = [len(path.order) for path in solutions]
     coef = coef.astype(dtype, copy=False)
-    coef = np.squeeze(coef) if p > 1 else coef[:, 0] if len(found) == 1 else coef
+    coef = np.squeeze(coef) if p > 1 else coef[:, 0] if len(solutions) == 1 else coef
     return (coef, taken[0] if len(taken) == 1 else taken) if return_n_iter else coef
 
 
-def _with_scales(gram: Gram, found: Any) -> Any:
-    return zip(found, gram.target_scales, strict=True)
+def _with_scales(gram: Gram, solutions: Any) -> Any:
+    return zip(solutions, gram.target_scales, strict=True)
 
 
 def _spread(values: Floats, places: Any, p: int) -> Floats:
     """Values at their places among zeros."""
-    found = np.zeros(p)
-    found[places] = values
-    return found
+    weights = np.zeros(p)
+    weights[places] = values
+    return weights

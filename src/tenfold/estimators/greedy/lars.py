@@ -31,7 +31,7 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.lars import Walk, Walked, fit, products, with_products
+from tenfold.plans.lars import LarsFit, Walk, fit, products, with_products
 from tenfold.stats.gram import Gram
 
 EPS = float(np.finfo(float).eps)
@@ -59,7 +59,7 @@ class LeastAngles(ScoreMixin, RegressorMixin, LinearPredictor, BaseEstimator):
         return Walk(self._lasso, bool(getattr(self, "positive", False)), alpha, int(steps), float(self.eps))
 
     def _gram(self, rows: Rows, steps: int, Xy: Any = None) -> Gram:
-        """The products that were given, the whole Gram matrix, or those that are asked for."""
+        """The products that were given, the whole Gram matrix, or those that the path needs."""
         given = self.precompute
         whole = bool(given) if isinstance(given, (bool, np.bool_)) and given else None
         gram = products(rows, self.fit_intercept, steps, whole)
@@ -79,21 +79,21 @@ class LeastAngles(ScoreMixin, RegressorMixin, LinearPredictor, BaseEstimator):
             return with_products(gram, given, Xy)
         return gram if Xy is None else with_products(gram, None, Xy)
 
-    def _keep(self, walked: Walked, X: Array, *, flat: bool, path: bool) -> None:
+    def _keep(self, path_fit: LarsFit, X: Array, *, flat: bool, path: bool) -> None:
         """Store the end of the path, and the path."""
-        one = len(walked.knots) == 1
-        store(self, walked.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)
+        one = len(path_fit.knots) == 1
+        store(self, path_fit.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)
         for name in ("active_", "coef_path_"):
             self.__dict__.pop(name, None)
-        steps: Any = [len(knots.sizes) - 1 for knots in walked.knots]
-        alphas: Any = [convert_like(found if path else found[-1:], X) for found in walked.alphas]
+        steps: Any = [len(knots.sizes) - 1 for knots in path_fit.knots]
+        alphas: Any = [convert_like(values if path else values[-1:], X) for values in path_fit.alphas]
         self.alphas_ = alphas[0] if one else alphas
         self.n_iter_ = steps[0] if one else steps
         if path:
-            active: Any = [knots.active.tolist() for knots in walked.knots]
-            # the end of the path is the model, which was corrected where the judge asked for it
-            ends = walked.fitted.params.coef[:, None]
-            paths = [np.concatenate([knots.weights[:-1], end]) for knots, end in zip(walked.knots, ends, strict=True)]
+            active: Any = [knots.active.tolist() for knots in path_fit.knots]
+            # the end of the path is the model, with the corrections of the judge
+            ends = path_fit.fitted.params.coef[:, None]
+            paths = [np.concatenate([knots.weights[:-1], end]) for knots, end in zip(path_fit.knots, ends, strict=True)]
             coef: Any = [convert_like(np.ascontiguousarray(weights.T), X) for weights in paths]
             self.active_ = active[0] if one else active
             self.coef_path_ = coef[0] if one else coef
@@ -119,22 +119,22 @@ class Ends(MultiOutputMixin, LeastAngles):
         X, y = validate(self, X, y)
         weight = validate_weights(sample_weight, X)
         if self.jitter is not None:
-            y = _jittered(y, float(self.jitter), check_random_state(self.random_state))
+            y = _add_jitter(y, float(self.jitter), check_random_state(self.random_state))
         rows = as_rows(X, y, weight)
-        walked = require_finite(
+        path_fit = require_finite(
             self,
             X,
             lambda: fit(
                 rows, self._gram(rows, steps, Xy), self._walk(alpha, steps), self.fit_intercept, dtype=rows.dtype
             ),
         )
-        self._keep(walked, X, flat=y.ndim == 1, path=self.fit_path)
+        self._keep(path_fit, X, flat=y.ndim == 1, path=self.fit_path)
         warn_unless_certified(self)
         return self
 
 
-def _jittered(y: Array, most: float, random: Any) -> Array:
-    """Targets with a little noise, so that no two columns tie."""
+def _add_jitter(y: Array, most: float, random: Any) -> Array:
+    """Targets with a little noise, so that no two features tie."""
     noise = random.uniform(high=most, size=y.shape[0])
     noise = noise if y.ndim == 1 else noise[:, None]
     return y + (like(noise, y) if is_array_api(y) and not is_dask(y) else noise)
@@ -143,7 +143,7 @@ def _jittered(y: Array, most: float, random: Any) -> Array:
 class Lars(Ends):
     """Least angle regression.
 
-    Starting from zero weights, the column with the largest ``|x_j.r|`` gets a weight until another column's product
+    Starting from zero weights, the feature with the largest ``|x_j.r|`` gets a weight until another feature's product
     with the residual r is as large; then both go on together, so that these products stay equal, until a third joins,
     and so forth. A forward selection of small steps: at its end stands least squares.
 
@@ -154,19 +154,19 @@ class Lars(Ends):
     verbose : bool or int, default=False
         Accepted for compatibility.
     precompute : bool, "auto" or array-like, default="auto"
-        Whether to form the whole Gram matrix, or the Gram matrix itself, of columns about their means where an
-        intercept is fitted; "auto" forms it where that is cheaper than reading the products of active columns.
+        Whether to form the whole Gram matrix, or the Gram matrix itself, of features about their means where an
+        intercept is fitted; "auto" forms it where that is cheaper than reading the products of active features.
     n_nonzero_coefs : int, default=500
         After how many steps to stop.
     eps : float, default=np.finfo(float).eps
-        A column of whose square no more than this share (and never more than 1e-12) is left beside the active columns
+        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
         depends on them: it waits.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     fit_path : bool, default=True
         Whether to keep the path.
     jitter : float, default=None
-        Adds uniform noise up to this to y, so that columns do not tie. Ties need none here; with it the certificate is
+        Adds uniform noise up to this to y, so that features do not tie. Ties need none here; with it the certificate is
         about the targets with noise.
     random_state : int, RandomState instance or None, default=None
         For the jitter.
@@ -174,19 +174,20 @@ class Lars(Ends):
     Attributes
     ----------
     alphas_ : ndarray of shape (n_alphas + 1,) or list of such
-        The largest ``|x_j.r|`` over the weight of the rows, at every knot of the path; at its end without `fit_path`.
+        The largest ``|x_j.r|`` over the weight of the samples, at every knot of the path; at its end without
+        `fit_path`.
     active_ : list of int or list of such
         Active features at the end of the path; only with ``fit_path=True``.
     coef_path_ : ndarray of shape (n_features, n_alphas + 1) or list of such
         Weights at every knot of the path; only with ``fit_path=True``.
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Weights of the features, for each target; zero for those that were not taken.
+        Weights of the features, for each target; zero for those that were not selected.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int or list of int
         Steps of the path.
     certificate_ : Certificate
-        Kind residual: by how much, as a cosine, products of the residual with active columns differ from
+        Kind residual: by how much, as a cosine, products of the residual with active features differ from
         ``alphas_[-1]``, or those with others exceed it.
     n_features_in_ : int
         Number of features seen in `fit`.
@@ -195,11 +196,11 @@ class Lars(Ends):
 
     Notes
     -----
-    The Gram matrix from one pass, or products of about 32 columns a pass where few of many are asked for or the columns
-    outnumber the rows; then 2 k p products a step with k active columns, and one pass of the judge. Runs on dense and
-    sparse arrays, files, Dask collections and devices.
+    The Gram matrix from one pass, or products of about 32 features a pass where few of many features are requested or
+    these outnumber the samples; then 2 k p products a step with k active features, and one pass of the judge. Runs on
+    dense and sparse arrays, files, Dask collections and devices.
 
-    Where a weight passes through zero, scikit-learn turns the sign of its column, so that its path no longer has equal
+    Where a weight passes through zero, scikit-learn turns the sign of its feature, so that its path no longer has equal
     angles from there on; ours has (Efron, Hastie, Johnstone and Tibshirani 2004). Columns that depend on active ones
     wait without a warning: nothing is lost by it. Cookbook, ch. 18.
 

@@ -23,7 +23,7 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.lars import Walked, fit
+from tenfold.plans.lars import LarsFit, fit
 from tenfold.stats.gram import WholeGram
 
 _CV: Constraints = {
@@ -71,7 +71,7 @@ class _AnglesCV(ByFolds, LeastAngles):
         self._keep_chosen(*require_finite(self, X, lambda: self._choose(rows, splits)), X)
         return self
 
-    def _choose(self, rows: Rows, splits: list[Split]) -> tuple[Errors, Walked]:
+    def _choose(self, rows: Rows, splits: list[Split]) -> tuple[Errors, LarsFit]:
         errors = errors_along(rows, splits, self._walk(0.0, self.max_iter), self.fit_intercept, self.max_n_alphas)
         gram = (
             self._gram(rows, self.max_iter) if errors.total is None else WholeGram.of(errors.total, self.fit_intercept)
@@ -79,7 +79,7 @@ class _AnglesCV(ByFolds, LeastAngles):
         walk = self._walk(errors.best, self.max_iter)
         return errors, fit(rows, gram, walk, self.fit_intercept, dtype=rows.dtype)
 
-    def _keep_chosen(self, errors: Errors, walked: Walked, X: Array) -> None:
+    def _keep_chosen(self, errors: Errors, walked: LarsFit, X: Array) -> None:
         self._keep(walked, X, flat=True, path=True)
         self.alpha_ = errors.best
         self.cv_alphas_ = convert_like(errors.alphas, X)

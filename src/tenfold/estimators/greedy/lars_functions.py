@@ -266,5 +266,5 @@ def _answer(gram: Products, kept: set[Any], values: dict[str, Any]) -> Any:
     alphas, coefs = (knots.sizes / gram.columns.weight).astype(dtype), knots.weights.T.astype(dtype)
     if not values["return_path"]:
         alphas, coefs = alphas[-1:], coefs[:, -1]
-    found = (alphas, knots.active.tolist(), coefs)
-    return (*found, len(knots.sizes) - 1) if values["return_n_iter"] else found
+    result = (alphas, knots.active.tolist(), coefs)
+    return (*result, len(knots.sizes) - 1) if values["return_n_iter"] else result

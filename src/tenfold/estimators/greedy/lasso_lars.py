@@ -29,14 +29,14 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.lars import Chosen, by_criterion
+from tenfold.plans.lars import CriterionFit, by_criterion
 
 
 class LassoLars(Ends):
     """The Lasso by least angles: the whole path down to one alpha.
 
     Minimises ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the number of rows, or the sum of
-    their weights. Weights are straight lines between the knots of the path, where a column joins or leaves; nothing is
+    their weights. Weights are straight lines between the knots of the path, where a feature joins or leaves; nothing is
     iterated, and there is no tolerance.
 
     Parameters
@@ -76,7 +76,7 @@ class LassoLars(Ends):
     coef_path_ : ndarray of shape (n_features, n_alphas + 1) or list of such
         Weights at every knot of the path; only with ``fit_path=True``.
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Weights of the features, for each target; zero for those that were not taken.
+        Weights of the features, for each target; zero for those that were not selected.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int or list of int
@@ -193,7 +193,7 @@ class LassoLarsIC(LeastAngles):
     positive : bool, default=False
         Whether weights must not be negative.
     noise_variance : float, default=None
-        s2; None estimates it from least squares on all columns, for which rows must outnumber them.
+        s2; None estimates it from least squares on all features, for which rows must outnumber them.
 
     Attributes
     ----------
@@ -298,7 +298,7 @@ class LassoLarsIC(LeastAngles):
         self._remember(chosen, X)
         return self
 
-    def _choose(self, rows: Rows) -> Chosen:
+    def _choose(self, rows: Rows) -> CriterionFit:
         how = self._walk(0.0, self.max_iter)
         variance = None if self.noise_variance is None else float(self.noise_variance)
         gram = self._gram(rows, self.max_iter)
@@ -306,7 +306,7 @@ class LassoLarsIC(LeastAngles):
             rows, gram, how, self.fit_intercept, self.criterion == "aic", variance, type(self).__name__, rows.dtype
         )
 
-    def _remember(self, chosen: Chosen, X: Array) -> None:
+    def _remember(self, chosen: CriterionFit, X: Array) -> None:
         store(self, chosen.fitted, X, coef_flat=True, intercept_flat=True, intercept=self.fit_intercept)
         warn_unless_certified(self)
         self.alphas_ = convert_like(chosen.alphas, X)

@@ -21,13 +21,14 @@ from tenfold.plans.matching_pursuit import fit
 
 
 class MatchingPursuit(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
-    """Matching pursuit: each step moves one weight, that of the column closest to what is left.
+    """Matching pursuit: each step moves one weight, that of the feature closest to what is left.
 
-    From ``w = 0`` and the residual ``r = y - b``, a step takes the column with the largest ``|x_j.r| / |x_j|``, adds
+    From ``w = 0`` and the residual ``r = y - b``, a step takes the feature with the largest ``|x_j.r| / |x_j|``, adds
     ``v = x_j.r / |x_j|^2`` to its weight and takes ``v x_j`` from the residual, so that ``sum_i weight_i r_i^2`` falls
-    by ``(x_j.r)^2 / |x_j|^2``. Nothing is fitted anew, a column may be taken again, and units of columns do not matter.
-    The number of steps is the penalty: few leave most weights at zero, many come to least squares on all columns. Also
-    known as forward stagewise regression; `OrthogonalMatchingPursuit` fits all columns taken after every step.
+    by ``(x_j.r)^2 / |x_j|^2``. Nothing is fitted anew, a feature may be taken again, and units of features do not
+    matter. The number of steps is the penalty: few leave most weights at zero, many come to least squares on all
+    features. Also known as forward stagewise regression; `OrthogonalMatchingPursuit` fits all features taken after
+    every step.
 
     Parameters
     ----------
@@ -39,24 +40,24 @@ class MatchingPursuit(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredic
         Whether to fit ``b``.
     precompute : "auto" or bool, default="auto"
         Whether to form the whole Gram matrix; "auto" forms it where that is cheaper than reading the products of the
-        columns that are taken.
+        features that are selected.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Weights of the features, for each target; zero for those that were not taken.
+        Weights of the features, for each target; zero for those that were not selected.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int or list of int
-        How many steps were taken, for each target.
+        The number of steps, for each target.
     path_ : ndarray of int or list of such
-        The column of every step.
+        The feature of every step.
     rss_path_ : ndarray of float or list of such
         The sum of squared residuals before the first step and after every one.
     certificate_ : Certificate
-        Kind exact: the steps are taken again with products read from the rows. The number is the distance of the
-        weights from what the steps add up to, in units of columns and target, or, if that is more, the share by which
-        a column that was not taken exceeded the one that was.
+        Kind exact: the steps are taken again with products read from the samples. The number is the distance of the
+        weights from what the steps add up to, in units of features and target, or, if that is more, the share by which
+        a feature that was not taken exceeded the one that was.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -64,10 +65,10 @@ class MatchingPursuit(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredic
 
     Notes
     -----
-    The Gram matrix from one pass, or one pass for about 32 columns where few of many are taken or the columns outnumber
-    the rows; then 4 p flops a step, and two passes of the judge. Memory p x p, or as many rows of it as columns that
-    were taken. Runs on dense and sparse arrays, files, Dask collections and devices. Rosasco, section 11.2. Mallat and
-    Zhang 1993.
+    The Gram matrix from one pass, or one pass for about 32 features where few of many features are selected or these
+    outnumber the samples; then 4 p flops a step, and two passes of the judge. Memory p x p, or as many rows of it as
+    features that were taken. Runs on dense and sparse arrays, files, Dask collections and devices. Rosasco, section
+    11.2. Mallat and Zhang 1993.
 
     Examples
     --------
@@ -118,12 +119,12 @@ class MatchingPursuit(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredic
         rows = as_rows(X, y, validate_weights(sample_weight, X))
         whole = None if isinstance(self.precompute, str) else bool(self.precompute)
         most, intercept = int(self.max_iter), bool(self.fit_intercept)
-        stepped = require_finite(self, X, lambda: fit(rows, most, self.tol, intercept, dtype=rows.dtype, whole=whole))
-        one = len(stepped.found) == 1
-        store(self, stepped.fitted, X, coef_flat=one, intercept_flat=y.ndim == 1, intercept=intercept)
+        solved = require_finite(self, X, lambda: fit(rows, most, self.tol, intercept, dtype=rows.dtype, whole=whole))
+        one = len(solved.results) == 1
+        store(self, solved.fitted, X, coef_flat=one, intercept_flat=y.ndim == 1, intercept=intercept)
         warn_unless_certified(self)
-        order: Any = [found.order for found in stepped.found]
-        left: Any = list(stepped.left)
+        order: Any = [result.order for result in solved.results]
+        left: Any = list(solved.left)
         taken: Any = [len(path) for path in order]
         self.path_ = order[0] if one else order
         self.rss_path_ = left[0] if one else left

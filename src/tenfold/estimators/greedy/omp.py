@@ -18,7 +18,7 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.greedy_selection import Pursued
+from tenfold.plans.greedy_selection import PursuitFit
 from tenfold.plans.greedy_selection import fit as fit_greedily
 from tenfold.problems import GreedyRule
 
@@ -31,7 +31,7 @@ TOO_MANY = "The number of atoms cannot be more than the number of features"
 
 
 class _Pursuit(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
-    """What pursuits share: a rule by which columns are taken, a number of them or a sum of squares."""
+    """Base of the pursuits: a selection rule, a number of features or a sum of squares."""
 
     _promise: ClassVar[str]
 
@@ -43,7 +43,7 @@ class _Pursuit(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, Ba
         X, y = validate(self, X, y)
         weight = validate_weights(sample_weight, X)
         rows = as_rows(X, y, weight)
-        self.n_nonzero_coefs_ = asked_for(self.n_nonzero_coefs, self.tol, rows.shape[1])
+        self.n_nonzero_coefs_ = count_requested(self.n_nonzero_coefs, self.tol, rows.shape[1])
         rule = GreedyRule(self._promise, self.n_nonzero_coefs_, self.tol)
         whole = None if isinstance(precompute, str) else bool(precompute)
         pursued = require_finite(
@@ -54,7 +54,7 @@ class _Pursuit(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, Ba
             warnings.warn(PREMATURE, RuntimeWarning, stacklevel=4)
         return self
 
-    def _store(self, pursued: Pursued, X: Array, *, flat: bool) -> None:
+    def _store(self, pursued: PursuitFit, X: Array, *, flat: bool) -> None:
         one = len(pursued.paths) == 1
         store(self, pursued.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)
         warn_unless_certified(self)
@@ -73,8 +73,8 @@ class _Pursuit(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, Ba
         return tags
 
 
-def asked_for(count: int | None, tol: float | None, columns: int) -> int | None:
-    """How many columns to take: a tenth where nothing is said, None where a sum of squares decides."""
+def count_requested(count: int | None, tol: float | None, columns: int) -> int | None:
+    """The number of features to select: a tenth of all by default, None where a sum of squares decides."""
     if tol is not None:
         return None
     if count is None:
@@ -85,41 +85,41 @@ def asked_for(count: int | None, tol: float | None, columns: int) -> int | None:
 
 
 class OrthogonalMatchingPursuit(_Pursuit):
-    """Orthogonal matching pursuit: columns taken one by one, least squares on those taken.
+    """Orthogonal matching pursuit: features taken one by one, least squares on those taken.
 
-    Looks for few columns I with a small ``sum_i weight_i (y_i - x_i.w - b)^2``, w zero outside I. Starting from none,
-    each step takes the column with the largest ``|x_j.r|``, r the residual of least squares on the columns taken
-    before, and fits anew: the residual is orthogonal to all that were taken. Greedy, so the columns need not be the
+    Looks for few features I with a small ``sum_i weight_i (y_i - x_i.w - b)^2``, w zero outside I. Starting from none,
+    each step takes the feature with the largest ``|x_j.r|``, r the residual of least squares on the selected features
+    before, and fits anew: the residual is orthogonal to all that were taken. Greedy, so the features need not be the
     best ones: see `BestSubset`. Columns of unequal length are not taken by their angle but by this product, as in
     scikit-learn; scale them, or use `ForwardSelection`.
 
     Parameters
     ----------
     n_nonzero_coefs : int, default=None
-        How many columns to take; None takes a tenth of them, at least one. Not used with `tol`.
+        How many features to take; None takes a tenth of them, at least one. Not used with `tol`.
     tol : float, default=None
-        Take columns until the (weighted) sum of squared residuals is at most this.
+        Take features until the (weighted) sum of squared residuals is at most this.
     fit_intercept : bool, default=True
         Whether to fit ``b``.
     precompute : "auto" or bool, default="auto"
         Whether to form the whole Gram matrix; "auto" forms it where that is cheaper than reading the products of the
-        columns that are taken.
+        features that are selected.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Weights of the features, for each target; zero for those that were not taken.
+        Weights of the features, for each target; zero for those that were not selected.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int or list of int
-        How many columns were taken, for each target.
+        The number of selected features, for each target.
     n_nonzero_coefs_ : int or None
-        How many were asked for; None with `tol`.
+        The requested number; None with `tol`.
     path_ : ndarray of int or list of such
-        The columns in the order in which they were taken.
+        The features in the order of their selection.
     certificate_ : Certificate
-        Kind residual: the largest cosine between the residual and a column that was taken, or, if that is more, the
-        share by which a column that was left out exceeds those that were taken at some step of the rule, which the
+        Kind residual: the largest cosine between the residual and a selected feature, or, if that is more, the
+        relative amount by which another feature exceeds the selected ones at some step of the rule, which the
         judge follows again.
     n_features_in_ : int
         Number of features seen in `fit`.
@@ -128,9 +128,9 @@ class OrthogonalMatchingPursuit(_Pursuit):
 
     Notes
     -----
-    The Gram matrix from one pass, or one pass for about 32 columns where few of many are asked for or the columns
-    outnumber the rows; then k^2 p products for k columns, and two passes of the judge. Memory p x p or k x p. Runs on
-    dense and sparse arrays, files, Dask collections and devices. Rosasco, section 11.2.
+    The Gram matrix from one pass, or one pass for about 32 features where few of many features are requested or these
+    outnumber the samples; then k^2 p products for k features, and two passes of the judge. Memory p x p or k x p. Runs
+    on dense and sparse arrays, files, Dask collections and devices. Rosasco, section 11.2.
 
     Examples
     --------
@@ -183,36 +183,36 @@ class OrthogonalMatchingPursuit(_Pursuit):
 
 
 class ForwardSelection(_Pursuit):
-    """Forward selection: each step takes the column that lowers the sum of squares most.
+    """Forward selection: each step takes the feature that lowers the sum of squares most.
 
-    As orthogonal matching pursuit, but a column is not taken by its product with the residual: the one is taken with
+    As orthogonal matching pursuit, but a feature is not taken by its product with the residual: the one is taken with
     which least squares has the smallest ``sum_i weight_i (y_i - x_i.w - b)^2``. One step looks further, units of
-    columns do not matter, and it costs the same: a factorisation is updated, nothing is fitted anew.
+    features do not matter, and it costs the same: a factorisation is updated, nothing is fitted anew.
 
     Parameters
     ----------
     n_nonzero_coefs : int, default=None
-        How many columns to take; None takes a tenth of them, at least one. Not used with `tol`.
+        How many features to take; None takes a tenth of them, at least one. Not used with `tol`.
     tol : float, default=None
-        Take columns until the (weighted) sum of squared residuals is at most this.
+        Take features until the (weighted) sum of squared residuals is at most this.
     fit_intercept : bool, default=True
         Whether to fit ``b``.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Weights of the features, for each target; zero for those that were not taken.
+        Weights of the features, for each target; zero for those that were not selected.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int or list of int
-        How many columns were taken, for each target.
+        The number of selected features, for each target.
     n_nonzero_coefs_ : int or None
-        How many were asked for; None with `tol`.
+        The requested number; None with `tol`.
     path_ : ndarray of int or list of such
-        The columns in the order in which they were taken.
+        The features in the order of their selection.
     certificate_ : Certificate
-        Kind residual: the largest cosine between the residual and a feature that was taken, or, if that is more, the
-        share by which a feature that was left out exceeds those that were taken at some step of the rule, which the
+        Kind residual: the largest cosine between the residual and a selected feature, or, if that is more, the
+        relative amount by which another feature exceeds the selected ones at some step of the rule, which the
         judge follows again.
     n_features_in_ : int
         Number of features seen in `fit`.
@@ -221,7 +221,7 @@ class ForwardSelection(_Pursuit):
 
     Notes
     -----
-    The Gram matrix from one pass, or one pass for about 32 features where few of many are asked for or the features
+    The Gram matrix from one pass, or one pass for about 32 features where few of many features are requested or these
     outnumber the samples; then k^2 p products for k features, and two passes of the judge. Memory p x p or k x p. Runs
     on dense and sparse arrays, files, Dask collections and devices, with sample weights.
     Rosasco, sections 11.1 and 11.2.

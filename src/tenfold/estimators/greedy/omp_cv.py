@@ -1,4 +1,4 @@
-"""Orthogonal matching pursuit with the number of columns chosen by cross-validation."""
+"""Orthogonal matching pursuit with the number of features chosen by cross-validation."""
 
 import warnings
 from typing import Any, ClassVar, Self
@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array, Floats
 from tenfold.cross_validation.ridge_kfold import Fold, Split
-from tenfold.cross_validation.stepwise_cv import mean_error, squared_errors, training_grams
+from tenfold.cross_validation.stepwise_cv import mean_error, mean_squared_errors, training_grams
 from tenfold.data import Rows
 from tenfold.estimators.greedy.cv_mixin import ByFolds
 from tenfold.estimators.greedy.omp import PREMATURE, TOO_MANY
@@ -26,7 +26,7 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.greedy_selection import Pursued, pursued_on, weights_of_steps
+from tenfold.plans.greedy_selection import PursuitFit, fit_from_moments, weights_of_steps
 from tenfold.plans.greedy_selection import fit as fit_greedily
 from tenfold.problems import GreedyRule
 from tenfold.stats.moments import Moments
@@ -47,7 +47,7 @@ class OrthogonalMatchingPursuitCV(ByFolds, ScoreMixin, RegressorMixin, LinearPre
     fit_intercept : bool, default=True
         Whether to fit ``b``.
     max_iter : int, default=None
-        The largest number of columns; None is a tenth of them, but at least 5 where there are so many.
+        The largest number of features; None is a tenth of them, but at least 5 where there are so many.
     cv : int, cross-validation generator or an iterable, default=None
         Number of folds, a splitter, or pairs of training and test indices; None is five folds.
     n_jobs : int, default=None
@@ -58,22 +58,22 @@ class OrthogonalMatchingPursuitCV(ByFolds, ScoreMixin, RegressorMixin, LinearPre
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights of the features; zero for those that were not taken.
+        Weights of the features; zero for those that were not selected.
     intercept_ : float
         Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_nonzero_coefs_ : int
         The number that was chosen.
     n_iter_ : int
-        How many columns were taken.
+        The number of selected features.
     path_ : ndarray of int
-        The columns in the order in which they were taken.
+        The features in the order of their selection.
     mse_path_ : ndarray of shape (n_numbers, n_splits)
-        Mean squared errors on the test rows for 1, 2, ... columns.
+        Mean squared errors on the test rows for 1, 2, ... features.
     cv_method_ : str
         How the training sets were read, in words.
     certificate_ : Certificate
-        Kind residual: the largest cosine between the residual and a feature that was taken, or, if that is more, the
-        share by which a feature that was left out exceeds those that were taken at some step of the rule, which the
+        Kind residual: the largest cosine between the residual and a selected feature, or, if that is more, the
+        relative amount by which another feature exceeds the selected ones at some step of the rule, which the
         judge follows again. The choice of the number is not certified.
     n_features_in_ : int
         Number of features seen in `fit`.
@@ -171,26 +171,26 @@ class OrthogonalMatchingPursuitCV(ByFolds, ScoreMixin, RegressorMixin, LinearPre
             warnings.warn(PREMATURE, RuntimeWarning, stacklevel=3)
         return self
 
-    def _choose(self, rows: Rows, splits: list[Split], most: int) -> tuple[Pursued, bool]:
-        """The fit with the best number of columns, and whether a split ended before `most`."""
+    def _choose(self, rows: Rows, splits: list[Split], most: int) -> tuple[PursuitFit, bool]:
+        """The fit with the best number of features, and whether a split ended before `most`."""
         rule = GreedyRule("correlation", most)
         trained = training_grams(rows, splits, self.fit_intercept)
         errors: list[Floats] = []
         for split, make, test in zip(splits, trained.grams, trained.tests, strict=True):
             coef, intercept = weights_of_steps(make(), rule, self.fit_intercept)
-            errors.append(squared_errors(rows, split, Fold(coef, intercept, test)) if len(coef) else np.zeros(0))
-        steps = min(len(found) for found in errors)
-        self.mse_path_ = np.column_stack([found[:steps] for found in errors])
+            errors.append(mean_squared_errors(rows, split, Fold(coef, intercept, test)) if len(coef) else np.zeros(0))
+        steps = min(len(fold_errors) for fold_errors in errors)
+        self.mse_path_ = np.column_stack([fold_errors[:steps] for fold_errors in errors])
         self.cv_method_ = trained.how
         # no column at all where a training set has none that varies together with y
         self.n_nonzero_coefs_ = int(np.argmin(mean_error(self.mse_path_))) + 1 if steps else 0
         best = GreedyRule("correlation", self.n_nonzero_coefs_)
         return self._refit(rows, best, trained.total), steps < most
 
-    def _refit(self, rows: Rows, rule: GreedyRule, total: Moments | None) -> Pursued:
+    def _refit(self, rows: Rows, rule: GreedyRule, total: Moments | None) -> PursuitFit:
         if total is None:
             return fit_greedily(rows, rule, self.fit_intercept, dtype=rows.dtype)
-        return pursued_on(rows, total, rule, self.fit_intercept, dtype=rows.dtype)
+        return fit_from_moments(rows, total, rule, self.fit_intercept, dtype=rows.dtype)
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""

@@ -29,7 +29,7 @@ from tenfold.estimators.validation import as_rows_without_target, validate_rows,
 from tenfold.pairwise.centres import compute_squared_distances, find_nearest
 from tenfold.plans import kmeans as plan
 from tenfold.solvers.lloyd import Centres
-from tenfold.solvers.loop import Record, Watch
+from tenfold.solvers.loop import Callback, Record
 
 PEER_REPORT_ONLY = {
     "n_iter_": "how many iterations the solver took",
@@ -202,7 +202,7 @@ def warn_of_fewer(model: Any, labels: Array | None) -> None:
         )
 
 
-def print_steps(most: int, start: Floats, tolerance: float) -> Watch:
+def print_steps(most: int, start: Floats, tolerance: float) -> Callback:
     """A callback that prints the energy of each of up to `most` steps, and why a run ended."""
     steps, before = iter(range(most)), [start]
 

@@ -27,7 +27,7 @@ from tenfold.estimators.validation import (
     warn_unless_certified,
 )
 from tenfold.plans import kmeans as plan
-from tenfold.solvers.loop import Watch
+from tenfold.solvers.loop import Callback
 
 
 class KMeans(CentroidModel):
@@ -201,7 +201,7 @@ class KMeans(CentroidModel):
         warn_unless_certified(self)
         return self
 
-    def _make_callback(self, start: Floats, tolerance: float) -> Watch | None:
+    def _make_callback(self, start: Floats, tolerance: float) -> Callback | None:
         """What prints the steps, where that is asked for."""
         if not self.verbose:
             return None

@@ -1,4 +1,4 @@
-"""Grids of penalties, as scikit-learn makes them."""
+"""Grids of alphas, those of scikit-learn."""
 
 from numbers import Real
 from typing import Any
@@ -14,16 +14,16 @@ NO_GRID = (
 )
 
 
-def largest(pull: Floats, positive: bool) -> float:
-    """The smallest l1 at which all weights are zero, from the pulls (t, p) at zero weights."""
+def largest_alpha(xty: Floats, positive: bool) -> float:
+    """The smallest l1 at which all weights are zero: the dual norm of X'y (t, p)."""
     if positive:
-        return max(0.0, float(np.max(pull, initial=0.0)))
-    unit = float(np.max(np.abs(pull), initial=0.0)) or 1.0
-    return unit * float(np.sqrt(np.max(np.sum((pull / unit) ** 2, axis=0), initial=0.0)))
+        return max(0.0, float(np.max(xty, initial=0.0)))
+    unit = float(np.max(np.abs(xty), initial=0.0)) or 1.0
+    return unit * float(np.sqrt(np.max(np.sum((xty / unit) ** 2, axis=0), initial=0.0)))
 
 
 def alphas_from(top: float, ratio: float, eps: float, count: int) -> Floats:
-    """`count` penalties from the smallest that leaves no weight, down to `eps` of it, evenly in their logarithms."""
+    """`count` alphas from top / ratio down to `eps` of it, equidistant in their logarithms."""
     if ratio == 0:
         raise ValueError(NO_GRID)
     highest = top / ratio
@@ -33,8 +33,8 @@ def alphas_from(top: float, ratio: float, eps: float, count: int) -> Floats:
     return np.geomspace(highest, highest * eps, num=count)
 
 
-def given(alphas: Any) -> Floats:
-    """Penalties that were given, the largest first."""
+def check_alphas(alphas: Any) -> Floats:
+    """Alphas that the user gave, the largest first."""
     for index, alpha in enumerate(alphas):
         check_scalar(alpha, f"alphas[{index}]", target_type=Real, min_val=0.0, include_boundaries="left")
     return np.sort(np.asarray(alphas, dtype=np.float64))[::-1]

@@ -1,4 +1,4 @@
-"""The Lasso and its siblings with the penalty chosen by cross-validation."""
+"""The Lasso and the elastic net with the penalty chosen by cross-validation."""
 
 from numbers import Integral
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from tenfold.arrays import Array, Floats, is_array_api, on_host
 from tenfold.cross_validation.lasso_cv import Grid, errors_by_columns, mean_squared_errors, split_moments
 from tenfold.cross_validation.ridge_kfold import Split
 from tenfold.data import MemoryRows, Rows
-from tenfold.estimators.lasso.alpha_grid import alphas_from, given, largest
+from tenfold.estimators.lasso.alpha_grid import alphas_from, check_alphas, largest_alpha
 from tenfold.estimators.lasso.functions import enet_path, lasso_path
 from tenfold.estimators.lasso.lasso_fit import REPORT_ONLY, SparseModel, settings_of
 from tenfold.estimators.leaderboard_entry import Entry
@@ -42,10 +42,10 @@ from tenfold.estimators.validation import (
     validate_weights,
 )
 from tenfold.plans.centred_design import Centred, aligned_statistics
-from tenfold.plans.lasso import SparseFit, pulls_of_moments, way
+from tenfold.plans.lasso import SparseFit, select_method, xty_of_moments
 from tenfold.plans.lasso import fit as fit_sparse
 from tenfold.plans.least_squares import fold_moments
-from tenfold.problems import SparseLeastSquares
+from tenfold.problems import Glm, lasso_problem
 
 PATH: Constraints = {
     "eps": (real(0, closed="neither"),),
@@ -73,9 +73,9 @@ PATH_REPORT_ONLY = {
 
 
 class SparseModelCV(ScoreMixin, RegressorMixin, SparseModel):
-    """A fit for each penalty and fold, and then one with the best penalty to all rows."""
+    """Paths of all folds, then a fit to all samples with the best penalty."""
 
-    _joint: ClassVar[bool] = False
+    _multi_task: ClassVar[bool] = False
 
     eps: float
     alphas: Any
@@ -90,12 +90,12 @@ class SparseModelCV(ScoreMixin, RegressorMixin, SparseModel):
         to the splitter.
         """
         check_parameters(self, self._constraints)
-        split = self._routed(sample_weight, params)
+        split = self._route(sample_weight, params)
         X, y = validate(self, X, y)
         y = self._targets(y)
         rows = as_rows(X, y, validate_weights(sample_weight, X))
         fitted = require_finite(self, X, lambda: self._choose(rows, y, split))
-        self._store(fitted, X, flat=not self._joint, joint=self._joint)
+        self._store(fitted, X, flat=not self._multi_task, multi_task=self._multi_task)
         return self
 
     def _targets(self, y: Array) -> Array:
@@ -107,20 +107,20 @@ class SparseModelCV(ScoreMixin, RegressorMixin, SparseModel):
         splits = self._splits(rows, y, split)
         settings = settings_of(self)
         positive = bool(getattr(self, "positive", False))
-        problem = SparseLeastSquares(0.0, 0.0, bool(self.fit_intercept), positive, self._joint)
+        problem = self._problem(0.0, 1.0)
         ratios = [float(ratio) for ratio in np.atleast_1d(np.asarray(getattr(self, "l1_ratio", 1.0), dtype=float))]
         count = (
             len(splits) * len(ratios) * (int(self.alphas) if isinstance(self.alphas, Integral) else len(self.alphas))
         )
         moments = None
-        if way(rows, count) == "gram":
+        if select_method(rows, count) == "gram":
             parts = split_moments(rows, splits)
             moments = fold_moments(rows) if parts.total is None else parts.total
-            grids = self._grids(pulls_of_moments(moments, problem.intercept), positive, ratios)
+            grids = self._grids(xty_of_moments(moments, problem.intercept), positive, ratios)
             errors = mean_squared_errors(rows, splits, parts, problem, grids, settings)
             self.cv_method_ = parts.how
         else:
-            grids = self._grids(Centred.of(rows, aligned_statistics(rows), problem.intercept).along, positive, ratios)
+            grids = self._grids(Centred.of(rows, aligned_statistics(rows), problem.intercept).xty, positive, ratios)
             errors = errors_by_columns(rows, splits, problem, grids, settings)
             self.cv_method_ = f"{len(splits)} splits, training sets by weights on shared rows"
         self.mse_path_ = np.squeeze(errors)
@@ -132,26 +132,29 @@ class SparseModelCV(ScoreMixin, RegressorMixin, SparseModel):
             self.l1_ratio_ = ratios[ratio]
         several = isinstance(self.alphas, Integral) and len(ratios) > 1
         self.alphas_ = np.stack([grid.alphas for grid in grids]) if several else grids[0].alphas
-        l1, l2 = grids[ratio].penalties[best[ratio]]
-        chosen = SparseLeastSquares(l1, l2, problem.intercept, positive, self._joint)
-        return fit_sparse(rows, chosen, settings, moments=moments, dtype=rows.dtype)
+        problem = self._problem(self.alpha_, ratios[ratio])
+        return fit_sparse(rows, problem, settings, moments=moments, dtype=rows.dtype)
 
-    def _grids(self, pull: Floats, positive: bool, ratios: list[float]) -> list[Grid]:
+    def _problem(self, alpha: float, l1_ratio: float) -> Glm:
+        positive, intercept = bool(getattr(self, "positive", False)), bool(self.fit_intercept)
+        return lasso_problem(alpha, l1_ratio, intercept, positive=positive, multi_task=self._multi_task)
+
+    def _grids(self, xty: Floats, positive: bool, ratios: list[float]) -> list[Grid]:
         if not isinstance(self.alphas, Integral):
-            alphas = given(self.alphas)
+            alphas = check_alphas(self.alphas)
             return [Grid(ratio, alphas) for ratio in ratios]
-        top = largest(pull, positive)
+        top = largest_alpha(xty, positive)
         return [Grid(ratio, alphas_from(top, ratio, float(self.eps), int(self.alphas))) for ratio in ratios]
 
     def _splits(self, rows: Rows, y: Array, split: dict[str, Any]) -> list[Split]:
         if is_array_api(y):
-            # folds of consecutive or shuffled rows need no more than their number
+            # folds of consecutive or shuffled samples do not depend on y
             blind = self.cv is None or isinstance(self.cv, (Integral, KFold))
             y = None if blind else on_host(y)
         X = rows.whole().X if isinstance(rows, MemoryRows) and not rows.on_device else np.zeros((rows.shape[0], 1))
         return [Split.of(train, test, rows.shape[0]) for train, test in check_cv(self.cv).split(X, y, **split)]
 
-    def _routed(self, weight: Any, params: dict[str, Any]) -> dict[str, Any]:
+    def _route(self, weight: Any, params: dict[str, Any]) -> dict[str, Any]:
         """Parameters for the splitter."""
         if get_config()["enable_metadata_routing"]:
             given = params if weight is None else {**params, "sample_weight": weight}
@@ -166,8 +169,8 @@ class SparseModelCV(ScoreMixin, RegressorMixin, SparseModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.single_output = not self._joint
-        tags.target_tags.multi_output = self._joint
+        tags.target_tags.single_output = not self._multi_task
+        tags.target_tags.multi_output = self._multi_task
         return tags
 
 
@@ -231,8 +234,8 @@ class LassoCV(SparseModelCV):
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     cv_method_ : str
         How the training sets were read.
     certificate_ : Certificate
@@ -372,10 +375,10 @@ class ElasticNetCV(SparseModelCV):
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     cv_method_ : str
-        How the training sets were read, in words.
+        How the training sets were read.
     certificate_ : Certificate
         Kind gap, of the fit with the chosen penalty to all samples: no other weights have an objective that is smaller
         by more. The choice is the best of the stored errors; these are not certified.

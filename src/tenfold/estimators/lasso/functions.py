@@ -12,13 +12,14 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
-from tenfold.estimators.lasso.alpha_grid import alphas_from, given, largest
+from tenfold.estimators.lasso.alpha_grid import alphas_from, check_alphas, largest_alpha
 from tenfold.estimators.parameters import InvalidParameterError
 from tenfold.estimators.validation import as_rows, convert_like, require_finite, validate, validate_weights
+from tenfold.penalties import with_alpha
 from tenfold.plans.centred_design import Centred, Settings, aligned_statistics
-from tenfold.plans.lasso import judged_path_from_moments, pulls_of_moments, way
+from tenfold.plans.lasso import certify_path_from_moments, select_method, xty_of_moments
 from tenfold.plans.least_squares import fold_moments
-from tenfold.problems import SparseLeastSquares
+from tenfold.problems import Glm, lasso_problem, sparse_penalty
 
 OLD_COUNT = (
     "'n_alphas' was deprecated in 1.9 and will be removed in 1.11. 'alphas' now accepts an integer value which removes "
@@ -209,7 +210,7 @@ def enet_path(
     >>> coefs.shape
     (10, 50)
     """
-    wanted = _wanted(n_alphas, alphas)
+    grid_or_count = _grid_or_count(n_alphas, alphas)
     settings, weight = _settings(params)
     if not 0.0 <= l1_ratio <= 1.0:
         raise InvalidParameterError(
@@ -217,53 +218,53 @@ def enet_path(
         )
     owner = BaseEstimator()
     X, y = validate(owner, X, y)
-    joint = y.ndim == 2
-    if joint and positive:
+    multi_task = y.ndim == 2
+    if multi_task and positive:
         raise ValueError("positive=True is not allowed for multi-output (y.ndim != 1)")
     rows = as_rows(X, y, validate_weights(weight, X))
-    problem = SparseLeastSquares(0.0, 0.0, False, positive, joint)
+    problem = lasso_problem(0.0, 1.0, False, positive=positive, multi_task=multi_task)
     start = None if coef_init is None else np.atleast_2d(np.asarray(coef_init, dtype=np.float64))
-    found = require_finite(owner, X, lambda: _path(rows, problem, float(l1_ratio), wanted, float(eps), settings, start))
-    grid, coefs, gaps, sweeps = found
+    grid, coefs, gaps, sweeps = require_finite(
+        owner, X, lambda: _path(rows, problem, float(l1_ratio), grid_or_count, float(eps), settings, start)
+    )
     _warn(gaps, sweeps, settings)
     coefs = np.moveaxis(coefs, 0, -1)
-    coefs = convert_like(coefs if joint else coefs[0], X)
+    coefs = convert_like(coefs if multi_task else coefs[0], X)
     return (grid, coefs, gaps, [int(count) for count in sweeps]) if return_n_iter else (grid, coefs, gaps)
 
 
 def _path(
     rows: Rows,
-    problem: SparseLeastSquares,
+    problem: Glm,
     ratio: float,
-    wanted: Any,
+    grid_or_count: Any,
     eps: float,
     settings: Settings,
     start: Floats | None,
 ) -> tuple[Floats, Floats, Floats, Array]:
-    count = int(wanted) if isinstance(wanted, Integral) else len(wanted)
-    if way(rows, count) == "columns":
+    kind = sparse_penalty(problem)
+    count = int(grid_or_count) if isinstance(grid_or_count, Integral) else len(grid_or_count)
+    if select_method(rows, count) == "columns":
         data = Centred.of(rows, aligned_statistics(rows), False)
-        grid = _grid(wanted, lambda: data.along, problem.positive, ratio, eps)
-        path, found = data.path(problem, _penalties(grid, ratio), settings, start)
-        return grid, path.coef, found[0].gaps * float(np.sum(data.Y * data.Y)), path.sweeps[:, 0]
+        grid = _grid(grid_or_count, lambda: data.xty, kind.positive, ratio, eps)
+        penalties = [with_alpha(kind, float(alpha), ratio) for alpha in grid]
+        path, results = data.path(problem, penalties, settings, start)
+        return grid, path.coef, results[0].gaps * float(np.sum(data.Y * data.Y)), path.sweeps[:, 0]
     moments = fold_moments(rows).from_origin()
-    grid = _grid(wanted, lambda: pulls_of_moments(moments, False), problem.positive, ratio, eps)
-    path, gaps = judged_path_from_moments(moments, problem, _penalties(grid, ratio), settings, start, rows.dtype)
+    grid = _grid(grid_or_count, lambda: xty_of_moments(moments, False), kind.positive, ratio, eps)
+    penalties = [with_alpha(kind, float(alpha), ratio) for alpha in grid]
+    path, gaps = certify_path_from_moments(moments, problem, penalties, settings, start, rows.dtype)
     return grid, path.coef, gaps, path.sweeps[:, 0]
 
 
-def _grid(wanted: Any, pulls: Callable[[], Floats], positive: bool, ratio: float, eps: float) -> Floats:
-    if not isinstance(wanted, Integral):
-        return np.asarray(wanted)
-    return alphas_from(largest(pulls(), positive), ratio, eps, int(wanted))
+def _grid(grid_or_count: Any, xty: Callable[[], Floats], positive: bool, ratio: float, eps: float) -> Floats:
+    if not isinstance(grid_or_count, Integral):
+        return np.asarray(grid_or_count)
+    return alphas_from(largest_alpha(xty(), positive), ratio, eps, int(grid_or_count))
 
 
-def _penalties(grid: Floats, ratio: float) -> list[tuple[float, float]]:
-    return [(float(a) * ratio, float(a) * (1.0 - ratio)) for a in grid]
-
-
-def _wanted(n_alphas: Any, alphas: Any) -> Any:
-    """How many alphas, or which; with scikit-learn's warnings."""
+def _grid_or_count(n_alphas: Any, alphas: Any) -> Any:
+    """The alphas or their number, with scikit-learn's warnings."""
     count: Any = 100
     if not (isinstance(n_alphas, str) and n_alphas == "deprecated"):
         warnings.warn(OLD_COUNT, FutureWarning, stacklevel=4)
@@ -273,7 +274,7 @@ def _wanted(n_alphas: Any, alphas: Any) -> Any:
     if alphas is None:
         warnings.warn(OLD_NONE, FutureWarning, stacklevel=4)
         return count
-    return alphas if isinstance(alphas, Integral) else given(alphas)
+    return alphas if isinstance(alphas, Integral) else check_alphas(alphas)
 
 
 def _settings(params: dict[str, Any]) -> tuple[Settings, Any]:

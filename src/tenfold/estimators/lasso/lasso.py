@@ -28,14 +28,14 @@ from tenfold.estimators.registration import Registration
 from tenfold.estimators.tuning import PathScores, read_mse_path
 from tenfold.estimators.validation import as_rows, require_finite, restore_on_error, validate, validate_weights
 from tenfold.plans.lasso import SparseFit, from_gram
-from tenfold.problems import SparseLeastSquares
+from tenfold.problems import Glm
 
 
 class ElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, SparseModel):
     """Least squares with an L1 and an L2 penalty: the elastic net.
 
     Minimises ``(1 / 2W) sum_i s_i (y_i - x_i.w - b)^2 + alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio) / 2 ||w||^2``, W
-    the sum of the weights s_i of the rows; ``b`` is not penalised. Several targets are as many problems.
+    the sum of the weights s_i of the samples; ``b`` is not penalised. Several targets are as many problems.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class ElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMi
     positive : bool, default=False
         Whether to constrain the weights to be at least zero.
     random_state : int, RandomState instance, default=None
-        Seed of the order of the columns where ``selection="random"``.
+        Seed of the order of the features where ``selection="random"``.
     selection : {"cyclic", "random"}, default="cyclic"
-        Whether columns come one after the other or at random.
+        Whether coordinate descent takes the features one after the other or at random.
     solver : {"auto", "cd", "ista", "fista", "uv"}, default="auto"
         "cd", for which "auto" stands, is coordinate descent. The others read the data once a step, wherever they are:
         proximal gradient descent, the same with momentum, and the online split into two non-negative halves, which goes
@@ -76,7 +76,7 @@ class ElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMi
     sparse_coef_ : sparse matrix of shape (1, n_features) or (n_targets, n_features)
         `coef_` as a sparse matrix in CSR format.
     dual_gap_ : float or ndarray of shape (n_targets,)
-        The duality gap, found by the judge at the weights as they are stored.
+        The duality gap, computed by the judge at the weights as they are stored.
     n_iter_ : int or list of int
         Sweeps taken.
     status_ : str
@@ -84,8 +84,8 @@ class ElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMi
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more. Weights that are not unique (columns that
         are repeated) are certified as well as others.
@@ -175,15 +175,13 @@ class ElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMi
         X, y = validate(self, X, y)
         rows = as_rows(X, y, validate_weights(sample_weight, X))
         start = self._start(self.warm_start, rows.targets, X.shape[1])
-        problem = problem_of(self, joint=False)
+        problem = problem_of(self, multi_task=False)
         fitted = self._with_given_gram(X, rows, problem, start) or self._minimise(X, y, rows, problem, start=start)
-        self._store(fitted, X, flat=y.ndim == 1, joint=False)
+        self._store(fitted, X, flat=y.ndim == 1, multi_task=False)
         return self
 
-    def _with_given_gram(
-        self, X: Array, rows: Rows, problem: SparseLeastSquares, start: Floats | None
-    ) -> SparseFit | None:
-        """The fit from products of the columns that were given, where they were, and can be used."""
+    def _with_given_gram(self, X: Array, rows: Rows, problem: Glm, start: Floats | None) -> SparseFit | None:
+        """The fit from a Gram matrix that was given and can be used."""
         if isinstance(self.precompute, (bool, np.bool_)) or not isinstance(rows, MemoryRows):
             return None
         if rows.sparse or rows.on_device:
@@ -206,7 +204,7 @@ class ElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMi
 class Lasso(ElasticNet):
     """Least squares with an L1 penalty: the Lasso.
 
-    Minimises ``(1 / 2W) sum_i s_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the sum of the weights s_i of the rows;
+    Minimises ``(1 / 2W) sum_i s_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the sum of the weights s_i of the samples;
     ``b`` is not penalised. Several targets are as many problems.
 
     Parameters
@@ -254,8 +252,8 @@ class Lasso(ElasticNet):
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more. Weights that are not unique (features that
         are repeated) are certified as well as others.

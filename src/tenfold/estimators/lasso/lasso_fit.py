@@ -1,4 +1,4 @@
-"""What the classes of the family share: parameters, how a fit is asked for, and what is stored of it."""
+"""What the classes of the Lasso's family share: parameters, the call of the plan, and fitted attributes."""
 
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from tenfold.estimators.validation import convert_like, require_finite, store, w
 from tenfold.plans.centred_design import Settings
 from tenfold.plans.lasso import SparseFit
 from tenfold.plans.lasso import fit as fit_sparse
-from tenfold.problems import SparseLeastSquares
+from tenfold.problems import Glm, lasso_problem
 from tenfold.stats.derivatives import Params
 
 NO_PENALTY = (
@@ -43,7 +43,7 @@ GRAM: Constraints = {"precompute": (boolean(), array_like()), "positive": (boole
 
 
 def settings_of(model: Any) -> Settings:
-    """How the model asks to be solved."""
+    """The settings of a model's parameters."""
     seed = None
     if model.selection == "random":
         seed = int(check_random_state(model.random_state).randint(np.iinfo(np.int32).max))
@@ -57,21 +57,21 @@ def settings_of(model: Any) -> Settings:
     )
 
 
-def problem_of(model: Any, *, joint: bool) -> SparseLeastSquares:
-    """What the model asks to be minimised."""
+def problem_of(model: Any, *, multi_task: bool) -> Glm:
+    """The problem of a model's parameters."""
     alpha, ratio = float(model.alpha), float(model.l1_ratio)
     positive = bool(getattr(model, "positive", False))
-    return SparseLeastSquares(alpha * ratio, alpha * (1.0 - ratio), bool(model.fit_intercept), positive, joint)
+    return lasso_problem(alpha, ratio, bool(model.fit_intercept), positive=positive, multi_task=multi_task)
 
 
 REPORT_ONLY = {
-    "dual_gap_": "a gap that was met by the fit at a dual point of its own; certify states its own",
-    "n_iter_": "how many sweeps the solver took",
+    "dual_gap_": "the gap at a dual point of the fit; certify computes its own",
+    "n_iter_": "the sweeps of the solver",
 }
 
 
 class SparseModel(LinearPredictor, BaseEstimator):
-    """A linear model with few weights that are not zero."""
+    """A linear model with sparse weights."""
 
     _constraints: ClassVar[Constraints]
 
@@ -87,10 +87,10 @@ class SparseModel(LinearPredictor, BaseEstimator):
     def sparse_coef_(self) -> Any:
         """`coef_` as a sparse matrix, (1, n_features) or (n_targets, n_features)."""
         coef = self.coef_.toarray() if is_sparse(self.coef_) else on_host(self.coef_)
-        made = sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
-        return made(np.atleast_2d(coef))
+        matrix = sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
+        return matrix(np.atleast_2d(coef))
 
-    def _minimise(self, X: Array, y: Array, rows: Rows, problem: SparseLeastSquares, **known: Any) -> SparseFit:
+    def _minimise(self, X: Array, y: Array, rows: Rows, problem: Glm, **known: Any) -> SparseFit:
         settings = settings_of(self)
 
         def attributes(params: Params) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class SparseModel(LinearPredictor, BaseEstimator):
         return require_finite(self, X, lambda: fit_sparse(rows, problem, settings, dtype=rows.dtype, **known))
 
     def _start(self, warm: bool, targets: int, p: int) -> Floats | None:
-        """The previous weights (t, p), where they are to be continued."""
+        """The weights (t, p) of the previous fit, for a warm start."""
         if not warm or not hasattr(self, "coef_"):
             return None
         coef = np.atleast_2d(np.asarray(on_host(self.coef_), dtype=np.float64))
@@ -114,12 +114,12 @@ class SparseModel(LinearPredictor, BaseEstimator):
             )
         return np.ascontiguousarray(coef)
 
-    def _store(self, fitted: SparseFit, X: Array, *, flat: bool, joint: bool) -> None:
-        """Set what was fitted; `flat` for targets without an axis."""
-        one = joint or len(fitted.gaps) == 1
-        store(self, fitted, X, coef_flat=one and not joint, intercept_flat=flat, intercept=self.fit_intercept)
-        self.dual_gap_ = float(fitted.gaps[0]) if one else fitted.gaps
-        self.n_iter_ = int(fitted.sweeps[0]) if one else [int(count) for count in fitted.sweeps]
+    def _store(self, fitted: SparseFit, X: Array, *, flat: bool, multi_task: bool) -> None:
+        """Set the fitted attributes; `flat` for targets (n,)."""
+        single = multi_task or len(fitted.gaps) == 1
+        store(self, fitted, X, coef_flat=single and not multi_task, intercept_flat=flat, intercept=self.fit_intercept)
+        self.dual_gap_ = float(fitted.gaps[0]) if single else fitted.gaps
+        self.n_iter_ = int(fitted.sweeps[0]) if single else [int(count) for count in fitted.sweeps]
         self.method_, self.status_, self.trace_ = fitted.method, fitted.certificate.status, fitted.trace
         warn_unless_certified(self)
 

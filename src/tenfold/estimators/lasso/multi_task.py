@@ -72,8 +72,8 @@ class MultiTaskElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, Re
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     dual_gap_ : float
         The duality gap of all targets together, computed by the judge at the weights as they are stored.
     eps_ : float
@@ -159,8 +159,8 @@ class MultiTaskElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, Re
         X, y = validate(self, X, y)
         rows = as_rows(X, matrix_of(y, self._alone), validate_weights(sample_weight, X))
         start = self._start(self.warm_start, rows.targets, X.shape[1])
-        fitted = self._minimise(X, y, rows, problem_of(self, joint=True), start=start)
-        self._store(fitted, X, flat=False, joint=True)
+        fitted = self._minimise(X, y, rows, problem_of(self, multi_task=True), start=start)
+        self._store(fitted, X, flat=False, multi_task=True)
         self.eps_ = float(fitted.certificate.tol * fitted.certificate.scale * X.shape[0])
         return self
 
@@ -218,8 +218,8 @@ class MultiTaskLasso(MultiTaskElasticNet):
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more.
     n_features_in_ : int
@@ -347,10 +347,10 @@ class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     cv_method_ : str
-        How the training sets were read, in words.
+        How the training sets were read.
     certificate_ : Certificate
         Kind gap, of the fit with the chosen penalty to all samples: no other weights have an objective that is smaller
         by more. The choice is the best of the stored errors; these are not certified.
@@ -396,7 +396,7 @@ class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
 
     path = staticmethod(enet_path)
 
-    _joint: ClassVar[bool] = True
+    _multi_task: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -487,10 +487,10 @@ class MultiTaskLassoCV(MultiOutputMixin, SparseModelCV):
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
-        ridge regression was solved, in one step.
+        "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
+        was named; without an L1 penalty the method of ridge regression.
     cv_method_ : str
-        How the training sets were read, in words.
+        How the training sets were read.
     certificate_ : Certificate
         Kind gap, of the fit with the chosen penalty to all samples: no other weights have an objective that is smaller
         by more. The choice is the best of the stored errors; these are not certified.
@@ -532,7 +532,7 @@ class MultiTaskLassoCV(MultiOutputMixin, SparseModelCV):
 
     path = staticmethod(lasso_path)
 
-    _joint: ClassVar[bool] = True
+    _multi_task: ClassVar[bool] = True
 
     def __init__(
         self,

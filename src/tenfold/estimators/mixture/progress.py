@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.solvers.loop import Record, Watch
+from tenfold.solvers.loop import Callback, Record
 
 
 class Reporter:
@@ -13,7 +13,7 @@ class Reporter:
     the bound and the final bound, in scikit-learn's format.
     """
 
-    def __init__(self, verbose: int, interval: int, callback: Watch | None) -> None:
+    def __init__(self, verbose: int, interval: int, callback: Callback | None) -> None:
         self._all, self._interval, self._callback = verbose >= 2, interval, callback
 
     def begin(self, start: int) -> None:

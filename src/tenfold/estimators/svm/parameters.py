@@ -20,7 +20,7 @@ from tenfold.machine import run_concurrently
 from tenfold.plans.result import Fitted
 from tenfold.plans.svm import Limits, Machine, fit_joint
 from tenfold.plans.svm import fit as fit_machine
-from tenfold.solvers.loop import Record, Status, Watch
+from tenfold.solvers.loop import Callback, Record, Status
 from tenfold.stats.derivatives import Params
 
 LOSSES: dict[str, Callable[[float], Loss]] = {
@@ -138,7 +138,7 @@ def seed_of(model: Any) -> int:
 class Fits:
     """The fits of a model, one for each of its targets: within one time, and none after an interruption."""
 
-    def __init__(self, model: Any, dual: bool | None, callback: Watch | None) -> None:
+    def __init__(self, model: Any, dual: bool | None, callback: Callback | None) -> None:
         self.model, self.dual, self.callback, self.halted = model, dual, callback, False
         self.seed, self.begin, self.max_iter = seed_of(model), time.perf_counter(), int(model.max_iter)
 
