@@ -22,8 +22,8 @@ from tenfold.problems import Glm
 from tenfold.solvers.crammer_singer_cd import JointAscent
 from tenfold.solvers.crammer_singer_ipm import JointInterior
 from tenfold.solvers.loop import Status, run
-from tenfold.stats.derivatives import Params, predictions
-from tenfold.stats.softmax import class_hessian, softmax
+from tenfold.stats.derivatives import Params, derivatives, predictions
+from tenfold.stats.softmax import class_hessian
 
 X, Y, _ = classes(90, 4, count=3)
 TWO = classes(90, 4)
@@ -338,7 +338,7 @@ def test_the_hessian_of_given_probabilities_is_that_of_their_softmax():
     params, weight = Params(rng.standard_normal((3, 4)), rng.standard_normal(3)), rng.uniform(0.0, 2.0, 90)
     q = Softmax().probabilities(MemoryRows(X, X[:, :1]).map(predictions(params)))
     found = MemoryRows(X, np.column_stack([weight, q])).fold(class_hessian()).sum
-    expected = MemoryRows(X, NUMBERED, weight).fold(softmax(params, 2)).hessian
+    expected = MemoryRows(X, NUMBERED, weight).fold(derivatives(Softmax(), params, 2)).hessian
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 

@@ -78,9 +78,9 @@ def link_of(model: Any) -> str | None:
 
 def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     """The word of the judge that fits the loss."""
-    fitted, dtype = params(model, int(model.classes_.shape[0]) if loss.joint else 1)
+    fitted, dtype = params(model, int(model.classes_.shape[0]) if loss.multi_output else 1)
     problem, how = Glm(loss, penalty, bool(model.fit_intercept)), {"status": status(model), "dtype": dtype}
-    if loss.joint:
+    if loss.multi_output:
         return gap_of_classes(problem, data.rows, fitted, **how)
     if not loss.convex:
         start = Params(np.zeros((1, data.rows.shape[1])), first_constant(problem, data.rows)[0])

@@ -126,7 +126,7 @@ class Kept(NamedTuple):
 
     def sizes(self) -> tuple[float, float]:
         """Mean sizes of the slopes and of the curvatures."""
-        return float(np.sum(np.abs(self.here.u))) / self.total, float(self.here.level.bend[0]) / self.total
+        return float(np.sum(np.abs(self.here.u))) / self.total, float(self.here.level.curvature[0]) / self.total
 
     def balanced(self) -> Slopes | None:
         """As the function of that name."""

@@ -34,8 +34,8 @@ from tenfold.losses.classification import Softmax
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
-from tenfold.stats.derivatives import Params, Total, adjoint, forward
-from tenfold.stats.softmax import of_right_margins, softmax
+from tenfold.stats.derivatives import Params, Total, adjoint, derivatives, forward
+from tenfold.stats.min_max import of_recession
 
 SEARCH_SIZE = 1024
 """With at most so many coefficients the judge looks for a better lower bound by Newton steps of its own."""
@@ -266,7 +266,7 @@ def _best_intercepts(data: Data, here: Point) -> Point:
         if reach < 1e-3:
             break
         params = Params(params.coef, params.intercept + s * min(1.0, 2.0 / reach))
-        sums = data.rows.fold(softmax(params, 0, data.centre))
+        sums = data.rows.fold(derivatives(Softmax(), params, 0, data.centre))
         slope = sums.slope / sums.weight
     return read(data, params, 1)
 
@@ -298,7 +298,7 @@ def _separates(data: Data, params: Params) -> bool:
     """Whether the right class of no row of positive weight loses, and in some rows it wins clearly; up to the rounding
     of a sum over a row.
     """
-    right = data.rows.fold(of_right_margins(centred(params, data.centre), data.centre))
+    right = data.rows.fold(of_recession(Softmax(), centred(params, data.centre), data.centre))
     low, high = float(right.low[0]), float(right.high[0])
     largest = max(abs(low), abs(high))
     return 0.0 < largest < np.inf and high > 1e-3 * largest and low >= -1e-12 * largest

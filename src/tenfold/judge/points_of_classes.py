@@ -7,9 +7,9 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.judge.objective_points import centred
+from tenfold.losses.classification import Softmax
 from tenfold.penalties import Groups, Penalty
-from tenfold.stats.derivatives import Params
-from tenfold.stats.softmax import softmax
+from tenfold.stats.derivatives import Params, derivatives
 
 
 class Data(NamedTuple):
@@ -63,7 +63,7 @@ def local(data: Data, params: Params) -> Params:
 
 def read(data: Data, params: Params, order: int) -> Point:
     """The point at `params`: one pass over the rows."""
-    sums = data.rows.fold(softmax(local(data, params), order, data.centre))
+    sums = data.rows.fold(derivatives(Softmax(), local(data, params), order, data.centre))
     assert sums.gradient is not None
     K, p = sums.gradient.shape
     c, strength = data.centre, data.strength

@@ -13,8 +13,7 @@ from tenfold.linear_algebra import dot
 from tenfold.objectives.linear import unpack
 from tenfold.objectives.objective import Place
 from tenfold.problems import Glm
-from tenfold.stats.derivatives import AtMargins, Level, Total, adjoint, losses_along, losses_at, predictions
-from tenfold.stats.softmax import softmax_along, softmax_at
+from tenfold.stats.derivatives import AtMargins, InterceptSums, Total, adjoint, losses_along, losses_at, predictions
 
 
 class Margins:
@@ -53,25 +52,21 @@ class Margins:
 
     def _losses(self) -> AtMargins:
         """The losses at the margins."""
-        if self.problem.loss.joint:
-            return softmax_at(self.y, self.z, self.share[:, 0])
         return losses_at(self.problem.loss, self.y, self.z, self.share)
 
-    def _bends(self, dz: Floats, length: float) -> tuple[float, float, Level | None]:
+    def _bends(self, dz: Floats, length: float) -> tuple[float, float, InterceptSums | None]:
         """The first two derivatives of the losses along dz, and the pull on one intercept there."""
-        if self.problem.loss.joint:
-            return *softmax_along(self.y, self.z, dz, length, self.share[:, 0]), None
         return losses_along(self.problem.loss, self.y, self.z, dz, length, self.share)
 
     @np.errstate(over="ignore", invalid="ignore")  # a trial may be out of range, and is refused then
-    def _place(self, x: Floats, level: Level | None = None) -> Place:
+    def _place(self, x: Floats, level: InterceptSums | None = None) -> Place:
         """Value and gradient near x, whose margins are known: the intercepts take a Newton step of their own first, by
         the pull on them where that is known.
         """
         slope, b = np.zeros(self.outputs), x.reshape(self.outputs, -1)[:, -1]
         if self.problem.intercept:
             level = level or self._losses().level
-            curvature = level.bend + self.intercept_penalty
+            curvature = level.curvature + self.intercept_penalty
             # several classes pull at each other, and the diagonal knows at least half of their curvature
             move = -(level.slope + self.intercept_penalty * b) / np.where(curvature > 0.0, curvature, np.inf)
             move = np.clip(move / min(self.outputs, 2), -1.0, 1.0)
@@ -104,7 +99,7 @@ class Margins:
     @np.errstate(over="ignore", invalid="ignore")
     def _minimum(
         self, dz: Floats, slope: float, curvature: float, fall: float, high: float
-    ) -> tuple[float, Level | None]:
+    ) -> tuple[float, InterceptSums | None]:
         """Where the slope along the line is a tenth of that at its start, and the pull on one intercept there: Newton's
         method in a bracket, halved where it crawls.
 

@@ -119,7 +119,7 @@ def of_two_classes(loss: Loss, penalty: Any) -> tuple[Loss, Any]:
     """The softmax of two classes is the logistic loss of w = w_1 - w_0: for that difference a penalty on both is least
     where they share it, and squares of two halves are half the square. Others as they are.
     """
-    if not loss.joint:
+    if not loss.multi_output:
         return loss, penalty
     if isinstance(penalty, L2):
         # shared in proportion to their variances, 1 / strength
@@ -182,7 +182,7 @@ def fit(
     if chosen.method == INTERIOR:
         l1, l2 = (penalty.l1, penalty.l2) if isinstance(penalty, ElasticNet) else (0.0, float(penalty.strength))
         return piecewise_linear.fit(rows, loss, l1, l2, intercept, dtype=dtype, **limits)
-    outputs, problem = classes if loss.joint else 1, Glm(loss, penalty, intercept)
+    outputs, problem = classes if loss.multi_output else 1, Glm(loss, penalty, intercept)
     if chosen.method in (NEWTON, PARABOLAS, SPARSE, GROUPED):
         common: dict[str, Any] = {"outputs": outputs, "solver": "lbfgs", "tol": tol, "dtype": dtype, **limits}
         solve = partial(glm.fit, rows, loss, penalty, intercept, **common)
@@ -261,7 +261,7 @@ class _Proximal(NamedTuple):
         return Fitted(params, certificate, "proximal", iterations=solution.iterations, trace=solution.trace)
 
     def _certificate(self, params: Params, status: str) -> Certificate:
-        if self.problem.loss.joint:
+        if self.problem.loss.multi_output:
             return gap_of_classes(self.problem, self.rows, params, status=status, dtype=self.dtype)
         if self.problem.loss.convex:
             return gap(self.problem, self.rows, params, status=status, dtype=self.dtype)
