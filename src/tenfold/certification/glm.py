@@ -17,9 +17,7 @@ from tenfold.estimators.glm.offset import validate_offset
 from tenfold.estimators.validation import as_rows, kept_rows, total_weight, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gap_huber import scaled_gap
-from tenfold.judge.gap_smooth import gap
-from tenfold.judge.gap_softmax import gap_of_classes
-from tenfold.judge.stationarity import stationarity
+from tenfold.judge.linear_models import gap, stationarity
 from tenfold.losses.deviances import Gamma, Poisson, deviance
 from tenfold.losses.loss import Loss
 from tenfold.losses.regression import Huber, Quantile
@@ -81,7 +79,7 @@ def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     fitted, dtype = params(model, int(model.classes_.shape[0]) if loss.multi_output else 1)
     problem, how = Glm(loss, penalty, bool(model.fit_intercept)), {"status": status(model), "dtype": dtype}
     if loss.multi_output:
-        return gap_of_classes(problem, data.rows, fitted, **how)
+        return gap(problem, data.rows, fitted, **how)
     if not loss.convex:
         start = Params(np.zeros((1, data.rows.shape[1])), first_constant(problem, data.rows)[0])
         return rescaled(stationarity(problem, data.rows, fitted, start, **how), data.factor)

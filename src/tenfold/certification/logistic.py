@@ -14,8 +14,7 @@ from tenfold.estimators.labels import shares, weighted
 from tenfold.estimators.logistic.settings import Chosen
 from tenfold.estimators.validation import kept_rows, rowwise, total_weight, validate_weights
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.gap_smooth import gap
-from tenfold.judge.gap_softmax import gap_of_classes
+from tenfold.judge.linear_models import gap
 from tenfold.losses.classification import Logistic, Softmax
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params
@@ -39,8 +38,8 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     target = targets(number, count)
     rows = kept_rows(X, target, weight)
     penalty = chosen(model).penalty(total_weight(target, weight))
-    loss, judge = (Softmax(), gap_of_classes) if count > 2 else (Logistic(), gap)
-    found = judge(Glm(loss, penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
+    loss = Softmax() if count > 2 else Logistic()
+    found = gap(Glm(loss, penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
     if hasattr(model, "class_prior_") and not np.allclose(
         model.class_prior_, shares(number, count, weight), rtol=1e-9, atol=0.0
     ):

@@ -24,10 +24,10 @@ from scipy.optimize import linprog
 from tenfold.arrays import Array, Floats, is_sparse, unit_roundoff
 from tenfold.data import Block, Rows, targets_of, weights_of
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.gap_smooth import gap
-from tenfold.judge.objective_points import centred, sampled
+from tenfold.judge.linear_models import gap
 from tenfold.losses.loss import PiecewiseLinear
 from tenfold.machine import interrupted, one_blas_thread
+from tenfold.objectives.linear_design import center, sample_rows
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params, Total, adjoint, predictions
@@ -142,8 +142,8 @@ def at_vertex(problem: Glm, rows: Rows, params: Params) -> Floats | None:
     y, weight = rows.map(targets_of)[:, 0], rows.map(weights_of)
     share = weight / weight.sum()
     at, up, down = cast(PiecewiseLinear, problem.loss).pieces(np.asarray(y, dtype=np.float64))
-    centre = sampled(rows)[0] if problem.balances else np.zeros(rows.shape[1])
-    z = rows.map(predictions(centred(params, centre) if problem.balances else params, centre))
+    centre = sample_rows(rows)[0] if problem.balances else np.zeros(rows.shape[1])
+    z = rows.map(predictions(center(params, centre) if problem.balances else params, centre))
     away = np.abs(z - at)
     own = np.where(z < at, -up, down)  # on a kink either side will do
     most = min(VERTEX_PIECES, VERTEX_ENTRIES // (rows.shape[1] + 1))

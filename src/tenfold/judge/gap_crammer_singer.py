@@ -21,10 +21,11 @@ from tenfold.arrays import Floats, on_host, unit_roundoff
 from tenfold.data import Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_point_search import KINKS, nearest_moves, picked
-from tenfold.judge.gap_fenchel import ALL_ZERO, EPS, EXTENDED_EPS, LOOSE, WIDTHS
-from tenfold.judge.objective_points import centred, sampled, stored_roundoff
+from tenfold.judge.gap_fenchel import ALL_ZERO, WIDTHS
+from tenfold.judge.objective_points import EPS, EXTENDED_EPS, LOOSE, stored_roundoff
 from tenfold.losses.classification import JointHinge
 from tenfold.machine import one_blas_thread
+from tenfold.objectives.linear_design import center, sample_rows
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params, Total, adjoint, predictions
 
@@ -77,8 +78,8 @@ def joint_gap(
     dtype: Any = np.float64,
 ) -> Certificate:
     """Judge joint hinge losses; `shares` (n, K), those of the classes in the dual point, are an untrusted hint."""
-    centre, _, squares = sampled(rows)
-    about = centred(params if problem.intercept else Params(params.coef, np.zeros(len(params.intercept))), centre)
+    centre, _, squares = sample_rows(rows)
+    about = center(params if problem.intercept else Params(params.coef, np.zeros(len(params.intercept))), centre)
     y, weight = on_host(rows.map(targets_of)), on_host(rows.map(weights_of))
     z = np.asarray(on_host(rows.map(predictions(about, centre))))
     data = _Data(problem, rows, centre, params, y, weight / weight.sum(), z)

@@ -31,11 +31,12 @@ import numpy as np
 from tenfold.arrays import Array, Floats, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Rows, sampling_step, targets_of, weights_of
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
-from tenfold.judge.dual_bound import Aim, Slopes, bound_gap, sum_sizes
+from tenfold.judge.dual_bound import DualPoint, DualTarget, bound_gap
 from tenfold.judge.dual_point_search import candidates
-from tenfold.judge.newton_decrement_bound import factored
-from tenfold.judge.objective_points import centred, require_finite, stored_roundoff, sum_rounding
+from tenfold.judge.newton_decrement_bound import factor_matrix
+from tenfold.judge.objective_points import require_finite, stored_roundoff, sum_rounding
 from tenfold.losses.regression import Laplace, Square
+from tenfold.objectives.linear_design import center, sum_sizes
 from tenfold.penalties import L2, ElasticNet
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats.column_moments import Columns
@@ -73,7 +74,7 @@ def scaled_gap(
         note = f"The scale must be a positive number, and is {sigma:g}."
         return Certificate("gap", np.inf, 1.0, tol, 0.0, np.inf, status=NOT_JUDGED, parts=(np.inf,), note=note)
     centre = _centre(rows) if problem.intercept else np.zeros(rows.shape[1])
-    at = centred(params, centre) if problem.intercept else Params(params.coef, np.zeros(1))
+    at = center(params, centre) if problem.intercept else Params(params.coef, np.zeros(1))
     sums = rows.fold(scaled(at, sigma, problem.epsilon, 1, centre))
     w = params.coef[0]
     objective = sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w))
@@ -143,7 +144,7 @@ def _bound(problem: ScaledHuber, sums: Scaled, at: Params, sigma: float) -> floa
     t = min(1.0, edge / (edge + abs(e)), 2.0 / float(np.sqrt(spread)) if spread > 4.0 else 1.0)
     v = t * (sums.pull - e * sums.rows) / sums.weight
     term = sigma * (1.0 - squares / 4.0) + (1.0 - t) * products + t * e * residual
-    return bound_gap(_penalised(problem), at.coef, float(at.intercept[0]), Slopes(-v, float(term), sums.loss(sigma)))
+    return bound_gap(_penalised(problem), at.coef, float(at.intercept[0]), DualPoint(-v, float(term), sums.loss(sigma)))
 
 
 def _lower(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: Floats) -> float:
@@ -175,7 +176,7 @@ def _step(problem: ScaledHuber, sums: Scaled, w: Floats, sigma: float) -> Floats
     bend[: len(w), : len(w)] += problem.strength * np.eye(len(w))
     free = np.ones(len(slopes), dtype=bool)
     free[-2] = problem.intercept
-    factor = factored(bend[np.ix_(free, free)])
+    factor = factor_matrix(bend[np.ix_(free, free)])
     if factor is None:
         return None
     step = np.zeros_like(slopes)
@@ -189,7 +190,7 @@ def _by_projection(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, c
     zero = Params(np.zeros((1, p)), np.zeros(1))
     H = rows.fold(derivatives(Square(), zero, 2, centre)).hessian
     assert H is not None
-    factor = factored(H, p) if problem.intercept else factored(H[:p, :p])
+    factor = factor_matrix(H, p) if problem.intercept else factor_matrix(H[:p, :p])
     if factor is None:
         return np.inf
     fit = zero
@@ -223,8 +224,8 @@ def _at(
     def sizes() -> Floats:
         return np.asarray(share * rows.fold(lambda block: Total(sum_sizes(block, slopes(block), centre))).sum)
 
-    point = Slopes(-share * pull, loss - share * products, loss, -share * tilt, share * size)
-    aim = Aim(-t * problem.strength * at.coef[0], 0.0)
+    point = DualPoint(-share * pull, loss - share * products, loss, -share * tilt, share * size)
+    aim = DualTarget(-t * problem.strength * at.coef[0], 0.0)
     return bound_gap(_penalised(problem), at.coef, float(at.intercept[0]), point, sizes, aim)
 
 

@@ -18,10 +18,11 @@ from tenfold.arrays import Floats, Integers, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.lasso_dual_points import CURVED_COLUMNS, EPS, Bound, Part, curved, free, norms, scaled, strongest
-from tenfold.judge.newton_decrement_bound import factored
-from tenfold.judge.objective_points import centred, stored_roundoff
+from tenfold.judge.newton_decrement_bound import factor_matrix
+from tenfold.judge.objective_points import stored_roundoff
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
+from tenfold.objectives.linear_design import center
 from tenfold.problems import SparseLeastSquares, duality_gap
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, along, derivatives
@@ -217,7 +218,7 @@ def _read_moments(
 
 def _moved(params: Params, centre: Floats) -> Floats:
     """The intercepts for rows measured from `centre`."""
-    return np.asarray(centred(params, centre).intercept)
+    return np.asarray(center(params, centre).intercept)
 
 
 def _mean_lengths(columns: Columns, origin: bool) -> tuple[Floats, Floats]:
@@ -259,10 +260,10 @@ def _own(
     goal = problem.l1 * coef[:, used] / np.where(lengths > 0.0, lengths, 1.0)
     H = products(used) + problem.l2 * np.eye(used.size)
     if problem.joint:
-        groups = [(slice(None), np.arange(used.size), factored(H))]
+        groups = [(slice(None), np.arange(used.size), factor_matrix(H))]
     else:
         supports = [np.flatnonzero(w) for w in coef[:, used]]
-        groups = [(slice(k, k + 1), some, factored(H[np.ix_(some, some)])) for k, some in enumerate(supports)]
+        groups = [(slice(k, k + 1), some, factor_matrix(H[np.ix_(some, some)])) for k, some in enumerate(supports)]
     if any(factor is None for _, _, factor in groups):
         return
     at = here
@@ -276,7 +277,7 @@ def _own(
         moved = Params(ahead, at.params.intercept)
         if problem.intercept:  # the best for these weights: residuals that sum to zero
             centre = columns.mean[: columns.features]
-            moved = centred(Params(ahead, columns.mean[columns.features :]), -centre)
+            moved = center(Params(ahead, columns.mean[columns.features :]), -centre)
         at = _At(moved, read(moved))
         yield at
 

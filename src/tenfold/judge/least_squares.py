@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.objective_points import centred, stored_roundoff
+from tenfold.judge.objective_points import stored_roundoff
+from tenfold.objectives.linear_design import center
 from tenfold.problems import Glm
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Derivatives, Params, derivatives
@@ -48,7 +49,7 @@ def residual(
     """
     mean = columns.mean[: columns.features]
     centre = mean if problem.intercept else None
-    local = centred(params, mean) if problem.intercept else params
+    local = center(params, mean) if problem.intercept else params
     sums = rows.fold(derivatives(problem.loss, local, 1, centre))
     return _verdict(problem, params, columns, sums, None, condition, status, dtype, free, level)
 

@@ -16,9 +16,7 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.gap_smooth import gap
-from tenfold.judge.gap_softmax import gap_of_classes
-from tenfold.judge.stationarity import stationarity
+from tenfold.judge.linear_models import gap, stationarity
 from tenfold.losses.classification import Logistic, Softmax
 from tenfold.losses.loss import Loss
 from tenfold.objectives.linear import LinearObjective, pack, unpack
@@ -324,8 +322,8 @@ class _Judged:
         problem, rows = self.problem, self.rows
         if not problem.loss.convex:
             return stationarity(problem, rows, params, self.constant, status=status, dtype=self.dtype), None
-        judge, direction_of = (gap_of_classes, recession_of_classes) if problem.loss.multi_output else (gap, recession)
-        certificate = judge(problem, rows, params, status=status, dtype=self.dtype, search=self.search)
+        direction_of = recession_of_classes if problem.loss.multi_output else recession
+        certificate = gap(problem, rows, params, status=status, dtype=self.dtype, search=self.search)
         if certificate.status == Status.NO_MAXIMUM.value:
             return certificate, unit(params)
         if certificate.ok or np.max(problem.penalty.strength) > 0.0 or not _is_smooth(problem):
@@ -333,5 +331,5 @@ class _Judged:
         refuse_tiny(rows)
         direction = direction_of(problem, rows, params)
         if direction is not None:
-            certificate = judge(problem, rows, params, status=status, dtype=self.dtype, direction=direction, search=0)
+            certificate = gap(problem, rows, params, status=status, dtype=self.dtype, direction=direction, search=0)
         return certificate, direction if certificate.status == Status.NO_MAXIMUM.value else None

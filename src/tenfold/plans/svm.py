@@ -24,9 +24,8 @@ from tenfold.data import MemoryRows, Rows, with_constant
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_point_search import gap_at_kinks
 from tenfold.judge.gap_crammer_singer import joint_gap
-from tenfold.judge.gap_fenchel import LOOSE
-from tenfold.judge.gap_smooth import gap
-from tenfold.judge.objective_points import prepare
+from tenfold.judge.linear_models import gap, prepare
+from tenfold.judge.objective_points import LOOSE
 from tenfold.losses.classification import JointHinge
 from tenfold.losses.loss import Loss
 from tenfold.penalties import L2, ElasticNet
