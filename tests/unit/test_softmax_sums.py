@@ -7,7 +7,7 @@ from tenfold import LogisticRegression, _core
 from tenfold.data import MemoryRows
 from tenfold.losses import Softmax
 from tenfold.stats.derivatives import Params, derivatives, losses_along, losses_at
-from tenfold.stats.softmax import class_curvatures, rough_softmax, summed_curvatures
+from tenfold.stats.softmax import class_curvatures, rough_softmax, sum_class_curvatures
 
 
 def _given(n, p, K, dtype=np.float64, seed=0):
@@ -57,7 +57,7 @@ def test_curvatures_summed_over_models():
     X, y, weight, params, shift = _given(n, p, K)
     group, share = (np.arange(n) % 3).astype(np.int32), np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
     both = Params(np.stack([params.coef, -0.5 * params.coef]), np.stack([params.intercept, 0.0 * params.intercept]))
-    found = MemoryRows(X, y, weight, group).fold(summed_curvatures(both, share, shift)).sum
+    found = MemoryRows(X, y, weight, group).fold(sum_class_curvatures(both, share, shift)).sum
     expected = np.zeros_like(found)
     for m in range(2):
         own, at = weight * share[group, m], Params(both.coef[m], both.intercept[m])

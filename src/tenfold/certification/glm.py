@@ -16,7 +16,7 @@ from tenfold.estimators.glm.huber import strength
 from tenfold.estimators.glm.offset import validate_offset
 from tenfold.estimators.validation import as_rows, kept_rows, total_weight, validate_weights
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.gap_huber import scaled_gap
+from tenfold.judge.gap_huber import huber_gap
 from tenfold.judge.linear_models import gap, stationarity
 from tenfold.losses.deviances import Gamma, Poisson, deviance
 from tenfold.losses.loss import Loss
@@ -91,7 +91,7 @@ def huber(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) ->
     data = rows_of(model, X, y, sample_weight, Huber(1.0), offset)
     fitted, dtype = params(model, 1)
     problem = ScaledHuber(float(model.epsilon), strength(model.alpha, data.weight), bool(model.fit_intercept))
-    found = scaled_gap(problem, data.rows, fitted, float(model.scale_), status=status(model), dtype=dtype)
+    found = huber_gap(problem, data.rows, fitted, float(model.scale_), status=status(model), dtype=dtype)
     return found if not found.ok or _marks_outliers(model, X, y, offset) else contradicted(found, OUTLIERS)
 
 

@@ -74,7 +74,7 @@ RULES = {
         "counted again with the returned model",
     ),
 }
-"""One rule a kind."""
+"""The rule of each kind."""
 
 NOT_JUDGED = "not judged"
 
@@ -228,8 +228,8 @@ class Certificate:
         numbers: list[tuple[str, str]] = [("status", self.status)]
         if self.status not in (NOT_JUDGED, "no maximum"):
             known = {"lower bound": self.lower_bound, "radius": self.radius, "condition": self.condition}
-            found = {RULES[self.kind].number: self.value, "allowed": self.allowed, "objective": self.objective} | known
-            numbers += [(name, f"{value:.3g}") for name, value in found.items() if value is not None]
+            values = {RULES[self.kind].number: self.value, "allowed": self.allowed, "objective": self.objective} | known
+            numbers += [(name, f"{value:.3g}") for name, value in values.items() if value is not None]
         # colours of the page but for the bar, whose green and red are seen on white and on black
         verdict, colour = ("ok", "#2da44e") if self.ok else ("NOT OK", "#e5534b")
         rows = "".join(

@@ -208,10 +208,10 @@ def _by_projection(data: DesignProblem, here: ObjectivePoint) -> float:
         xp = namespace(curvature)
         return xp.where(xp.isfinite(curvature), curvature, xp.zeros_like(curvature))
 
-    return _projected(data, here, _Free(lambda block: loss.slope(block.y, predict(block)), freedom))
+    return _project(data, here, _Free(lambda block: loss.slope(block.y, predict(block)), freedom))
 
 
-def _projected(data: DesignProblem, here: ObjectivePoint, free: _Free) -> float:
+def _project(data: DesignProblem, here: ObjectivePoint, free: _Free) -> float:
     fit = _fit_by_columns(data, here, free)
     if fit is None:
         return np.inf
@@ -354,7 +354,7 @@ def _by_vector(data: DesignProblem, here: ObjectivePoint, u: Floats, y: Floats, 
         return np.minimum(np.minimum(u - first.clip(block.y, u - one), first.clip(block.y, u + one) - u), one)
 
     if _free(data):
-        return _projected(paired, here, _Free(slopes, freedom))
+        return _project(paired, here, _Free(slopes, freedom))
     return _at(paired, here, slopes)
 
 

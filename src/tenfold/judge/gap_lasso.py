@@ -19,7 +19,7 @@ from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.lasso_dual_points import CURVED_COLUMNS, EPS, Bound, Part, curved, free, norms, scaled, strongest
 from tenfold.judge.newton_decrement_bound import factor_matrix
-from tenfold.judge.objective_points import stored_roundoff
+from tenfold.judge.objective_points import storage_roundoff
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
 from tenfold.objectives.linear_design import center
@@ -361,7 +361,7 @@ def _one(
     # a weight that is off in its last digit moves the objective in second order, but the pulls in first order
     lost = read.lost_pull[part] + (np.outer(kept * about, lengths) if own is None else 0.0)
     b = np.asarray(params.intercept[part])
-    rounded = kept * about + unit_roundoff(np.float64) * along(np.abs(w), mean) + stored_roundoff(b, dtype) * np.abs(b)
+    rounded = kept * about + unit_roundoff(np.float64) * along(np.abs(w), mean) + storage_roundoff(b, dtype) * np.abs(b)
     objective, here = _placed(problem, read, params, part, lost)
     floor = 8.0 * EPS * max(objective, scale) + 0.5 * float(np.sum(read.lost_squares[part]) + np.sum(rounded**2))
     found = [Bound(objective, floor), scaled(problem, here), free(problem, here)]

@@ -38,7 +38,7 @@ def require_finite(kind: str, parts: Any, tol: float | None = None) -> Certifica
     return Certificate(kind, np.inf, 1.0, tol, 0.0, np.inf, status=NOT_JUDGED, parts=(np.inf,), note=NOT_FINITE)
 
 
-def stored_roundoff(intercept: Floats, dtype: Any) -> float:
+def storage_roundoff(intercept: Floats, dtype: Any) -> float:
     """The unit roundoff of an intercept as it is stored: that of `dtype` where it is a number of it, else float64's."""
     with np.errstate(over="ignore"):
         rounded = np.asarray(intercept).astype(dtype).astype(np.float64)
@@ -198,7 +198,7 @@ def floor_of(data: DesignProblem, here: ObjectivePoint, stored: Floats, dtype: A
     margins = float(np.max(EPS * (about + b) + EXTENDED_EPS * offset))
     computed = sum_rounding(data.design.samples) * max(here.value, data.scale) + slope * margins
     rounded = float(np.max((unit_roundoff(dtype) + EPS) * about + unit_roundoff(np.float64) * offset))
-    rounded += stored_roundoff(stored, dtype) * float(np.max(np.abs(stored)))
+    rounded += storage_roundoff(stored, dtype) * float(np.max(np.abs(stored)))
     cost = 0.5 * curvature * rounded * rounded + (slope * rounded if data.problem.loss.nonsmooth else 0.0)
     floor = computed + cost + EPS * cancelling
     return floor if np.isfinite(floor) else 8.0 * EPS

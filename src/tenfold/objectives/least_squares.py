@@ -72,18 +72,18 @@ class NormalEquations:
         return -sums.gradient, sums.value.copy()
 
     def product(self, d: Floats) -> Floats:
-        """(A'A + alpha I) d (t, p): forth and back over sparse rows; of others, in one pass, the gradient of the square
+        """(A'A + alpha I) d (t, p): two products of sparse rows; of others, in one pass, the gradient of the square
         loss for zero targets.
         """
         if self.rows.sparse:
-            found = self.rows.fold(partial(_forth_and_back, d, self.centre)).sum
+            result = self.rows.fold(partial(_normal_product, d, self.centre)).sum
         else:
-            found = self.rows.fold(partial(_without_targets, d, self.centre)).gradient
-            assert found is not None
-        return np.asarray(found + self.alpha[:, None] * d)
+            result = self.rows.fold(partial(_without_targets, d, self.centre)).gradient
+            assert result is not None
+        return np.asarray(result + self.alpha[:, None] * d)
 
 
-def _forth_and_back(d: Floats, centre: Floats, block: Block) -> Total:
+def _normal_product(d: Floats, centre: Floats, block: Block) -> Total:
     z = forward(block.X, Params(d, np.zeros(d.shape[0])), centre)
     return Total(adjoint(block.X, z if block.weight is None else block.weight[:, None] * z, centre))
 

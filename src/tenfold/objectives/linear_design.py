@@ -260,10 +260,10 @@ class LinearDesign:
         return LinearBlock(block, self.centre, self.intercept, self.free)
 
     def fold(self, lift: Callable[[DesignBlock], S]) -> S:
-        def lifted(block: Block) -> Any:
+        def lift_block(block: Block) -> Any:
             return lift(self._block(block))
 
-        result: S = self.rows.fold(lifted)
+        result: S = self.rows.fold(lift_block)
         return result
 
     def sum(self, lift: Callable[[DesignBlock], Floats]) -> Floats:

@@ -22,7 +22,7 @@ from tenfold.plans.coordinates import middle, moved
 from tenfold.stats.combined import Several
 from tenfold.stats.derivatives import Params, Total, adjoint, derivatives, forward
 from tenfold.stats.intercept_only import mean_over_targets
-from tenfold.stats.sandwich import GroupedScores, gram_of, grouped_scores, score_products
+from tenfold.stats.sandwich import GroupedScores, gram_of, score_products, sum_scores_by_group
 
 MOST = 2048
 """Up to so many coefficients their covariance is formed."""
@@ -223,7 +223,7 @@ def _sandwich(model: _Model, rows: Rows, root: Floats, count: float, covariance:
 
 
 def _by_group(model: _Model, block: Block) -> GroupedScores:
-    return grouped_scores(block, model.slopes(block), weights_of(block), model.shift)
+    return sum_scores_by_group(block, model.slopes(block), weights_of(block), model.shift)
 
 
 def _by_row(model: _Model, root: Floats, power: int, block: Block) -> Several:

@@ -28,7 +28,7 @@ from tenfold.judge import naive_bayes as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.machine import threads
 from tenfold.plans.by_class import PARTS
-from tenfold.stats.argmax_float32 import decide_linear, decide_scaled, undecided
+from tenfold.stats.argmax_float32 import decide_linear, decide_scaled, leave_open
 from tenfold.stats.class_totals import ClassColumns, ClassSums, class_columns, class_sums, marks, scaled_distances
 from tenfold.stats.combined import Several
 from tenfold.stats.contingency import ClassTables, class_tables, observed_columns, some_missing
@@ -306,7 +306,7 @@ class LinearScores:
     def decided(self, X: Array) -> Integers:
         """The numbers of the largest scores of dense rows, or -1 where single precision cannot tell."""
         if self.threshold is not None or self.barred is not None:
-            return undecided(X)
+            return leave_open(X)
         return decide_linear(X, self.coef, self.intercept)
 
     def __call__(self, X: Array) -> Array:

@@ -17,7 +17,7 @@ from tenfold.problems import Glm
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, Total, derivatives, forward
 from tenfold.stats.min_max import of_columns, of_recession
-from tenfold.stats.softmax import truncated_hessian
+from tenfold.stats.softmax import threshold_hessian
 
 
 def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
@@ -80,7 +80,7 @@ def recession_of_classes(problem: Glm, rows: Rows, params: Params) -> Params | N
     theta = np.column_stack([local.coef, local.intercept])[:, :k].ravel() * scale
     each = np.arange(k)
     for threshold in (1e-9, 1e-7, 1e-5):
-        core = rows.fold(truncated_hessian(local, shift, threshold)).sum.reshape(K, p + 1, K, p + 1) / columns.weight
+        core = rows.fold(threshold_hessian(local, shift, threshold)).sum.reshape(K, p + 1, K, p + 1) / columns.weight
         core = core[:, :k, :, :k].reshape(K * k, K * k) / scale / scale[:, None]
         lifted = core.reshape(K, k, K, k)
         lifted[:, each, :, each] += 1.0 / K  # what all classes have in common changes no prediction

@@ -23,7 +23,7 @@ from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, Rows, with_constant
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_point_search import gap_at_kinks
-from tenfold.judge.gap_crammer_singer import joint_gap
+from tenfold.judge.gap_crammer_singer import crammer_singer_gap
 from tenfold.judge.linear_models import gap, prepare
 from tenfold.judge.objective_points import LOOSE
 from tenfold.losses.classification import JointHinge
@@ -137,15 +137,15 @@ class Machine:
         """The judge's word on the joint hinge loss of all classes, for weights that come without a dual point."""
         problem = self.joint
         if not _at_hand(rows):
-            return joint_gap(problem, rows, params, **options)
+            return crammer_singer_gap(problem, rows, params, **options)
         if rows.shape[1] <= NEWTON_COLUMNS:
-            found = joint_gap(problem, rows, params, **options)
+            found = crammer_singer_gap(problem, rows, params, **options)
             if found.ok:
                 return found
         shift = _joint_shift(problem, rows)
         way = _joint_way(problem, rows, len(params.intercept), shift, 0, HINT * RULES["gap"].tol)
         tight = run(way.steps(), HINT_STEPS).status is Status.CONVERGED
-        found = joint_gap(problem, rows, params, shares=way.shares, **options)
+        found = crammer_singer_gap(problem, rows, params, shares=way.shares, **options)
         return found if found.ok or tight else replace(found, note=f"{found.note} {LOOSE}".strip())
 
 
@@ -308,7 +308,7 @@ def fit_joint(
     def judged(solution: Solution) -> Fitted:
         params, status = _stored_jointly(outside(solution.params), dtype, centre), solution.status.value
         try:
-            certificate = joint_gap(problem, rows, params, shares=way.shares, status=status, dtype=dtype)
+            certificate = crammer_singer_gap(problem, rows, params, shares=way.shares, status=status, dtype=dtype)
         except KeyboardInterrupt:
             certificate = not_judged("gap")
         name = "interior point" if inside else "joint ascent"

@@ -45,7 +45,7 @@ def of_models(
 
 def _of_models(params: Params, share: Floats, order: int, shift: Floats | None, block: Block) -> ModelSums:
     X = block.X
-    spend(products(X, params.intercept.size, order) * (_part_of_rows(share, block) if is_numpy(X) else 1.0))
+    spend(products(X, params.intercept.size, order) * (_fraction_of_rows(share, block) if is_numpy(X) else 1.0))
     if not (is_sparse(X) or is_numpy(X)):
         return models_in_arrays(params, share, order, shift, block)
     assert block.group is not None
@@ -62,8 +62,8 @@ def _of_models(params: Params, share: Floats, order: int, shift: Floats | None, 
     return ModelSums(value, slope, gradient)
 
 
-def _part_of_rows(share: Floats, block: Block) -> float:
-    """The part of the rows, in the mean over the models, that have a share in them: others are not read."""
+def _fraction_of_rows(share: Floats, block: Block) -> float:
+    """The mean over the models of the fraction of the rows with a weight: others are not read."""
     assert block.group is not None
     rows = np.bincount(block.group, minlength=len(share))
     return float(rows @ np.mean(share > 0.0, axis=1)) / max(1.0, float(rows.sum()))

@@ -88,7 +88,7 @@ def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, b
         y = np.repeat(y, t, axis=1)
     if is_sparse(X):
         intercept = params.intercept if shift is None else params.intercept - along(params.coef, shift)
-        found = Derivatives(
+        sums = Derivatives(
             *_core.derivatives_csr(
                 X.data,
                 X.indices,
@@ -104,7 +104,7 @@ def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, b
                 threads(entries(X) + X.shape[0]),
             )
         )
-        return found if shift is None else _shifted(found, shift)
+        return sums if shift is None else _shift_sums(sums, shift)
     if is_numpy(X):
         return Derivatives(
             *_core.derivatives(
@@ -156,14 +156,14 @@ def hessian_of(
     """
     weight, of_margins = weights_of(block), probabilities or Softmax().probabilities
 
-    def weighted(X: Array, part: slice) -> tuple[Floats, Floats]:
+    def weigh(X: Array, part: slice) -> tuple[Floats, Floats]:
         return weight[part], of_margins(forward(X, params, shift))
 
-    return hessian_of_probabilities(block.X, len(params.intercept), shift, weighted)
+    return hessian_of_probabilities(block.X, len(params.intercept), shift, weigh)
 
 
 def hessian_of_probabilities(
-    rows: Array, K: int, shift: Floats | None, weighted: Callable[[Array, slice], tuple[Floats, Floats]]
+    rows: Array, K: int, shift: Floats | None, weigh: Callable[[Array, slice], tuple[Floats, Floats]]
 ) -> Floats:
     """sum_i weight (diag(q) - q q') * [x - shift, 1][x - shift, 1]' for the weights (m,) and the probabilities q (m, K)
     that `weighted` gives for a tile of rows: diag(q) makes a weighted Gram matrix an output, q q' one of the rows times
@@ -175,7 +175,7 @@ def hessian_of_probabilities(
     for start in range(0, n, tile):
         part = slice(start, start + tile)
         X = some_rows(rows, part)
-        w, q = weighted(X, part)
+        w, q = weigh(X, part)
         X = X.toarray() if is_sparse(X) else X
         X = np.array(X, dtype=np.float64, order="C") if shift is None else X - shift
         times = np.empty((X.shape[0], K, p + 1))
@@ -214,22 +214,22 @@ def hessian_in_arrays(Z: Array, weight: Array, q: Array) -> Floats:
 
 
 def products(X: Array, targets: int, order: int) -> float:
-    """The multiplications that derivatives take: forth, back, and half of a Gram matrix where it is formed."""
+    """The multiplications that derivatives take: forward, back, and half of a Gram matrix where it is formed."""
     size = entries(X)
     return float(size * targets * min(order + 1, 2) + (size * size / max(X.shape[0], 1) / 2 if order == 2 else 0))
 
 
-def _shifted(found: Derivatives, shift: Floats) -> Derivatives:
+def _shift_sums(sums: Derivatives, shift: Floats) -> Derivatives:
     """Move the origin of the rows to `shift` after the sums: sparse rows are never centred in memory."""
-    gradient, hessian = found.gradient, found.hessian
+    gradient, hessian = sums.gradient, sums.hessian
     if gradient is not None:
-        gradient = gradient - np.outer(found.slope, shift)
+        gradient = gradient - np.outer(sums.slope, shift)
     if hessian is not None:
         last = hessian[:-1, -1] - hessian[-1, -1] * shift
         hessian = hessian.copy()
         hessian[:-1, :-1] -= np.outer(shift, hessian[:-1, -1]) + np.outer(last, shift)
         hessian[:-1, -1] = hessian[-1, :-1] = last
-    return Derivatives(found.weight, found.value, found.slope, gradient, hessian)
+    return Derivatives(sums.weight, sums.value, sums.slope, gradient, hessian)
 
 
 def derivatives_in_arrays(
@@ -253,11 +253,11 @@ def derivatives_in_arrays(
     value, slopes, *bent = loss.upto(order, block.y, z)
     parts = [_sums(value, block), _sums(slopes, block)]
     if order == 1:
-        parts.append(_weighted(slopes, block).T @ X)
+        parts.append(_weigh(slopes, block).T @ X)
     if order == 2:
-        curvature = _weighted(bent[0], block)
+        curvature = _weigh(bent[0], block)
         # two products that read the rows once
-        back = xp.concat([_weighted(slopes, block), curvature], axis=1).T @ X
+        back = xp.concat([_weigh(slopes, block), curvature], axis=1).T @ X
         parts += [back, cross(curvature * X, X), xp.reshape(xp.sum(curvature), (1,))]
     if block.weight is not None:
         parts.append(xp.reshape(xp.sum(block.weight), (1,)))
@@ -275,13 +275,15 @@ def _sums(values: Array, block: Block) -> Array:
     return xp.matmul(weights_of(block), values)
 
 
-def _weighted(values: Array, block: Block) -> Array:
+def _weigh(values: Array, block: Block) -> Array:
     """Values (m, t) times the weights of the rows."""
     return values if block.weight is None else block.weight[:, None] * values
 
 
 def _from_sums(order: int, shift: Floats | None, rows: tuple[float | None, ...], *sums: Floats) -> Derivatives:
-    """From the sums of blocks of so many rows, or with their weight as the last sum; moved to `shift`."""
+    """From the sums of blocks with the numbers `rows` of samples, or with their weight as the last sum; moved to
+    `shift`.
+    """
     value, slope, *others = sums
     hessian = None
     if order == 2:
@@ -290,8 +292,8 @@ def _from_sums(order: int, shift: Floats | None, rows: tuple[float | None, ...],
         hessian = np.empty((p + 1, p + 1))
         hessian[:p, :p], hessian[:p, p], hessian[p, :p], hessian[p, p] = inner, back[1], back[1], last[0]
     weight = float(others[-1][0]) if rows[0] is None else sum(m or 0.0 for m in rows)
-    found = Derivatives(weight, value, slope, others[0][: len(slope)] if order >= 1 else None, hessian)
-    return found if shift is None else _shifted(found, shift)
+    result = Derivatives(weight, value, slope, others[0][: len(slope)] if order >= 1 else None, hessian)
+    return result if shift is None else _shift_sums(result, shift)
 
 
 class InterceptSums(NamedTuple):
@@ -399,13 +401,13 @@ def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], L
 
     def lift(block: Block) -> Lifted[Total]:
         xp, X = namespace(block.y), block.X
-        c = _weighted(loss.curvature(block.y, forward(X, params, shift)), block)
+        c = _weigh(loss.curvature(block.y, forward(X, params, shift)), block)
         if is_sparse(X) or is_numpy(X):
             return Total(np.append(adjoint(X, c, shift)[0], c.sum()))
-        return Deferred.of((xp.matmul(c.T, away(X, shift))[0, :], xp.reshape(xp.sum(c), (1,))), _joined, key=True)
+        return Deferred.of((xp.matmul(c.T, away(X, shift))[0, :], xp.reshape(xp.sum(c), (1,))), _join, key=True)
 
     return lift
 
 
-def _joined(_: Any, *parts: Floats) -> Total:
+def _join(_: Any, *parts: Floats) -> Total:
     return Total(np.concatenate(parts))

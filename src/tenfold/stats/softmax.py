@@ -48,10 +48,10 @@ def class_hessian(shift: Floats | None = None) -> Callable[[Block], Total]:
 
 
 def _class_hessian(shift: Floats | None, block: Block) -> Total:
-    def weighted(_: Array, rows: slice) -> tuple[Floats, Floats]:
+    def weigh(_: Array, rows: slice) -> tuple[Floats, Floats]:
         return contiguous(block.y[rows, 0]), block.y[rows, 1:]
 
-    return Total(hessian_of_probabilities(block.X, block.y.shape[1] - 1, shift, weighted))
+    return Total(hessian_of_probabilities(block.X, block.y.shape[1] - 1, shift, weigh))
 
 
 def _truncate(least: float, q: Array) -> Array:
@@ -63,12 +63,12 @@ def _truncate(least: float, q: Array) -> Array:
     return q / xp.sum(q, axis=1, keepdims=True)
 
 
-def truncated_hessian(params: Params, shift: Floats, least: float) -> Callable[[Block], Total]:
+def threshold_hessian(params: Params, shift: Floats, least: float) -> Callable[[Block], Total]:
     """The lift of the Hessian of the softmax with probabilities below `least` taken for zero."""
-    return partial(_truncated_hessian, params, shift, least)
+    return partial(_threshold_hessian, params, shift, least)
 
 
-def _truncated_hessian(params: Params, shift: Floats, least: float, block: Block) -> Total:
+def _threshold_hessian(params: Params, shift: Floats, least: float, block: Block) -> Total:
     def probabilities(z: Array) -> Array:
         return _truncate(least, Softmax().probabilities(z))
 
@@ -105,21 +105,21 @@ def _class_grams(shares: Floats, shift: Floats, block: Block) -> Total:
         if _in_range(rough, X, shift):
             return Total(rough)
     zero = Params(np.zeros((1, X.shape[1])), np.zeros(1))
-    found = [
+    sums = [
         resolve(derivatives(Square(), zero, 2, shift)(replace(block, weight=contiguous(shares[:, k]))))
         for k in range(shares.shape[1])
     ]
-    return Total(np.array([one.hessian for one in found]))
+    return Total(np.array([one.hessian for one in sums]))
 
 
-def summed_curvatures(params: Params, share: Floats, shift: Floats) -> Callable[[Block], Total]:
+def sum_class_curvatures(params: Params, share: Floats, shift: Floats) -> Callable[[Block], Total]:
     """The lift of the blocks of `class_curvatures`, summed over models with coef (M, K, p) and intercept (M, K), for
     rows of NumPy or SciPy with groups: model m gives a row of group g its weight times share[g, m].
     """
-    return partial(_summed_curvatures, params, share, shift)
+    return partial(_sum_class_curvatures, params, share, shift)
 
 
-def _summed_curvatures(params: Params, share: Floats, shift: Floats, block: Block) -> Total:
+def _sum_class_curvatures(params: Params, share: Floats, shift: Floats, block: Block) -> Total:
     M, K, p = params.coef.shape
     spend(products(block.X, M * K, 0))
     z = forward(block.X, Params(params.coef.reshape(-1, p), params.intercept.ravel()), shift)
