@@ -78,8 +78,7 @@ RULES = {
 
 NOT_JUDGED = "not judged"
 
-FLOOR_LIMIT = 1e-3
-"""Where rounding alone allows more than this share of the scale, a fit is not judged: a wrong model would pass."""
+FLOOR_LIMIT = 1e-3  # part of the scale above which rounding alone would let a wrong model pass: not judged then
 
 IMPRECISE = (
     "Not judged in this precision: {number} {value}, but rounding alone allows {floor}, more than a thousandth of the "
@@ -105,7 +104,7 @@ class Certificate:
     scale : float
         The unit of the number.
     tol : float
-        The share of the scale that is allowed: a value of up to max(tol * scale, floor).
+        The part of the scale that is allowed: a value of up to max(tol * scale, floor).
     floor : float
         The rounding of the computation and of the dtype of the parameters.
     objective : float

@@ -53,7 +53,7 @@ def at_kinks(
     loss, penalty = problem.loss, problem.penalty
     assert isinstance(penalty, ElasticNet)
     y, weight = rows.map(targets_of)[:, 0], rows.map(weights_of)
-    share = weight / weight.sum()
+    normalised = weight / weight.sum()
     z = rows.map(predictions(params))[:, 0]
     size = float(np.std(y)) + float(np.std(z)) + 1e-12 * float(np.max(np.abs(z), initial=1.0))
     width = size * max(width, 16.0 * unit_roundoff(dtype))
@@ -64,15 +64,17 @@ def at_kinks(
     used = np.flatnonzero(w)
     if not 0 < kink.size <= MAX_KINKS or kink.size * used.size > MAX_ENTRIES:
         return np.asarray(u)
-    columns = pick(rows, kink, used) * share[kink, None]
+    columns = pick(rows, kink, used) * normalised[kink, None]
     if problem.intercept:
-        columns = np.column_stack([columns, share[kink]])
+        columns = np.column_stack([columns, normalised[kink]])
 
     def missing(u: Floats) -> Floats:
         """Minus the gradient."""
-        correlation = rows.retarget((share * u)[:, None]).fold(lambda block: Total(adjoint(block.X, block.y))).sum[0]
+        correlation = (
+            rows.retarget((normalised * u)[:, None]).fold(lambda block: Total(adjoint(block.X, block.y))).sum[0]
+        )
         wanted = -(penalty.l1 * np.sign(w) + penalty.l2 * w)[used] - correlation[used]
-        tilt = -problem.intercept_penalty * float(params.intercept[0]) - float(np.sum(share * u))
+        tilt = -problem.intercept_penalty * float(params.intercept[0]) - float(np.sum(normalised * u))
         return np.append(wanted, tilt) if problem.intercept else wanted
 
     u = np.array(u, dtype=np.float64)
@@ -133,7 +135,7 @@ def at_vertex(problem: Glm, rows: Rows, params: Params) -> Floats | None:
     if rows.on_device or rows.distributed or rows.shape[1] > VERTEX_COLUMNS:
         return None
     y, weight = rows.map(targets_of)[:, 0], rows.map(weights_of)
-    share = weight / weight.sum()
+    normalised = weight / weight.sum()
     at, up, down = cast(PiecewiseLinear, problem.loss).pieces(np.asarray(y, dtype=np.float64))
     centre = sample_rows(rows)[0] if problem.balances else np.zeros(rows.shape[1])
     z = rows.map(predictions(center(params, centre) if problem.balances else params, centre))
@@ -148,9 +150,9 @@ def at_vertex(problem: Glm, rows: Rows, params: Params) -> Floats | None:
     X = pick(rows, kink, np.arange(rows.shape[1])) - centre
     if problem.intercept:
         X = np.column_stack([X, np.ones(len(kink))])
-    fixed = _correlate(rows, own.sum(axis=1) * share, centre, problem.intercept)
-    program = _Program.of(problem, params, X[place] * (share[number] * toward)[:, None], fixed)
-    moves = program.solve(share[number] * away[number, piece], (up + down)[number, piece])
+    fixed = _correlate(rows, own.sum(axis=1) * normalised, centre, problem.intercept)
+    program = _Program.of(problem, params, X[place] * (normalised[number] * toward)[:, None], fixed)
+    moves = program.solve(normalised[number] * away[number, piece], (up + down)[number, piece])
     if moves is None:
         return None
     u = own.copy()

@@ -44,7 +44,7 @@ class _Data(NamedTuple):
     centre: Floats
     params: Params
     y: Floats
-    share: Floats
+    weight: Floats
     z: Floats
 
     @property
@@ -52,12 +52,12 @@ class _Data(NamedTuple):
         return float(np.max(self.problem.penalty.strength))
 
     @property
-    def own(self) -> Floats:
+    def one_hot(self) -> Floats:
         return (self.y == np.arange(self.z.shape[1])).astype(np.float64)
 
     def correlate(self, u: Floats) -> tuple[Floats, Floats]:
         """v (K, p), of samples from the centre where slopes balance, else of samples as they are; and s (K,)."""
-        u = self.share[:, None] * u
+        u = self.weight[:, None] * u
         v = self.rows.retarget(u).fold(lambda block: Total(adjoint(block.X, block.y, self.centre))).sum
         s = u.sum(axis=0)
         return (v if self.problem.balances else v + np.outer(s, self.centre)), s
@@ -80,7 +80,7 @@ def crammer_singer_gap(
     z = np.asarray(on_host(rows.map(predictions(about, centre))))
     data = _Data(problem, rows, centre, params, y, weight / weight.sum(), z)
     b = params.intercept if problem.intercept else np.zeros_like(params.intercept)
-    value = float(data.share @ LOSS.value(y, z)[:, 0]) + 0.5 * data.strength * float(np.sum(params.coef**2))
+    value = float(data.weight @ LOSS.value(y, z)[:, 0]) + 0.5 * data.strength * float(np.sum(params.coef**2))
     value += 0.5 * problem.intercept_penalty * float(np.sum(b * b))
     size = float(np.max(np.abs(params.coef) @ np.sqrt(squares), initial=0.0))
     offset = float(np.max(np.abs(params.coef) @ np.abs(centre) + np.abs(b)))
@@ -123,11 +123,11 @@ def _gap(data: _Data, p: Floats) -> float:
     problem, p = data.problem, _project_simplex(p)
     if problem.balances:
         p = _rake(data, p)
-    u = p - data.own
-    wrong = 1.0 - np.sum(data.own * p, axis=1)
+    u = p - data.one_hot
+    wrong = 1.0 - np.sum(data.one_hot * p, axis=1)
     terms = LOSS.value(data.y, data.z)[:, 0] - wrong - np.sum(u * data.z, axis=1)
     v, s = data.correlate(u)
-    gap = max(float(data.share @ terms), 0.0)
+    gap = max(float(data.weight @ terms), 0.0)
     gap += float(np.sum((data.strength * data.params.coef + v) ** 2)) / (2.0 * data.strength)
     if problem.balances:
         # zero but for rounding, which the floor covers; what is more is not feasible
@@ -150,12 +150,12 @@ def _rake(data: _Data, p: Floats) -> Floats:
     """p whose weighted sums over the samples are the weights of the classes, and over the classes one: each class is
     multiplied by the same in all samples, near the end by Newton's method.
     """
-    wanted, K = data.share @ data.own, p.shape[1]
+    wanted, K = data.weight @ data.one_hot, p.shape[1]
     for _ in range(RAKING_STEPS):
-        sums = data.share @ p
+        sums = data.weight @ p
         if float(np.max(np.abs(sums - wanted))) <= 1e-15:
             break
-        bends = np.diag(sums) - np.einsum("ik,il->kl", data.share[:, None] * p, p)
+        bends = np.diag(sums) - np.einsum("ik,il->kl", data.weight[:, None] * p, p)
         # what all classes have in common changes nothing
         bends += np.trace(bends) / K**2 + np.diag(np.full(K, 1e-14 * float(np.max(sums))))
         with one_blas_thread:
@@ -196,7 +196,7 @@ def _refine(data: _Data, p: Floats, tied: Any) -> Floats:
             if problem.intercept_penalty > 0.0
             else 1e3 * float(np.max(np.abs(X)))
         )
-    X *= data.share[:, None] * unit
+    X *= data.weight[:, None] * unit
     before = np.inf
     for _ in range(ROUNDS):
         lead = np.argmax(p, axis=1)
@@ -206,7 +206,7 @@ def _refine(data: _Data, p: Floats, tied: Any) -> Floats:
         columns = np.zeros((rows.size, K, width))
         columns[np.arange(rows.size), classes] = X[rows]
         columns[np.arange(rows.size), lead[rows]] = -X[rows]
-        v, s = data.correlate(p - data.own)
+        v, s = data.correlate(p - data.one_hot)
         missing = -data.strength * data.params.coef - v
         if problem.intercept:
             missing = np.column_stack([missing, -problem.intercept_penalty * data.params.intercept - s])

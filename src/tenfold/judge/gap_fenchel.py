@@ -130,7 +130,7 @@ def _gap(data: DesignProblem, x: Floats, dual: DualPoint | None) -> float:
 
 
 def _search(data: DesignProblem, here: ObjectivePoint, value: float, allowed: float, steps: int) -> float:
-    """A smaller gap of `here` by lower bounds found at points that Newton steps of the judge's own reach; where the
+    """A smaller gap of `here` by lower bounds at points that Newton steps of the judge's own reach; where the
     penalty is a square, or none.
     """
     penalty = data.problem.penalty
@@ -222,14 +222,14 @@ def _project(data: DesignProblem, here: ObjectivePoint, free: _Free) -> float:
 
     largest = -data.design.fold(lambda block: _Least(-_size_of(near(block)))).least
 
-    def moved(block: DesignBlock) -> Array:
+    def move(block: DesignBlock) -> Array:
         # slopes that are rounding beside others are none, or a feature that only they know would not be balanced
         u = near(block)
         xp = namespace(u)
         return xp.where(xp.abs(u) <= 4.0 * EPS * largest, xp.zeros_like(u), u)
 
-    scaling = data.design.fold(lambda block: _Least(_scaling_inside(loss, block, moved(block)))).least
-    return _at(data, here, lambda block: scaling * moved(block))
+    scaling = data.design.fold(lambda block: _Least(_scaling_inside(loss, block, move(block)))).least
+    return _at(data, here, lambda block: scaling * move(block))
 
 
 class _Least(NamedTuple):
@@ -248,9 +248,9 @@ def _scaling_inside(loss: Loss, block: DesignBlock, u: Array) -> float:
     """The largest scaling of u, at most one, at which every conjugate is finite."""
     xp = namespace(u)
     inside = loss.clip(block.y, u)
-    moved = (inside != u) & (block.weight[:, None] > 0.0)
-    scalings = xp.where(moved, inside / xp.where(moved, u, xp.ones_like(u)), xp.ones_like(u))
-    return float(xp.min(scalings)) * (1.0 - EPS) if bool(xp.any(moved)) else 1.0
+    outside = (inside != u) & (block.weight[:, None] > 0.0)
+    scalings = xp.where(outside, inside / xp.where(outside, u, xp.ones_like(u)), xp.ones_like(u))
+    return float(xp.min(scalings)) * (1.0 - EPS) if bool(xp.any(outside)) else 1.0
 
 
 def _fit_by_columns(data: DesignProblem, here: ObjectivePoint, free: _Free) -> Floats | None:
@@ -263,7 +263,7 @@ def _fit_by_columns(data: DesignProblem, here: ObjectivePoint, free: _Free) -> F
     design, p = data.design, data.design.columns
     H = design.gram(lambda block: block.weight * free.freedom(block)[:, 0])
     fit, limit, w = np.zeros((1, len(H))), _limit(data), here.x[0, :p]
-    wanted, moved, inverse = np.zeros(len(H)), np.arange(len(H)), None
+    wanted, chosen, inverse = np.zeros(len(H)), np.arange(len(H)), None
     for _ in range(2):
         along = design.predictor(fit)
 
@@ -276,13 +276,13 @@ def _fit_by_columns(data: DesignProblem, here: ObjectivePoint, free: _Free) -> F
             if limit:
                 wanted[:p] = np.where(w != 0.0, -np.sign(w), np.clip(g[:p] / here.weight / limit, -1.0, 1.0))
                 beyond = (w != 0.0) | (np.abs(g[:p]) > limit * here.weight)
-                moved = np.flatnonzero(np.append(beyond, np.ones(len(H) - p, dtype=bool)))
+                chosen = np.flatnonzero(np.append(beyond, np.ones(len(H) - p, dtype=bool)))
             # a column that depends on others is free inside of its limit, but slopes must sum to zero
-            inverse = factor_matrix(H[np.ix_(moved, moved)], len(moved) - 1 if design.intercept else None)
+            inverse = factor_matrix(H[np.ix_(chosen, chosen)], len(chosen) - 1 if design.intercept else None)
             if inverse is None:
                 return None
         fit = fit.copy()
-        fit[0, moved] += inverse.solve((g - limit * here.weight * wanted)[moved])
+        fit[0, chosen] += inverse.solve((g - limit * here.weight * wanted)[chosen])
     return fit
 
 

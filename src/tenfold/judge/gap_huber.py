@@ -11,7 +11,7 @@ value over w, b and sigma >= 0 is, with v = mean(u x),
     D(u) = mean(u y) - ||v||^2 / (2 strength),    provided |u| <= 2 epsilon, mean(u^2) <= 4 and, with an intercept,
                                                   mean(u) = 0;
 
-no parameters are better than D(u) for any such u. From the parameters' own u, of mean e, a share t of u - e is such a
+no parameters are better than D(u) for any such u. From the parameters' own u, of mean e, t (u - e) is such a
 point, t the largest scaling that keeps the bounds. Without cancellation, P - D is then
 
     sigma (1 - mean(u^2) / 4) + (1 - t) mean(u r) + t e mean(r) + ||t v - strength w||^2 / (2 strength).

@@ -37,7 +37,7 @@ def gap(
 ) -> Certificate:
     """Judge a convex problem of one target: the objective minus a lower bound on every objective.
 
-    Two untrusted hints: `direction`, parameters that are said to separate the classes; `dual` (n,), slopes at the
+    Two untrusted hints: `direction`, parameters that may separate the classes; `dual` (n,), slopes at the
     optimum, for nonsmooth losses. At most `search` Newton steps of the judge's own look for a better bound.
     """
     invalid = require_finite("gap", params, tol)

@@ -29,11 +29,11 @@ class Squares(Objective):
         parts = sums.value / sums.weight
         return Reading(float(parts.sum()), (sums.gradient / sums.weight).ravel(), parts=parts)
 
-    def extrapolate(self, x: Floats, here: Reading, before: Floats, there: Reading, share: float) -> Reading:
+    def extrapolate(self, x: Floats, here: Reading, before: Floats, there: Reading, step: float) -> Reading:
         """A quadratic is known along a line from its gradients at two points: no pass."""
         d, bend = x - before, here.gradient - there.gradient
-        value = here.value + share * float(here.gradient @ d) + 0.5 * share * share * float(bend @ d)
-        return Reading(value, here.gradient + share * bend)
+        value = here.value + step * float(here.gradient @ d) + 0.5 * step * step * float(bend @ d)
+        return Reading(value, here.gradient + step * bend)
 
 
 class SparsePenalty:

@@ -116,7 +116,7 @@ def sum_sizes(block: Block, u: Array, centre: Floats | None) -> Floats:
 @dataclass(frozen=True)
 class LinearDesign:
     """Linear models over rows, with the mean squares (p,) of the columns of a sample about the centre. The intercept is
-    free, or tied to zero by a penalty of its own.
+    free, or has a penalty of its own.
     """
 
     rows: Rows

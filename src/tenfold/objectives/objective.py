@@ -48,9 +48,9 @@ class Objective(ABC):
         """The values alone at points."""
         return [self.read(x, 1).value for x in points]
 
-    def extrapolate(self, x: Floats, here: Reading, before: Floats, there: Reading, share: float) -> Reading:
-        """`read` at x + share (x - before), from what is known at x and before."""
-        return self.read(x + share * (x - before))
+    def extrapolate(self, x: Floats, here: Reading, before: Floats, there: Reading, step: float) -> Reading:
+        """`read` at x + step (x - before), from what is known at x and before."""
+        return self.read(x + step * (x - before))
 
     def hessian_product(self, x: Floats, d: Floats) -> Floats:
         """The Hessian at x times d."""
@@ -92,7 +92,7 @@ class Walk(Protocol):
 
     def start(self, x: Floats) -> Place: ...
     def along(self, place: Place, d: Floats, decrease: float) -> Place | None:
-        """A place along d with sufficient descent, or None where rounding hides any; fall = -g.d > 0."""
+        """A place along d with sufficient descent, or None where rounding hides any; decrease = -g.d > 0."""
         ...
 
 

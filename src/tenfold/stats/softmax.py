@@ -96,36 +96,36 @@ def _class_curvatures(params: Params, shift: Floats, block: Block) -> Total:
     return _class_grams(weight * ((K - 1) / K**2), shift, block)
 
 
-def _class_grams(shares: Floats, shift: Floats, block: Block) -> Total:
+def _class_grams(weights: Floats, shift: Floats, block: Block) -> Total:
     """sum_i share_ik z z' of each class."""
     X = block.X
     if is_numpy(X) and not is_sparse(X):
-        spend(shares.shape[1] * products(X, 1, 2))
-        rough = _core.class_grams(X, contiguous(shares), shift, threads(entries(X)))
+        spend(weights.shape[1] * products(X, 1, 2))
+        rough = _core.class_grams(X, contiguous(weights), shift, threads(entries(X)))
         if _in_range(rough, X, shift):
             return Total(rough)
     zero = Params(np.zeros((1, X.shape[1])), np.zeros(1))
     sums = [
-        resolve(derivatives(Square(), zero, 2, shift)(replace(block, weight=contiguous(shares[:, k]))))
-        for k in range(shares.shape[1])
+        resolve(derivatives(Square(), zero, 2, shift)(replace(block, weight=contiguous(weights[:, k]))))
+        for k in range(weights.shape[1])
     ]
     return Total(np.array([one.hessian for one in sums]))
 
 
-def sum_class_curvatures(params: Params, share: Floats, shift: Floats) -> Callable[[Block], Total]:
+def sum_class_curvatures(params: Params, group_weight: Floats, shift: Floats) -> Callable[[Block], Total]:
     """The lift of the blocks of `class_curvatures`, summed over models with coef (M, K, p) and intercept (M, K), for
-    rows of NumPy or SciPy with groups: model m gives a row of group g its weight times share[g, m].
+    rows of NumPy or SciPy with groups: model m gives a row of group g its weight times group_weight[g, m].
     """
-    return partial(_sum_class_curvatures, params, share, shift)
+    return partial(_sum_class_curvatures, params, group_weight, shift)
 
 
-def _sum_class_curvatures(params: Params, share: Floats, shift: Floats, block: Block) -> Total:
+def _sum_class_curvatures(params: Params, group_weight: Floats, shift: Floats, block: Block) -> Total:
     M, K, p = params.coef.shape
     spend(products(block.X, M * K, 0))
     z = forward(block.X, Params(params.coef.reshape(-1, p), params.intercept.ravel()), shift)
     q = Softmax().probabilities(z.reshape(-1, K)).reshape(-1, M, K)
     assert block.group is not None
-    bends = np.einsum("nm,nmk->nk", share[block.group], q * (1.0 - q))
+    bends = np.einsum("nm,nmk->nk", group_weight[block.group], q * (1.0 - q))
     return _class_grams(weights_of(block)[:, None] * bends, shift, block)
 
 
