@@ -17,6 +17,7 @@ from scipy.linalg import lapack
 from tenfold.arrays import Array, Floats, contiguous, like, namespace, on_host
 from tenfold.judge.dual_bound import ROUNDING, DualPoint, DualTarget, bound_gap
 from tenfold.judge.objective_points import EPS, DesignProblem, ObjectivePoint, read
+from tenfold.losses.loss import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.objectives.design import DesignBlock, curvature_product
 
@@ -228,7 +229,7 @@ def _spans(data: DesignProblem, point: ObjectivePoint, inverse: Factor) -> bool:
     then add no model.
     """
     assert point.hessian is not None
-    q, size = point.gradient.shape[1], len(point.hessian)
+    (K, q), size = point.gradient.shape, len(point.hessian)
     if len(inverse.kept) == size:
         return True
     if np.any(data.strength > 0.0):
@@ -239,7 +240,9 @@ def _spans(data: DesignProblem, point: ObjectivePoint, inverse: Factor) -> bool:
     predict = data.design.predictor(point.x)
     for _ in range(REFINEMENTS):
         x = np.ascontiguousarray(mixed.reshape(-1, q))
-        combine = partial(_combine, data, predict, data.design.predictor(x), data.design.size_predictor(x))
+        combine = partial(
+            _combine, data.problem.loss, K, predict, data.design.predictor(x), data.design.size_predictor(x)
+        )
         result = data.design.fold(combine)
         if result.largest <= ROUNDING:
             return True
@@ -262,9 +265,9 @@ class _Combined(NamedTuple):
         return _Combined(max(self.largest, other.largest), self.gradient + other.gradient)
 
 
-def _combine(data: DesignProblem, predict: Any, combined: Any, sizes_of: Any, block: DesignBlock) -> _Combined:
-    z, error, sizes, K = predict(block), combined(block), sizes_of(block), data.outputs
-    xp, loss = namespace(error), data.problem.loss
+def _combine(loss: Loss, K: int, predict: Any, combined: Any, sizes_of: Any, block: DesignBlock) -> _Combined:
+    z, error, sizes = predict(block), combined(block), sizes_of(block)
+    xp = namespace(error)
     curved = [curvature_product(loss, block.y, z, error[:, k : k + K]) for k in range(0, error.shape[1], K)]
     gradient = block.adjoint(contiguous(block.weight[:, None] * xp.concat(curved, axis=1)))
     inside = block.weight[:, None] > 0.0
@@ -289,7 +292,7 @@ def quadratic_bound(data: DesignProblem, point: ObjectivePoint) -> float:
     d, best = inverse.solve(point.gradient[0]), np.inf
     ends = design.stored_intercept[:p] if design.intercept and not problem.balances else np.zeros(p)
     for _ in range(REFINEMENTS):
-        lift = partial(_parabolas, data, predict, design.predictor(d[None]))
+        lift = partial(_parabolas, problem.loss, predict, design.predictor(d[None]))
         sums = design.sum(lift) / point.weight
         gradient, sizes, (tilt, size, term, loss, outside) = sums[:-5][:-p], sums[:-5][-p:], sums[-5:]
         if outside > 0.0:
@@ -310,11 +313,11 @@ def quadratic_bound(data: DesignProblem, point: ObjectivePoint) -> float:
     return best
 
 
-def _parabolas(data: DesignProblem, predict: Any, step: Any, block: DesignBlock) -> Floats:
+def _parabolas(loss: Loss, predict: Any, step: Any, block: DesignBlock) -> Floats:
     """The lift of what slopes moved along the curvatures by a.d make: sum weight u a and the sizes of its terms,
     sum weight u and |u|, the Fenchel-Young terms, the losses, and how many slopes are outside of their domain.
     """
-    z, weight, loss = predict(block), block.weight[:, None], data.problem.loss
+    z, weight = predict(block), block.weight[:, None]
     xp = namespace(z)
     u = loss.slope(block.y, z) - loss.curvature(block.y, z) * step(block)
     inside, value = loss.clip(block.y, u), loss.value(block.y, z)

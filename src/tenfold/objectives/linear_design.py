@@ -7,7 +7,7 @@ the centre only where the intercept is free (`DesignBlock.correlate`).
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -240,11 +240,11 @@ class LinearDesign:
 
     def gram(self, weight: Callable[[DesignBlock], Array]) -> Floats:
         zero, p, c = Params(np.zeros((1, self.columns)), np.zeros(1)), self.columns, self.centre
-        square = derivatives(Square(), zero, 2, c)
+        square, of = derivatives(Square(), zero, 2, c), self._as_samples
 
         def lift(block: Block) -> Lifted[Derivatives]:
             y = contiguous(block.y[:, :1])
-            return square(replace(block, y=y, weight=contiguous(weight(self._block(block)))))
+            return square(replace(block, y=y, weight=contiguous(weight(of(block)))))
 
         H = self.rows.fold(lift).hessian
         assert H is not None
@@ -256,24 +256,31 @@ class LinearDesign:
     def inner(self, a: Floats, b: Floats) -> Floats:
         return np.sum(a * b, axis=-1)  # not by NumPy's BLAS, which has threads of its own
 
-    def _block(self, block: Block) -> LinearBlock:
-        return LinearBlock(block, self.centre, self.intercept, self.free)
+    @property
+    def _as_samples(self) -> Callable[[Block], LinearBlock]:
+        """A block of rows as samples; it goes to where the rows are, and holds none."""
+        return partial(LinearBlock, centre=self.centre, intercept=self.intercept, free=self.free)
 
     def fold(self, lift: Callable[[DesignBlock], S]) -> S:
+        of = self._as_samples
+
         def lift_block(block: Block) -> Any:
-            return lift(self._block(block))
+            return lift(of(block))
 
         result: S = self.rows.fold(lift_block)
         return result
 
     def sum(self, lift: Callable[[DesignBlock], Floats]) -> Floats:
-        return np.asarray(self.rows.fold(lambda block: Total(lift(self._block(block)))).sum)
+        of = self._as_samples
+        return np.asarray(self.rows.fold(lambda block: Total(lift(of(block)))).sum)
 
     def minimum(self, lift: Callable[[DesignBlock], Array]) -> Floats:
-        return self.rows.fold(lambda block: Extremes.of(lift(self._block(block)), block.weight)).low
+        of = self._as_samples
+        return self.rows.fold(lambda block: Extremes.of(lift(of(block)), block.weight)).low
 
     def map(self, f: Callable[[DesignBlock], Array]) -> Array:
-        return self.rows.map(lambda block: f(self._block(block)))
+        of = self._as_samples
+        return self.rows.map(lambda block: f(of(block)))
 
     @property
     def targets(self) -> Array:
