@@ -11,7 +11,7 @@ from tenfold.arrays import Floats, Integers
 from tenfold.data import Rows
 from tenfold.losses.loss import Loss
 from tenfold.penalties import Penalty
-from tenfold.stats.combined import together
+from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import Derivatives, Params, along, derivatives
 from tenfold.stats.gaussians import Mixture
 from tenfold.stats.softmax import rough_softmax
@@ -223,15 +223,15 @@ def evaluate_ahead(
     if not others:
         return evaluate(problem, rows, params, order, shift), []
     lifts = [derivatives(problem.loss, at, 0, shift) for at in others]
-    first, *rest = rows.fold(together([derivatives(problem.loss, params, order, shift), *lifts])).parts
+    first, *rest = rows.fold(combine([derivatives(problem.loss, params, order, shift), *lifts])).parts
     values = [float(_value(problem, at, sums, shift)[0]) for at, sums in zip(others, rest, strict=True)]
     return _evaluation(problem, params, first, shift), values
 
 
 def objectives(problem: Glm, rows: Rows, several: Sequence[Params], shift: Floats | None) -> Floats:
     """The bare objective of one target at each of `several` parameters: one pass."""
-    together = Params(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
-    return _value(problem, together, rows.fold(derivatives(problem.loss, together, 0, shift)), shift)
+    combine = Params(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
+    return _value(problem, combine, rows.fold(derivatives(problem.loss, combine, 0, shift)), shift)
 
 
 def _pull_back(problem: Glm, params: Params, shift: Floats | None) -> tuple[Floats, Floats]:

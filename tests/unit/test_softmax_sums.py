@@ -29,7 +29,7 @@ def test_rough_sums_have_the_digits_of_single_precision(isa, n, p, K, dtype):
         _core.set_isa(isa)
         rows = MemoryRows(X, y, weight)
         exact, rough = rows.fold(derivatives(Softmax(), params, 1, shift)), rows.fold(rough_softmax(params, shift))
-        again = _core.rough_softmax(X, y, weight, params.coef, params.intercept, shift, 5)
+        again = _core.softmax_float32(X, y, weight, params.coef, params.intercept, shift, 5)
     finally:
         _core.set_isa(kept)
     assert rough.weight == exact.weight
@@ -87,7 +87,7 @@ def test_losses_at_margins():
 
 def test_bad_class_numbers_are_refused():
     with pytest.raises(ValueError, match="numbers of classes"):
-        _core.softmax_at(np.full((2, 1), 3.0), np.zeros((2, 3)), np.ones(2), 1)
+        _core.softmax_at_margins(np.full((2, 1), 3.0), np.zeros((2, 3)), np.ones(2), 1)
 
 
 @pytest.mark.parametrize("unit", [1e60, 1e-60])

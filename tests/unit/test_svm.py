@@ -298,7 +298,7 @@ def test_rows_with_a_constant_column():
     for wider in (near, far, with_constant(MemoryRows(sparse.csr_array(X), rows.y), 3.0)):
         assert wider.shape == (90, 5)
         np.testing.assert_allclose(wider.map(predictions(params))[:, 0], expected, rtol=1e-12)
-        assert wider.thin(3).shape == (30, 5)
+        assert wider.subsample(3).shape == (30, 5)
         assert wider.retarget(np.ones((90, 2))).targets == 2
         assert wider.entries >= 90
 

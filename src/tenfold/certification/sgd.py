@@ -9,10 +9,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, contiguous
-from tenfold.certification.models import known, params, validated
+from tenfold.certification.models import check_known_classes, take_params, validate_like_fit
 from tenfold.data import Table
-from tenfold.estimators.classes import numbered
-from tenfold.estimators.validation import as_rows, canonical, counted, validate_weights
+from tenfold.estimators.class_labels import label_indices
+from tenfold.estimators.validation import as_rows, drop_zero_weights, sum_duplicates, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gap_one_class_svm import one_class_gap
 from tenfold.judge.linear_models import gap
@@ -41,13 +41,13 @@ REFUSED = {
 
 
 def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    X, y = validated(model, X, y, numeric=False)
-    known(model, y)
+    X, y = validate_like_fit(model, X, y, numeric=False)
+    check_known_classes(model, y)
     weight = validate_weights(sample_weight, X)
-    number = numbered(model.classes_, y, X)
+    number = label_indices(model.classes_, y, X)
     factors = np.asarray(compute_class_weight(model.class_weight, classes=model.classes_, y=y), dtype=np.float64)
     count = len(model.classes_)
-    fitted, dtype = params(model, 1 if count == 2 else count)
+    fitted, dtype = take_params(model, 1 if count == 2 else count)
     # as scikit-learn has it, a class weighs in its own problem only, unless there are two
     owns = [(1, factors[1], factors[0])] if count == 2 else [(k, factors[k], 1.0) for k in range(count)]
     found = []
@@ -61,8 +61,8 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    X, y = validated(model, X, y, numeric=True)
-    fitted, dtype = params(model, 1)
+    X, y = validate_like_fit(model, X, y, numeric=True)
+    fitted, dtype = take_params(model, 1)
     return _one(model, X, np.asarray(y, dtype=np.float64), validate_weights(sample_weight, X), fitted, dtype)
 
 
@@ -85,7 +85,7 @@ def _counted(model: Any, X: Array, y: Floats, weight: Array | None) -> tuple[Arr
     n = int(X.shape[0])
     if weight is not None and type(model).__module__.startswith("tenfold."):
         n = int(np.count_nonzero(weight))
-    return *counted(X, y, weight), n
+    return *drop_zero_weights(X, y, weight), n
 
 
 def _penalty(model: Any, scale: float) -> Penalty:
@@ -99,7 +99,7 @@ def _penalty(model: Any, scale: float) -> Penalty:
 
 def one_class(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     if not isinstance(X, Table):
-        X = canonical(validate_data(model, X, reset=False, accept_sparse="csr", dtype=list(FLOATS)))
+        X = sum_duplicates(validate_data(model, X, reset=False, accept_sparse="csr", dtype=list(FLOATS)))
     weight = validate_weights(sample_weight, X)
     coef, dtype = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64)), model.coef_.dtype
     if not model.fit_intercept and np.any(model.offset_):

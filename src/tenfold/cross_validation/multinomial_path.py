@@ -26,7 +26,7 @@ from tenfold.losses.classification import Softmax
 from tenfold.penalties import L2
 from tenfold.plans.glm_paths import regular, sample_step
 from tenfold.problems import Glm
-from tenfold.stats.combined import together
+from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import Params, total_weight
 from tenfold.stats.softmax import class_curvatures, sum_class_curvatures
 
@@ -115,7 +115,7 @@ class _Nodes:
 
     def __init__(self, models: _Models) -> None:
         rows, share = models.rows, models.share
-        self.models, self.sample = models, rows.thin(sample_step(rows))
+        self.models, self.sample = models, rows.subsample(sample_step(rows))
         assert rows.group is not None
         assert self.sample.group is not None
         cells = np.bincount(self.sample.group, weights=self.sample.weight, minlength=len(share))
@@ -125,7 +125,7 @@ class _Nodes:
         self.price = 0.25 * self.sample.entries / rows.shape[0] + 0.5 * len(models.strengths)
         self.read, self.passes = 0.0, 1
         zero = Params(np.zeros((models.outputs, rows.shape[1])), np.zeros(models.outputs))
-        found, weight = self.sample.fold(together([class_curvatures(zero, models.shift), total_weight])).parts
+        found, weight = self.sample.fold(combine([class_curvatures(zero, models.shift), total_weight])).parts
         self.blocks = regular(models.setting.problem, found.sum / weight.sum)
         self.places: list[int] = []
         self.factors: list[list[Factor]] = []

@@ -40,7 +40,7 @@ from tenfold.penalties import L2, ElasticNet
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, Total, adjoint, derivatives, forward
-from tenfold.stats.huber_scale import Scaled, scaled
+from tenfold.stats.huber_scale import HuberSums, huber_sums
 from tenfold.stats.intercept_only import mean_over_targets
 from tenfold.stats.min_max import Extremes, of_columns
 
@@ -72,7 +72,7 @@ def huber_gap(
         return Certificate("gap", np.inf, 1.0, tol, 0.0, np.inf, status=NOT_JUDGED, parts=(np.inf,), note=note)
     centre = _centre(rows) if problem.intercept else np.zeros(rows.shape[1])
     at = center(params, centre) if problem.intercept else Params(params.coef, np.zeros(1))
-    sums = rows.fold(scaled(at, sigma, problem.epsilon, 1, centre))
+    sums = rows.fold(huber_sums(at, sigma, problem.epsilon, 1, centre))
     w = params.coef[0]
     objective = sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w))
     scale = scale_of(problem, rows)
@@ -104,7 +104,7 @@ def _centre(rows: Rows) -> Floats:
     """A point amid the samples; sparse ones are never centred."""
     if rows.sparse:
         return np.zeros(rows.shape[1])
-    sample = rows.thin(sampling_step(rows.shape[0], SAMPLE_ROWS))
+    sample = rows.subsample(sampling_step(rows.shape[0], SAMPLE_ROWS))
     return sample.fold(Columns.lift).middle(sample.fold(of_columns))
 
 
@@ -130,7 +130,7 @@ def _penalty_problem(problem: ScaledHuber) -> Glm:
     return Glm(Square(), L2(np.array([problem.strength])), problem.intercept)
 
 
-def _bound(problem: ScaledHuber, sums: Scaled, at: Params, sigma: float) -> float:
+def _bound(problem: ScaledHuber, sums: HuberSums, at: Params, sigma: float) -> float:
     """P - D at scaled slopes of the parameters, which are moved to a mean of zero."""
     if problem.strength == 0.0:
         return np.inf
@@ -150,11 +150,11 @@ def _lower_bound(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, cen
     """The best D after steps from the parameters."""
     best = -np.inf
     for _ in range(STEPS):
-        step = _step(problem, rows.fold(scaled(at, sigma, problem.epsilon, 2, centre)), at.coef[0], sigma)
+        step = _step(problem, rows.fold(huber_sums(at, sigma, problem.epsilon, 2, centre)), at.coef[0], sigma)
         if step is None or not sigma + step[-1] > 0.0:
             break
         at, sigma = Params(at.coef + step[:-2], at.intercept + step[-2]), sigma + float(step[-1])
-        sums = rows.fold(scaled(at, sigma, problem.epsilon, 1, centre))
+        sums = rows.fold(huber_sums(at, sigma, problem.epsilon, 1, centre))
         w = at.coef[0]
         P = sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w))
         if not np.isfinite(P):
@@ -164,7 +164,7 @@ def _lower_bound(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, cen
     return best
 
 
-def _step(problem: ScaledHuber, sums: Scaled, w: Floats, sigma: float) -> Floats | None:
+def _step(problem: ScaledHuber, sums: HuberSums, w: Floats, sigma: float) -> Floats | None:
     """Newton's for (w, b, sigma); None where the curvature is singular."""
     e, squares, _, _ = sums.means
     slopes = np.concatenate([problem.strength * w - sums.pull / sums.weight, [-e, 1.0 - squares / 4.0]])
@@ -183,7 +183,9 @@ def _step(problem: ScaledHuber, sums: Scaled, w: Floats, sigma: float) -> Floats
     return step if np.isfinite(step).all() else None
 
 
-def _by_projection(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: Floats, sums: Scaled) -> float:
+def _by_projection(
+    problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: Floats, sums: HuberSums
+) -> float:
     """P - D at slopes moved along the features until the gradient vanishes, with a sum of zero."""
     p = len(centre)
     zero = Params(np.zeros((1, p)), np.zeros(1))

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from tenfold.arrays import Floats, namespace
-from tenfold.data import Block, Lifted, Rows
+from tenfold.data import Block, MaybeDeferred, Rows
 from tenfold.losses.regression import Square
 from tenfold.objectives.objective import Objective, Reading
 from tenfold.problems import SparseLeastSquares
@@ -88,6 +88,6 @@ def _normal_product(d: Floats, centre: Floats, block: Block) -> Total:
     return Total(adjoint(block.X, z if block.weight is None else block.weight[:, None] * z, centre))
 
 
-def _without_targets(d: Floats, centre: Floats, block: Block) -> Lifted[Derivatives]:
+def _without_targets(d: Floats, centre: Floats, block: Block) -> MaybeDeferred[Derivatives]:
     y = namespace(block.y).zeros_like(block.y)
     return derivatives(Square(), Params(d, np.zeros(d.shape[0])), 1, centre)(replace(block, y=y))

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from tenfold.arrays import Array, Floats, namespace, on_host
-from tenfold.data import Block, Lifted, Rows, weights_of
+from tenfold.data import Block, MaybeDeferred, Rows, weights_of
 from tenfold.hessians import Factor, factor_linear
 from tenfold.losses.classification import Softmax
 from tenfold.losses.loss import Loss
@@ -111,7 +111,7 @@ def invert_diagonal(problem: Glm, rows: Rows, shift: Floats, mean: float | None 
     """
     loss = problem.loss
 
-    def lift(block: Block) -> Lifted[Columns]:
+    def lift(block: Block) -> MaybeDeferred[Columns]:
         return Columns.lift(block if mean is None else _weigh_by_curvature(block, loss, mean))
 
     columns = rows.fold(lift)

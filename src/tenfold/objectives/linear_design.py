@@ -16,7 +16,7 @@ from tenfold.arrays import Array, Floats, contiguous, is_sparse, like, namespace
 from tenfold.data import (
     BatchRows,
     Block,
-    Lifted,
+    MaybeDeferred,
     MemoryRows,
     Rows,
     at_once,
@@ -27,8 +27,8 @@ from tenfold.data import (
 from tenfold.losses.loss import Loss
 from tenfold.losses.regression import Square
 from tenfold.objectives.design import DesignBlock, LossMeans, MarginLosses, Predictor, S
-from tenfold.stats.column_moments import Columns, squares_of_columns
-from tenfold.stats.combined import together
+from tenfold.stats.column_moments import Columns, column_squares
+from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import Derivatives, Params, Total, adjoint, curvatures, derivatives, forward, losses_at
 from tenfold.stats.min_max import Extremes, of_columns
 
@@ -49,14 +49,14 @@ def sample_rows(rows: Rows) -> tuple[Floats, Rows, Floats]:
     """A centre, a sample of the rows, and the mean squares of its columns about the centre."""
     n, p = rows.shape
     wanted = 8 * SAMPLE_ROWS if rows.sparse else min(max(SAMPLE_ENTRIES // p, 64), SAMPLE_ROWS)
-    sample = rows.thin(sampling_step(n, wanted))
+    sample = rows.subsample(sampling_step(n, wanted))
     if isinstance(rows, MemoryRows) and (place := rows.place()) is not None:
         return place[0], sample, place[1]
     # any centre is right; one amid the samples keeps digits, but not those of sparse rows, which are never centred
     if rows.sparse:
-        sums = sample.fold(squares_of_columns).sum
+        sums = sample.fold(column_squares).sum
         return np.zeros(p), sample, sums[:-1] / (sums[-1] or 1.0)
-    columns, extremes = sample.fold(together([Columns.lift, of_columns])).parts
+    columns, extremes = sample.fold(combine([Columns.lift, of_columns])).parts
     centre = columns.middle(extremes)
     with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite raise when all rows are read
         return centre, sample, columns.squares_about(centre)
@@ -242,7 +242,7 @@ class LinearDesign:
         zero, p, c = Params(np.zeros((1, self.columns)), np.zeros(1)), self.columns, self.centre
         square, of = derivatives(Square(), zero, 2, c), self._as_samples
 
-        def lift(block: Block) -> Lifted[Derivatives]:
+        def lift(block: Block) -> MaybeDeferred[Derivatives]:
             y = contiguous(block.y[:, :1])
             return square(replace(block, y=y, weight=contiguous(weight(of(block)))))
 

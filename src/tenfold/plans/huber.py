@@ -12,7 +12,7 @@ from tenfold.judge.gap_huber import huber_gap, scale_of
 from tenfold.losses.regression import Huber, Laplace
 from tenfold.penalties import L2
 from tenfold.plans import piecewise_linear
-from tenfold.plans.coordinates import ROTATED_ROWS, Frame, middle, moved, without_constants
+from tenfold.plans.coordinates import ROTATED_ROWS, Frame, approximate_centre, shift_intercept, without_constants
 from tenfold.plans.result import Fitted, certified, stored
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.solvers import huber_newton
@@ -59,7 +59,7 @@ def fit(
             f"{COLUMNS} columns. Use GeneralizedLinear(loss='huber'), whose width is given, or fewer columns."
         )
     problem = ScaledHuber(float(epsilon), float(strength), intercept)
-    frame = Frame.of(rows, middle(rows, True) if intercept else np.zeros(p))
+    frame = Frame.of(rows, approximate_centre(rows, True) if intercept else np.zeros(p))
     allowed = 0.8 * RULES["gap"].tol * scale_of(problem, rows)
     first = _inside(frame, start) if start is not None else _first(rows, frame, intercept)
     path = _steps(problem, rows, frame, first, allowed)
@@ -88,7 +88,7 @@ def _steps(problem: ScaledHuber, rows: Rows, frame: Frame, first: Params, allowe
         return
     strength = 0.5 * problem.strength / problem.epsilon
     limit = piecewise_linear.fit(frame.rows, Laplace(), 0.0, strength, problem.intercept, max_iter=INTERIOR_STEPS)
-    coef, b = moved(limit.params, frame.local)
+    coef, b = shift_intercept(limit.params, frame.local)
     start = Params(coef, np.append(b, sigma))
     path = huber_newton.steps(problem, frame.rows, start, frame.local, allowed)
     first_step = next(path)

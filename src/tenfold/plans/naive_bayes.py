@@ -27,11 +27,18 @@ from tenfold.data import Block, NotFinite, Rows, block_length
 from tenfold.judge import naive_bayes as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.machine import threads
-from tenfold.plans.by_class import PARTS
+from tenfold.plans.class_statistics import PARTS_NOTE
 from tenfold.stats.argmax_float32 import decide_linear, decide_scaled, leave_open
-from tenfold.stats.class_totals import ClassColumns, ClassSums, class_columns, class_sums, marks, scaled_distances
+from tenfold.stats.class_totals import (
+    ClassColumns,
+    ClassSums,
+    class_columns,
+    class_sums,
+    diagonal_distances,
+    indicators,
+)
 from tenfold.stats.combined import Several
-from tenfold.stats.contingency import ClassTables, class_tables, observed_columns, some_missing
+from tenfold.stats.contingency import ClassTables, category_counts, has_missing, nonmissing_columns
 from tenfold.stats.derivatives import Params, forward
 
 TINY = np.finfo(np.float64).tiny
@@ -64,7 +71,7 @@ def fold_mixed(rows: Rows, classes: int, columns: Sequence[Integers]) -> Several
 def _lift_mixed(classes: int, columns: tuple[Integers, ...], block: Block) -> Several:
     numbers, marked, tables = (replace(block, X=_columns_of(block.X, which)) for which in columns)
     on = np.where(np.isfinite(marked.X), marked.X > 0.0, marked.X)
-    lifts = observed_columns(classes), observed_columns(classes), class_tables(classes)
+    lifts = nonmissing_columns(classes), nonmissing_columns(classes), category_counts(classes)
     return Several(tuple(f(part) for f, part in zip(lifts, (numbers, replace(marked, X=on), tables), strict=True)))
 
 
@@ -154,7 +161,7 @@ def fit_gaussian(
     parts = [wide(part.astype(dtype)) for part in (sums.weight, shares, mean, variance)]
     found = judge.Gaussian(parts[0], parts[1], parts[2], parts[3], added, dtype)
     if rows is None:
-        return found, judge.gaussian_from_sums(sums, found, smoothing, priors=priors, note=PARTS)
+        return found, judge.gaussian_from_sums(sums, found, smoothing, priors=priors, note=PARTS_NOTE)
     return found, judge.gaussian(rows, found, smoothing, priors=priors)
 
 
@@ -191,13 +198,13 @@ def _counted(sums: ClassSums, log_p: Floats, priors: Floats | None) -> judge.Cou
 
 def _sums_again(sums: ClassSums, rows: Rows | None, threshold: float | None = None) -> tuple[ClassSums, str]:
     """What the judge goes by, and its note."""
-    return (sums, PARTS) if rows is None else (judge.sums_again(rows, len(sums.weight), threshold), "")
+    return (sums, PARTS_NOTE) if rows is None else (judge.sums_again(rows, len(sums.weight), threshold), "")
 
 
 def fit_priors(sums: ClassSums, rows: Rows | None, priors: Floats | None) -> tuple[Floats, Certificate]:
     """The shares of the classes alone, or priors that are given."""
     found = sums.weight / sums.weight.sum() if priors is None else priors
-    return found, judge.shares(rows, sums, found, priors, PARTS if rows is None else "")
+    return found, judge.shares(rows, sums, found, priors, PARTS_NOTE if rows is None else "")
 
 
 class Tables(NamedTuple):
@@ -223,7 +230,7 @@ def fit_categorical(
         log_p=found.log_p,
         log_prior=found.log_prior,
         priors=priors,
-        note=PARTS if rows is None else "",
+        note=PARTS_NOTE if rows is None else "",
     )
     return found, certificate
 
@@ -236,7 +243,7 @@ class Mixed(NamedTuple):
     mean: Floats
     variance: Floats
     added: float
-    marks: Floats
+    indicators: Floats
     tables: list[Floats]
     log_prior: Floats
 
@@ -259,12 +266,12 @@ def fit_mixed(
         smoothing,
         found.added,
         numbers=(found.mean, found.variance),
-        marks=found.marks,
+        indicators=found.marks,
         tables=found.tables,
         weight=weight,
         log_prior=found.log_prior,
         priors=priors,
-        note=PARTS if rows is None else "",
+        note=PARTS_NOTE if rows is None else "",
     )
     return found, certificate
 
@@ -318,7 +325,7 @@ class LinearScores:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _of(self, X: Array) -> Array:
-        X = X if self.threshold is None else marks(X, self.threshold)
+        X = X if self.threshold is None else indicators(X, self.threshold)
         # priors that are zero are not added to products
         z = forward(X, Params(self.coef, np.where(np.isneginf(self.intercept), 0.0, self.intercept)))
         xp = namespace(z)
@@ -342,7 +349,7 @@ class GaussianScores:
 
     def __call__(self, X: Array) -> Array:
         """The scores (n, k) in float64, where X is."""
-        halves = scaled_distances(X, self.mean, self._scale())
+        halves = diagonal_distances(X, self.mean, self._scale())
         halves *= -1.0
         halves += like(self._constant(), halves)
         return halves
@@ -373,7 +380,7 @@ class TableScores:
         starts = np.append(0, np.cumsum([log_p.shape[1] for log_p in self.log_p], dtype=np.int64))
         table = np.concatenate([np.zeros((0, len(self.log_prior))), *(log_p.T for log_p in self.log_p)])
         count = threads(entries(X) * len(self.log_prior))
-        z, strange = _core.table_scores(contiguous(X), table, np.ascontiguousarray(self.log_prior), starts, count)
+        z, strange = _core.category_scores(contiguous(X), table, np.ascontiguousarray(self.log_prior), starts, count)
         if strange >= 0:
             raise self._unseen(int(X.flat[strange]), strange % X.shape[1])
         return z
@@ -397,7 +404,7 @@ class MixedScores:
     """
 
     numbers: tuple[Integers, Floats, Floats]
-    marks: tuple[Integers, Floats, Floats]
+    indicators: tuple[Integers, Floats, Floats]
     tables: tuple[Integers, TableScores]
 
     def __call__(self, X: Array) -> Array:
@@ -415,8 +422,8 @@ class MixedScores:
 def _numbers(X: Array, mean: Floats, variance: Floats) -> Array:
     """log N of the columns that are there, (n, k)."""
     logs, scale = 0.5 * np.log(2.0 * np.pi * variance), np.sqrt(0.5 / variance)
-    z = -logs.sum(axis=1) - scaled_distances(X, mean, scale)
-    if not some_missing(X):
+    z = -logs.sum(axis=1) - diagonal_distances(X, mean, scale)
+    if not has_missing(X):
         return z
     lacking = np.flatnonzero(np.isnan(X).any(axis=1))
     part = X[lacking].astype(np.float64)

@@ -16,7 +16,7 @@ from tenfold.judge.linear_models import gap, prepare
 from tenfold.judge.objective_points import LOOSE
 from tenfold.losses.loss import Pieces, PiecewiseLinear
 from tenfold.penalties import ElasticNet
-from tenfold.plans.coordinates import middle, moved
+from tenfold.plans.coordinates import approximate_centre, shift_intercept
 from tenfold.plans.result import Fitted, not_judged, stored
 from tenfold.problems import Glm
 from tenfold.solvers import interior_point
@@ -72,11 +72,15 @@ def fit(
         )  # the intercept as the weight of a constant column
     _refuse_large(size, l1, l2, RULES["gap"].tol * work.scale)
     shift = work.inner.shift
-    heard: Watch | None = None if callback is None else lambda record, params: callback(record, moved(params, -shift))
+    heard: Watch | None = (
+        None if callback is None else lambda record, params: callback(record, shift_intercept(params, -shift))
+    )
     solution = run(work.path(), max_iter, time_limit, heard)
     # one constant for all targets says all there is to say
     alone = solution.trace[0].objective == 0.0
-    params = stored(moved(work.first if alone else _cleaned(solution.params, work.inner), -shift), dtype, shift)
+    params = stored(
+        shift_intercept(work.first if alone else _cleaned(solution.params, work.inner), -shift), dtype, shift
+    )
     status = solution.status.value
     try:
         certificate = gap_at_kinks(problem, rows, params, hint=work.dual, status=status, dtype=dtype)
@@ -120,7 +124,7 @@ class _Work:
         y, weight = on_host(rows.map(targets_of))[:, 0], on_host(rows.map(weights_of))
         share = (weight / weight.sum())[:, None]
         pieces = cast(PiecewiseLinear, problem.loss).pieces(np.asarray(y, dtype=np.float64))
-        shift = middle(rows, True) if problem.intercept else np.zeros(p)
+        shift = approximate_centre(rows, True) if problem.intercept else np.zeros(p)
         weighted = Pieces(pieces.at, share * pieces.up, share * pieces.down)
         with np.errstate(over="ignore", invalid="ignore"):
             squares = rows.fold(Columns.lift).squares_about(shift)

@@ -12,7 +12,7 @@ from tenfold.data import Block, Rows, resolve, sampling_step
 from tenfold.losses.classification import Softmax
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
-from tenfold.plans.coordinates import NEWTON_COLUMNS, middle, moved
+from tenfold.plans.coordinates import NEWTON_COLUMNS, approximate_centre, shift_intercept
 from tenfold.problems import Glm
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, Total, derivatives, forward
@@ -29,8 +29,8 @@ def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
     p = rows.shape[1]
     if p > NEWTON_COLUMNS:
         return None
-    shift = middle(rows, True) if problem.intercept else np.zeros(p)
-    local = moved(params, shift)
+    shift = approximate_centre(rows, True) if problem.intercept else np.zeros(p)
+    local = shift_intercept(params, shift)
     everything = rows.fold(_gram(problem, local, -1.0, shift)).sum
     scale = np.sqrt(np.where(np.diag(everything) > 0.0, np.diag(everything), 1.0))
     theta = np.append(local.coef[0], local.intercept)[: len(scale)]
@@ -44,7 +44,7 @@ def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
         d = np.append(null @ (null.T @ (theta * scale)) / scale, 0.0)[: p + 1]
         right = rows.fold(of_recession(problem.loss, Params(d[None, :p], d[p:]), shift))
         if right.low[0] <= right.high[0] and right.low[0] >= -1e-12 * right.high[0]:
-            return unit(moved(Params(d[None, :p], d[p:]), -shift))
+            return unit(shift_intercept(Params(d[None, :p], d[p:]), -shift))
     return None
 
 
@@ -72,8 +72,8 @@ def recession_of_classes(problem: Glm, rows: Rows, params: Params) -> Params | N
     k = p + problem.intercept
     if K * k > NEWTON_COLUMNS:
         return None
-    shift = middle(rows, True) if problem.intercept else np.zeros(p)
-    local = moved(params, shift)
+    shift = approximate_centre(rows, True) if problem.intercept else np.zeros(p)
+    local = shift_intercept(params, shift)
     columns = rows.fold(Columns.lift)
     lengths = np.append(np.sqrt(columns.squares_about(shift)), 1.0)[:k]
     scale = np.tile(np.where(lengths > 0.0, lengths, 1.0), K)
@@ -94,7 +94,7 @@ def recession_of_classes(problem: Glm, rows: Rows, params: Params) -> Params | N
         found = Params(np.ascontiguousarray(d[:, :p]), np.ascontiguousarray(d[:, p]))
         right = rows.fold(of_recession(Softmax(), found, shift))
         if right.high[0] > 0.0 and right.low[0] >= -1e-12 * right.high[0]:
-            return unit(moved(found, -shift))
+            return unit(shift_intercept(found, -shift))
     return None
 
 
@@ -106,7 +106,7 @@ def unit(params: Params) -> Params:
 
 def refuse_tiny(rows: Rows) -> None:
     """Without a penalty a column of tiny values has a huge weight, and squares of its values are not numbers."""
-    sample = rows.thin(sampling_step(rows.shape[0], 2048))
+    sample = rows.subsample(sampling_step(rows.shape[0], 2048))
     if rows.sparse:
         largest = np.asarray(abs(sample.whole().X).max(axis=0).todense()).ravel()
     else:

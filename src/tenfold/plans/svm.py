@@ -30,7 +30,7 @@ from tenfold.losses.classification import JointHinge
 from tenfold.losses.loss import Loss
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans import glm, l1_glm, piecewise_linear
-from tenfold.plans.coordinates import NEWTON_COLUMNS, middle, moved
+from tenfold.plans.coordinates import NEWTON_COLUMNS, approximate_centre, shift_intercept
 from tenfold.plans.result import Fitted, certified, not_judged, stored
 from tenfold.problems import Glm
 from tenfold.solvers.crammer_singer_cd import JointAscent
@@ -269,7 +269,7 @@ def _by_dual(
 
 def _centre(machine: Machine, rows: Rows, dtype: Any) -> Floats | None:
     """Where rounding the weights to `dtype` is to change no prediction."""
-    return middle(rows, True) if machine.intercept and dtype != np.float64 else None
+    return approximate_centre(rows, True) if machine.intercept and dtype != np.float64 else None
 
 
 def _ascent(machine: Machine, rows: Rows, seed: int, allowed: float) -> DualAscent:
@@ -303,7 +303,7 @@ def fit_joint(
     centre = _centre(machine, rows, dtype)
 
     def outside(params: Params) -> Params:
-        return moved(params, -shift) if inside else params
+        return shift_intercept(params, -shift) if inside else params
 
     def judged(solution: Solution) -> Fitted:
         params, status = _stored_jointly(outside(solution.params), dtype, centre), solution.status.value
@@ -329,7 +329,7 @@ def _stored_jointly(params: Params, dtype: Any, centre: Floats | None) -> Params
 
 def _joint_shift(problem: Glm, rows: Rows) -> Floats:
     """From where rows are measured: an intercept that is tied belongs to the rows as they are."""
-    return middle(rows, True) if problem.balances else np.zeros(rows.shape[1])
+    return approximate_centre(rows, True) if problem.balances else np.zeros(rows.shape[1])
 
 
 def _joint_way(
@@ -347,12 +347,12 @@ def _joint_way(
 
 def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted:
     wider, problem = machine.wider(rows), machine.problem
-    shift = middle(wider, True) if problem.intercept else np.zeros(wider.shape[1])
+    shift = approximate_centre(wider, True) if problem.intercept else np.zeros(wider.shape[1])
     rule = l1_glm.GapRule(problem, tol, prepare(problem, wider).scale, 0.5 * problem.loss.lipschitz)
     start, centre = Params(np.zeros((1, wider.shape[1])), np.zeros(1)), _centre(machine, rows, dtype)
 
     def outside(params: Params) -> Params:
-        return machine.outside(moved(params, -shift))
+        return machine.outside(shift_intercept(params, -shift))
 
     def judged(solution: Solution) -> Fitted:
         params, status = stored(outside(solution.params), dtype, centre), solution.status.value

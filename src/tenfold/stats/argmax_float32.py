@@ -35,7 +35,9 @@ def decide_linear(X: Array, coef: Floats, intercept: Floats) -> Integers:
         error * np.sqrt(np.max(np.sum(_over(coef, unit) ** 2, axis=1))),
         0.0,
     ])  # fmt: skip
-    return _core.decide(X, place, unit, _over(own, unit), None, _subtract_middle(constant), slack, _count(X, len(coef)))
+    return _core.argmax_diagonal_float32(
+        X, place, unit, _over(own, unit), None, _subtract_middle(constant), slack, _count(X, len(coef))
+    )
 
 
 def decide_scaled(X: Array, centre: Floats, scale: Floats, constant: Floats) -> Integers:
@@ -48,7 +50,7 @@ def decide_scaled(X: Array, centre: Floats, scale: Floats, constant: Floats) -> 
     fixed = np.sum(h * away**2, axis=1)
     slack = error * np.array([np.max(2.0 * fixed + np.abs(constant)), 0.0, 2.0])
     linear, squared = _subtract_middle(2.0 * h * away), _subtract_middle(-h)
-    return _core.decide(
+    return _core.argmax_diagonal_float32(
         X, place, unit, linear, squared, _subtract_middle(constant - fixed), slack, _count(X, 2 * len(centre))
     )
 
@@ -64,7 +66,9 @@ def decide_whole(X: Array, centres: Floats, factors: Floats, constant: Floats) -
     reach = np.max(np.sum(scaled**2, axis=(1, 2)))
     fixed = np.max(np.sum(offsets**2, axis=1))
     slack = error * np.array([2.0 * fixed + np.max(np.abs(constant)), 0.0, 2.0 * reach])
-    return _core.decide_whole(X, place, unit, scaled, offsets, constant, slack, _count(X, X.shape[1] * len(centres)))
+    return _core.argmax_full_float32(
+        X, place, unit, scaled, offsets, constant, slack, _count(X, X.shape[1] * len(centres))
+    )
 
 
 def _rounding(X: Array) -> float:

@@ -25,7 +25,7 @@ from tenfold.arrays import (
     on_host,
     some_rows,
 )
-from tenfold.data import Block, Deferred, Lifted, NotFinite, is_near, resolve, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, NotFinite, is_near, resolve, weights_of
 from tenfold.losses.classification import Softmax
 from tenfold.losses.loss import Loss
 from tenfold.machine import spend, threads
@@ -74,14 +74,16 @@ class Derivatives:
 
 def derivatives(
     loss: Loss, params: Params, order: int, shift: Floats | None = None
-) -> Callable[[Block], Lifted[Derivatives]]:
+) -> Callable[[Block], MaybeDeferred[Derivatives]]:
     """The lift of `Derivatives` at z = (x - shift).w + b; order 0 stops at the slope, 1 at the gradient, 2 adds the
     Hessian (of one output, or of a `multi_output` loss). One column of targets stands for all parameters.
     """
     return partial(_derivatives_multi_output if loss.multi_output else _derivatives, loss, params, order, shift)
 
 
-def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, block: Block) -> Lifted[Derivatives]:
+def _derivatives(
+    loss: Loss, params: Params, order: int, shift: Floats | None, block: Block
+) -> MaybeDeferred[Derivatives]:
     X, y, t = block.X, block.y, len(params.intercept)
     spend(products(X, t, order))
     if y.shape[1] < t and (is_sparse(X) or is_numpy(X)):
@@ -125,7 +127,7 @@ def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, b
 
 def _derivatives_multi_output(
     loss: Loss, params: Params, order: int, shift: Floats | None, block: Block
-) -> Lifted[Derivatives]:
+) -> MaybeDeferred[Derivatives]:
     """The same for the softmax: compiled up to the gradient."""
     X = block.X
     if not (is_sparse(X) or is_numpy(X)):
@@ -234,7 +236,7 @@ def _shift_sums(sums: Derivatives, shift: Floats) -> Derivatives:
 
 def derivatives_in_arrays(
     loss: Loss, params: Params, order: int, shift: Floats | None, block: Block
-) -> Lifted[Derivatives]:
+) -> MaybeDeferred[Derivatives]:
     """The lift of `Derivatives` in the Array API: for other namespaces, and the reference for the compiled loop."""
     if loss.multi_output and order == 2:
         sums = resolve(derivatives_in_arrays(loss, params, 1, shift, block))
@@ -317,9 +319,9 @@ class AtMargins(NamedTuple):
 def losses_at(loss: Loss, y: Floats, z: Floats, weight: Floats) -> AtMargins:
     """For targets (n, 1), margins (n, K) and weights (n, 1) of NumPy."""
     if loss.multi_output:
-        value, slopes, curvatures, u = _core.softmax_at(y, z, weight[:, 0], threads(z.size))
+        value, slopes, curvatures, u = _core.softmax_at_margins(y, z, weight[:, 0], threads(z.size))
         return AtMargins(value, InterceptSums(slopes, curvatures), u)
-    value, slope, bend, u, curvature = _core.losses_at(
+    value, slope, bend, u, curvature = _core.loss_at_margins(
         y[:, 0], z[:, 0], weight[:, 0], loss.name, loss.parameter, threads(z.size)
     )
     return AtMargins(value, InterceptSums(np.array([slope]), np.array([bend])), u[:, None], curvature[:, None])
@@ -332,8 +334,8 @@ def losses_along(
     of one raw prediction, the sums for the intercept there.
     """
     if loss.multi_output:
-        return *_core.softmax_along(y, z, dz, length, weight[:, 0], threads(z.size)), None
-    first, second, slope, bend = _core.losses_along(
+        return *_core.softmax_along_line(y, z, dz, length, weight[:, 0], threads(z.size)), None
+    first, second, slope, bend = _core.loss_along_line(
         y[:, 0], z[:, 0], dz[:, 0], length, weight[:, 0], loss.name, loss.parameter, threads(z.size)
     )
     return first, second, InterceptSums(np.array([slope]), np.array([bend]))
@@ -349,9 +351,9 @@ def forward(X: Array, params: Params, shift: Floats | None = None) -> Any:
     spend(float(entries(X) * len(params.intercept)))
     if is_sparse(X):
         intercept = params.intercept if shift is None else params.intercept - along(params.coef, shift)
-        return _core.times_csr(X.data, X.indices, X.indptr, X.shape[1], params.coef, intercept, threads(entries(X)))
+        return _core.matvec_csr(X.data, X.indices, X.indptr, X.shape[1], params.coef, intercept, threads(entries(X)))
     if is_numpy(X):
-        return _core.times(X, params.coef, params.intercept, shift, threads(entries(X)))
+        return _core.matvec(X, params.coef, params.intercept, shift, threads(entries(X)))
     X = away(X, shift)
     coef, intercept = likes(params, X)
     return namespace(X).matmul(X, coef.T) + intercept
@@ -389,17 +391,17 @@ def adjoint(X: Array, u: Array, shift: Floats | None = None) -> Floats:
     """sum_i u_i (x_i - shift) as (t, p), for u (m, t)."""
     spend(float(entries(X) * u.shape[1]))
     if is_sparse(X):
-        product = _core.times_t_csr(X.data, X.indices, X.indptr, X.shape[1], u, threads(entries(X)))
+        product = _core.matvec_t_csr(X.data, X.indices, X.indptr, X.shape[1], u, threads(entries(X)))
         return product if shift is None else product - np.outer(u.sum(axis=0), shift)
     if is_numpy(X):
-        return _core.times_t(X, u, shift, threads(entries(X)))
+        return _core.matvec_t(X, u, shift, threads(entries(X)))
     return on_host(namespace(X).matmul(u.T, away(X, shift)))
 
 
-def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], Lifted[Total]]:
+def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], MaybeDeferred[Total]]:
     """The lift of sum weight curvature [x - shift, 1] (p + 1,), for one target."""
 
-    def lift(block: Block) -> Lifted[Total]:
+    def lift(block: Block) -> MaybeDeferred[Total]:
         xp, X = namespace(block.y), block.X
         c = _weigh(loss.curvature(block.y, forward(X, params, shift)), block)
         if is_sparse(X) or is_numpy(X):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tenfold.arrays import Array, Floats, is_numpy, namespace
-from tenfold.data import Block, Deferred, Lifted
+from tenfold.data import Block, Deferred, MaybeDeferred
 from tenfold.losses.loss import Loss
 from tenfold.stats.derivatives import Params, forward
 
@@ -19,7 +19,7 @@ class Extremes:
     high: Floats
 
     @classmethod
-    def of(cls, values: Array, weight: Array | None) -> "Lifted[Extremes]":
+    def of(cls, values: Array, weight: Array | None) -> "MaybeDeferred[Extremes]":
         """Of values (m, k) in the rows of positive weight."""
         xp = namespace(values)
         if values.shape[0] == 0:
@@ -36,23 +36,23 @@ class Extremes:
         return Extremes(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
 
-def of_columns(block: Block) -> Lifted[Extremes]:
+def of_columns(block: Block) -> MaybeDeferred[Extremes]:
     """The lift for the columns of dense rows, whatever their weights."""
     xp = namespace(block.X)
     return Extremes.of(xp.astype(block.X, xp.float64, copy=False), None)
 
 
-def of_predictions(params: Params, shift: Floats | None = None) -> Callable[[Block], Lifted[Extremes]]:
+def of_predictions(params: Params, shift: Floats | None = None) -> Callable[[Block], MaybeDeferred[Extremes]]:
     """The lift for (x - shift).w + b of each target."""
     return lambda block: Extremes.of(forward(block.X, params, shift), block.weight)
 
 
-def of_recession(loss: Loss, params: Params, shift: Floats | None = None) -> Callable[[Block], Lifted[Extremes]]:
+def of_recession(loss: Loss, params: Params, shift: Floats | None = None) -> Callable[[Block], MaybeDeferred[Extremes]]:
     """The lift for the recession of a loss along (x - shift).w + b."""
     return lambda block: Extremes.of(loss.recession(block.y, forward(block.X, params, shift)), block.weight)
 
 
-def of_weights(block: Block) -> Lifted[Extremes]:
+def of_weights(block: Block) -> MaybeDeferred[Extremes]:
     """The lift for the positive weights."""
     if block.weight is None:
         return Extremes(np.ones(1), np.ones(1))

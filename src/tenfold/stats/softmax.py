@@ -38,7 +38,7 @@ def rough_softmax(params: Params, shift: Floats) -> Callable[[Block], Derivative
 def _rough_softmax(params: Params, shift: Floats, block: Block) -> Derivatives:
     X = block.X
     spend(products(X, len(params.intercept), 1))
-    sums = _core.rough_softmax(X, block.y, block.weight, params.coef, params.intercept, shift, threads(entries(X)))
+    sums = _core.softmax_float32(X, block.y, block.weight, params.coef, params.intercept, shift, threads(entries(X)))
     return Derivatives(*sums, hessian=None)
 
 
