@@ -1,6 +1,6 @@
 """Problems as frozen values, which solvers minimise or solve and the judge reads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tenfold.arrays import Floats, Integers
-from tenfold.data import Block, MaybeDeferred, Rows
+from tenfold.data import Rows
 from tenfold.losses.loss import Loss
 from tenfold.losses.regression import Square
 from tenfold.penalties import L21, ElasticNet, Penalty, SparsePenalty, with_alpha
 from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import Derivatives, Params, along, derivatives
 from tenfold.stats.gaussians import Mixture
-from tenfold.stats.softmax import rough_softmax, softmax
+from tenfold.stats.softmax import rough_softmax
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def evaluate(problem: Glm, rows: Rows, params: Params, order: int = 1, shift: Fl
     """The smooth part of the objective of `problem`, loss and ||w||^2, on `rows` at z = (x - shift).w + b, with its
     gradient, and its Hessian at order 2: one pass.
     """
-    return _evaluation(problem, params, rows.fold(_lift(problem.loss, params, order, shift)), shift)
+    return _evaluation(problem, params, rows.fold(derivatives(problem.loss, params, order, shift)), shift)
 
 
 def evaluate_roughly(problem: Glm, rows: Rows, params: Params, shift: Floats) -> Evaluation:
@@ -158,8 +158,8 @@ def evaluate_ahead(
     """
     if not others:
         return evaluate(problem, rows, params, order, shift), []
-    lifts = [_lift(problem.loss, at, 0, shift) for at in others]
-    first, *rest = rows.fold(combine([_lift(problem.loss, params, order, shift), *lifts])).parts
+    lifts = [derivatives(problem.loss, at, 0, shift) for at in others]
+    first, *rest = rows.fold(combine([derivatives(problem.loss, params, order, shift), *lifts])).parts
     values = [float(_value(problem, at, sums, shift)[0]) for at, sums in zip(others, rest, strict=True)]
     return _evaluation(problem, params, first, shift), values
 
@@ -168,12 +168,6 @@ def objectives(problem: Glm, rows: Rows, several: Sequence[Params], shift: Float
     """The bare objective of one target at each of `several` parameters: one pass."""
     combine = Params(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
     return _value(problem, combine, rows.fold(derivatives(problem.loss, combine, 0, shift)), shift)
-
-
-def _lift(
-    loss: Loss, params: Params, order: int, shift: Floats | None
-) -> Callable[[Block], MaybeDeferred[Derivatives]]:
-    return softmax(params, order, shift) if loss.joint else derivatives(loss, params, order, shift)
 
 
 def _pull_back(problem: Glm, params: Params, shift: Floats | None) -> tuple[Floats, Floats]:
@@ -189,7 +183,7 @@ def _value(problem: Glm, params: Params, sums: Derivatives, shift: Floats | None
     penalty = 0.5 * strength * np.einsum("tp,tp->t", params.coef, params.coef)
     if problem.intercept_penalty > 0.0:
         penalty = penalty + 0.5 * _pull_back(problem, params, shift)[0] ** 2 / problem.intercept_penalty
-    return sums.value / sums.weight + (penalty.sum() if problem.loss.joint else penalty)
+    return sums.value / sums.weight + (penalty.sum() if problem.loss.multi_output else penalty)
 
 
 def _evaluation(problem: Glm, params: Params, sums: Derivatives, shift: Floats | None) -> Evaluation:
@@ -201,7 +195,7 @@ def _evaluation(problem: Glm, params: Params, sums: Derivatives, shift: Floats |
     if problem.intercept:
         gradient[:, p] = sums.slope / sums.weight
     value = _value(problem, params, sums, shift)
-    outputs = t if problem.loss.joint else 1
+    outputs = t if problem.loss.multi_output else 1
     hessian = None
     if sums.hessian is not None:
         hessian = sums.hessian / sums.weight

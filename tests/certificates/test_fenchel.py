@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import linprog
 
 from tenfold.data import MemoryRows
-from tenfold.judge.gap_fenchel import balanced_inside
-from tenfold.judge.gap_smooth import gap
+from tenfold.judge.gap_fenchel import balance_inside
+from tenfold.judge.linear_models import gap
 from tenfold.losses import (
     EpsilonInsensitive,
     Gamma,
@@ -161,11 +161,11 @@ def test_a_dual_point_proves_a_quantile(intercept, strength):
     assert misled.lower_bound <= solved.fun + 1e-12
 
 
-def test_slopes_are_balanced_inside_of_their_domain():
+def test_slopes_are_balance_inside_of_their_domain():
     rng = np.random.default_rng(4)
     for loss, y in KINKED:
         u = loss.clip(y, 2.0 * rng.standard_normal(N))
-        moved = balanced_inside(loss, y, u, WEIGHT)
+        moved = balance_inside(loss, y, u, WEIGHT)
         assert abs(WEIGHT @ moved) <= 1e-13 * WEIGHT.sum()
         assert np.isfinite(loss.conjugate(y, moved)).all()
 

@@ -8,7 +8,7 @@ import pytest
 from slow_formulas import LONG, logistic_objective, logistic_optimum
 
 from tenfold.data import MemoryRows
-from tenfold.judge.gap_smooth import gap
+from tenfold.judge.linear_models import gap
 from tenfold.losses import Logistic, Square
 from tenfold.penalties import L2
 from tenfold.problems import Glm

@@ -5,7 +5,7 @@ import pytest
 from slow_formulas import LONG, log_probabilities, softmax_objective, softmax_optimum
 
 from tenfold.data import MemoryRows
-from tenfold.judge.gap_softmax import gap_of_classes
+from tenfold.judge.linear_models import gap
 from tenfold.losses import Softmax
 from tenfold.penalties import L2
 from tenfold.problems import Glm
@@ -42,7 +42,7 @@ class Case:
 
     def judge(self, W, b, **options):
         rows = MemoryRows(self.X, self.y[:, None].astype(float), self.weight)
-        return gap_of_classes(Glm(Softmax(), L2(self.strength), self.intercept), rows, Params(W, b), **options)
+        return gap(Glm(Softmax(), L2(self.strength), self.intercept), rows, Params(W, b), **options)
 
     def excess(self, W, b):
         """The true suboptimality."""
@@ -97,7 +97,7 @@ def test_the_gap_near_the_optimum_is_close_to_the_suboptimality(penalised):
 def test_separated_classes_without_a_penalty_have_no_maximum():
     X, y = np.array([[-3.0], [-2.5], [0.0], [0.2], [2.0], [3.0]]), np.repeat([0.0, 1.0, 2.0], 2)[:, None]
     params = Params(np.array([[-9.0], [0.0], [9.0]]), np.array([-9.0, 0.0, -9.0]))
-    certificate = gap_of_classes(Glm(Softmax(), L2(0.0), True), MemoryRows(X, y), params)
+    certificate = gap(Glm(Softmax(), L2(0.0), True), MemoryRows(X, y), params)
     assert certificate.status == "no maximum"
     assert not certificate.ok
 
@@ -106,6 +106,6 @@ def test_many_coefficients_are_judged_without_a_search():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((20, 1200)), rng.integers(0, 3, (20, 1)).astype(float)
     params = Params(rng.standard_normal((3, 1200)), np.zeros(3))
-    certificate = gap_of_classes(Glm(Softmax(), L2(1e-3), True), MemoryRows(X, y), params)
+    certificate = gap(Glm(Softmax(), L2(1e-3), True), MemoryRows(X, y), params)
     assert not certificate.ok
     assert "not tight" in certificate.explain()

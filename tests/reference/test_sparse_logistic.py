@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import tenfold as tf
 from tenfold.data import MemoryRows
-from tenfold.judge.gap_softmax import gap_of_classes
+from tenfold.judge.linear_models import gap
 from tenfold.losses import Softmax
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
@@ -125,7 +125,7 @@ def test_the_gap_of_classes_is_never_below_the_truth(ratio):
             size = 10.0 ** rng.uniform(-6, 1)
             W = best.coef_ + size * rng.standard_normal((3, 3))
             b = best.intercept_ + size * rng.standard_normal(3)
-            certificate = gap_of_classes(problem, rows, Params(W, b))
+            certificate = gap(problem, rows, Params(W, b))
             worse = copy.deepcopy(best)
             worse.coef_, worse.intercept_ = W, b
             excess = (objective(worse, X, y, C, ratio) - objective(best, X, y, C, ratio)) * alpha

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 import tenfold
 from tenfold import HuberRegressor
 from tenfold.data import MemoryRows
-from tenfold.judge.gap_huber import scaled_gap
+from tenfold.judge.gap_huber import huber_gap
 from tenfold.problems import ScaledHuber
 from tenfold.stats.derivatives import Params
 
@@ -57,7 +57,7 @@ def test_the_bound_is_below_the_optimum_wherever_it_is_taken(strength, intercept
         v = np.append(np.linalg.lstsq(np.column_stack([X, np.ones(40)]), y, rcond=None)[0], 0.0)
         v = v + size * rng.standard_normal(4)
         v[2] *= intercept
-        found = scaled_gap(problem, rows, Params(v[None, :2], v[2:3]), float(np.exp(v[3])))
+        found = huber_gap(problem, rows, Params(v[None, :2], v[2:3]), float(np.exp(v[3])))
         np.testing.assert_allclose(found.objective, objective(v), rtol=1e-10)
         assert found.lower_bound <= best + 1e-9
         assert found.value >= found.objective - best - 1e-9

@@ -31,7 +31,7 @@ def made(loss):
 
 
 def model_of(loss, penalty, **settings):
-    classes = LOSSES[loss]().signs or LOSSES[loss]().joint
+    classes = LOSSES[loss]().signs or LOSSES[loss]().multi_output
     cls = GeneralizedLinearClassifier if classes else GeneralizedLinear
     return cls(loss, penalty, **{"alpha": 0.05, "groups": GROUPS, **settings})
 

@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 
 from tenfold.data import MemoryRows
-from tenfold.judge.dual_feasibility import Kept, _Half, _mixed, balanced, sums_at
-from tenfold.judge.objective_points import point_of, prepare
+from tenfold.judge.dual_feasibility import KeptMargins, _mix, _Side, balance_slopes, means_at
+from tenfold.judge.linear_models import prepare
+from tenfold.judge.objective_points import point_of
 from tenfold.losses import Logistic, Poisson, Square, SquaredHinge
 from tenfold.penalties import L2, ElasticNet
 from tenfold.problems import Glm
@@ -30,12 +31,13 @@ def test_kept_margins_prove_the_same(loss, intercept, weighted):
     if not intercept:
         params = Params(params.coef, np.zeros(1))
     data = prepare(Glm(loss, ElasticNet(0.05, 0.01), intercept), rows)
-    sums = sums_at(data, params)
-    kept = Kept.of(data, params)
+    x = data.design.coefficients(params)
+    means = means_at(data, x)
+    kept = KeptMargins.of(data, x)
     point = kept.point()
-    assert point.value == pytest.approx(point_of(data, params, sums).value, rel=1e-13)
-    assert point.weight == sums.weight
-    one, other = kept.balanced(), balanced(data, params, sums)
+    assert point.value == pytest.approx(point_of(data, x, means).value, rel=1e-13)
+    assert point.weight == means.weight
+    one, other = kept.balance_slopes(), balance_slopes(data, x, means)
     for a, b in zip(one, other, strict=True):
         # the second intercept comes from all rows here, from a sample there: both are the same few rows
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
@@ -44,15 +46,17 @@ def test_kept_margins_prove_the_same(loss, intercept, weighted):
 
 def test_a_penalty_without_a_kink_asks_for_gradients():
     rows, params = rows_of(Logistic(), False)
-    assert Kept.of(prepare(Glm(Logistic(), L2(0.1), True), rows), params) is None
+    data = prepare(Glm(Logistic(), L2(0.1), True), rows)
+    assert KeptMargins.of(data, data.design.coefficients(params)) is None
     dense = MemoryRows(rows.X.toarray(), rows.y)
-    assert Kept.of(prepare(Glm(Logistic(), ElasticNet(0.1, 0.0), True), dense), params) is None
+    data = prepare(Glm(Logistic(), ElasticNet(0.1, 0.0), True), dense)
+    assert KeptMargins.of(data, data.design.coefficients(params)) is None
 
 
 def test_slopes_whose_product_underflows_have_their_signs():
     """A tampered model with huge weights classifies all samples: what is left of its slopes is below 1e-162."""
-    here = _Half(0.0, 1e-200, np.array([1e-200]))
-    others = iter([_Half(0.0, 1e-200, np.array([1e-200])), _Half(0.0, -1e-200, np.array([-1e-200]))])
-    found = _mixed(here, -1.0, lambda step: next(others))
-    assert found is not None
-    np.testing.assert_allclose(found.pull, 0.0, atol=1e-210)
+    here = _Side(0.0, 1e-200, np.array([1e-200]))
+    others = iter([_Side(0.0, 1e-200, np.array([1e-200])), _Side(0.0, -1e-200, np.array([-1e-200]))])
+    result = _mix(here, -1.0, lambda step: next(others))
+    assert result is not None
+    np.testing.assert_allclose(result.correlation, 0.0, atol=1e-210)

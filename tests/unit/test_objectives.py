@@ -1,4 +1,6 @@
-"""Solvers know functions of a vector, not data: a kernel machine and a small network are minimised by all of them."""
+"""Solvers know functions of a vector, not data: a kernel machine and a small network are minimised by all of them, and
+judged as any linear model: the duality gap on a design, stationarity on any objective.
+"""
 
 import sys
 
@@ -6,10 +8,15 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from tenfold.losses.classification import Logistic
+from tenfold.judge.gap_fenchel import fenchel_gap
+from tenfold.judge.gap_smooth import smooth_gap
+from tenfold.judge.objective_points import DesignProblem
+from tenfold.judge.stationarity import stationary_objective
+from tenfold.losses.classification import Hinge, Logistic
 from tenfold.losses.regression import Huber, Square
-from tenfold.objectives.design import DenseDesign, DesignObjective
+from tenfold.objectives.design import DenseDesign, DesignObjective, KernelDesign, KernelNorm
 from tenfold.objectives.objective import Objective, Reading
+from tenfold.problems import Glm
 from tenfold.solvers import conjugate_gradient, fista, lbfgs, newton
 from tenfold.solvers.loop import Status, run
 
@@ -17,15 +24,23 @@ N = 40
 LOSSES = {"square": Square(), "logistic": Logistic(), "huber": Huber(0.3)}
 
 
-def kernel_machine(loss):
-    """Coefficients a of f = K a + b with the penalty a'K a, K a kernel matrix."""
+STRENGTH = 1e-2
+
+
+def kernel_data(loss):
+    """A kernel matrix and targets."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((N, 2))
     K = np.exp(-np.sqrt(((X[:, None] - X) ** 2).sum(axis=2)))  # no eigenvalue is tiny
     y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(N)
-    y = np.where(y > 0, 1.0, -1.0) if isinstance(loss, Logistic) else y
+    return K, np.where(y > 0, 1.0, -1.0) if loss.signs else y
+
+
+def kernel_machine(loss):
+    """Coefficients a of f = K a + b with the penalty strength / 2 a'K a, K a kernel matrix."""
+    K, y = kernel_data(loss)
     penalty = np.zeros((N + 1, N + 1))
-    penalty[:N, :N] = 1e-2 * K
+    penalty[:N, :N] = STRENGTH * K
     return DesignObjective(DenseDesign(np.column_stack([K, np.ones(N)])), loss, y, np.full(N, 1.0 / N), penalty)
 
 
@@ -158,3 +173,86 @@ def test_conjugate_gradients_solve_with_a_kernel_matrix():
 def test_smooth_solvers_know_neither_samples_nor_weights(module):
     for name in ("Rows", "Params", "Glm", "Block"):
         assert not hasattr(module, name)
+
+
+def judged_kernel_machine(loss):
+    """The same for the judge: gradients are by functions, whose squared norm is the penalty."""
+    K, y = kernel_data(loss)
+    return DesignProblem(
+        Glm(loss, KernelNorm(STRENGTH, K), True), KernelDesign(K, y), np.full((1, 1), STRENGTH), float(np.log(2.0))
+    )
+
+
+def penalised_loss(data, x):
+    """The objective of a kernel machine, written out."""
+    K, y = data.design.block.matrix, data.design.targets
+    z = K @ x[0, :N] + x[0, N]
+    return float(np.mean(data.problem.loss.value(y[:, 0], z))) + 0.5 * STRENGTH * float(x[0, :N] @ K @ x[0, :N])
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-6, 1e-4, 1e-2, 1.0])
+def test_the_gap_of_kernel_logistic_regression_is_a_tight_bound(size):
+    """Beside SciPy's optimum: never below the truth, nearly equal to it, and a perturbed solution is not certified."""
+    objective, start = kernel_machine(Logistic()), np.zeros(N + 1)
+    best = run(newton.steps(objective, start, small_gradient), max_iter=100).params
+    reference = scipy.optimize.minimize(lambda x: objective.read(x)[:2], start, jac=True, method="BFGS", tol=1e-10).fun
+    rng, data = np.random.default_rng(4), judged_kernel_machine(Logistic())
+    for _ in range(5):
+        x = (best + size * rng.standard_normal(N + 1))[None]
+        certificate = smooth_gap(data, x, x[:, -1])[0]
+        excess = penalised_loss(data, x) - reference
+        assert certificate.objective == pytest.approx(penalised_loss(data, x), rel=1e-14)
+        assert certificate.value + certificate.floor + 1e-12 >= excess
+        assert certificate.ok == (size <= 1e-4)
+        tight = smooth_gap(data, x, x[:, -1], tol=0.0)[0]
+        assert tight.value + tight.floor + 1e-12 >= excess
+        assert tight.value <= 1.02 * max(excess, 0.0) + 4.0 * tight.floor + 1e-12
+        assert certificate.floor < 1e-13
+
+
+def test_a_function_whose_norm_is_too_small_is_not_certified():
+    """The weights of a kernel machine are judged by the norm of their function, not by their own length."""
+    best = run(newton.steps(kernel_machine(Logistic()), np.zeros(N + 1), small_gradient), max_iter=100).params
+    data = judged_kernel_machine(Logistic())
+    assert smooth_gap(data, best[None], best[-1:])[0].ok
+    shrunk = best.copy()
+    shrunk[:N] *= 0.99
+    assert not smooth_gap(data, shrunk[None], best[-1:], search=0)[0].ok
+
+
+def test_the_gap_of_a_kernel_machine_with_a_nonsmooth_loss():
+    """A support vector machine by its dual, from an independent minimiser: certified with slopes, refused without."""
+    data = judged_kernel_machine(Hinge())
+    K, y = data.design.block.matrix, data.design.targets[:, 0]
+    # max over 0 <= a <= 1/N with a'y = 0 of  sum a - (a y)'K (a y) / (2 strength)
+    Q = K * np.outer(y, y) / STRENGTH
+    solution = scipy.optimize.minimize(
+        lambda a: 0.5 * a @ Q @ a - a.sum(), np.zeros(N), jac=lambda a: Q @ a - 1.0, bounds=[(0.0, 1.0 / N)] * N,
+        constraints={"type": "eq", "fun": lambda a: a @ y, "jac": lambda a: y}, method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 1000},
+    )  # fmt: skip
+    a = np.clip(solution.x, 0.0, 1.0 / N)
+    w = a * y / STRENGTH
+    inside = (a > 1e-6 / N) & (a < (1.0 - 1e-6) / N)
+    x = np.append(w, np.mean((y - K @ w)[inside]))[None]
+    slopes = -N * a * y
+    certificate = fenchel_gap(data, x, x[:, -1], dual=slopes)
+    excess = penalised_loss(data, x) + solution.fun
+    assert certificate.ok
+    assert certificate.value + certificate.floor >= excess - 1e-9
+    worse = x.copy()
+    worse[0, :N] += 0.05 * np.random.default_rng(5).standard_normal(N)
+    other = fenchel_gap(data, worse, worse[:, -1], dual=slopes)
+    assert not other.ok
+    assert other.value >= penalised_loss(data, worse) + solution.fun - 1e-9
+
+
+def test_a_network_is_judged_by_its_gradient():
+    objective = Network()
+    x = run(lbfgs.steps(lbfgs.Points(objective), objective.start, lambda g: g, small_gradient), max_iter=20_000).params
+    certificate = stationary_objective(objective, x, objective.start)
+    assert certificate.kind == "stationarity"
+    assert certificate.ok
+    assert certificate.objective == objective.read(x).value
+    assert not stationary_objective(objective, x + 1e-3, objective.start).ok
+    assert not stationary_objective(objective, x + np.inf, objective.start).ok

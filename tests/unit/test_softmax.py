@@ -6,8 +6,8 @@ import pytest
 from tenfold import LogisticRegression, _core
 from tenfold.data import MemoryRows
 from tenfold.losses import Softmax
-from tenfold.stats.derivatives import Params
-from tenfold.stats.softmax import class_curvatures, rough_softmax, softmax, softmax_along, softmax_at, summed_curvatures
+from tenfold.stats.derivatives import Params, derivatives, losses_along, losses_at
+from tenfold.stats.softmax import class_curvatures, rough_softmax, sum_class_curvatures
 
 
 def _given(n, p, K, dtype=np.float64, seed=0):
@@ -28,7 +28,7 @@ def test_rough_sums_have_the_digits_of_single_precision(isa, n, p, K, dtype):
     try:
         _core.set_isa(isa)
         rows = MemoryRows(X, y, weight)
-        exact, rough = rows.fold(softmax(params, 1, shift)), rows.fold(rough_softmax(params, shift))
+        exact, rough = rows.fold(derivatives(Softmax(), params, 1, shift)), rows.fold(rough_softmax(params, shift))
         again = _core.softmax_float32(X, y, weight, params.coef, params.intercept, shift, 5)
     finally:
         _core.set_isa(kept)
@@ -57,7 +57,7 @@ def test_curvatures_summed_over_models():
     X, y, weight, params, shift = _given(n, p, K)
     group, share = (np.arange(n) % 3).astype(np.int32), np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
     both = Params(np.stack([params.coef, -0.5 * params.coef]), np.stack([params.intercept, 0.0 * params.intercept]))
-    found = MemoryRows(X, y, weight, group).fold(summed_curvatures(both, share, shift)).sum
+    found = MemoryRows(X, y, weight, group).fold(sum_class_curvatures(both, share, shift)).sum
     expected = np.zeros_like(found)
     for m in range(2):
         own, at = weight * share[group, m], Params(both.coef[m], both.intercept[m])
@@ -71,13 +71,15 @@ def test_losses_at_margins():
     y, z, dz = random.integers(0, K, (n, 1)).astype(float), 3.0 * random.standard_normal((n, K)), np.ones((n, K))
     weight = random.integers(0, 3, n) / n
     loss, dz = Softmax(), dz * random.standard_normal((n, K))
-    found = softmax_at(y, z, weight)
+    found = losses_at(loss, y, z, weight[:, None])
     u = weight[:, None] * loss.slope(y, z)
     np.testing.assert_allclose(found.u, u, atol=1e-15)
     np.testing.assert_allclose(found.value, np.sum(weight[:, None] * loss.value(y, z)), rtol=1e-13)
     np.testing.assert_allclose(found.level.slope, u.sum(axis=0), atol=1e-13)
-    np.testing.assert_allclose(found.level.bend, np.sum(weight[:, None] * loss.curvature(y, z), axis=0), rtol=1e-12)
-    first, second = softmax_along(y, z, dz, 0.7, weight)
+    np.testing.assert_allclose(
+        found.level.curvature, np.sum(weight[:, None] * loss.curvature(y, z), axis=0), rtol=1e-12
+    )
+    first, second, _ = losses_along(loss, y, z, dz, 0.7, weight[:, None])
     at = z + 0.7 * dz
     np.testing.assert_allclose(first, np.sum(weight[:, None] * loss.slope(y, at) * dz), atol=1e-13)
     np.testing.assert_allclose(second, np.sum(weight[:, None] * loss.bend(y, at, dz)), rtol=1e-12)

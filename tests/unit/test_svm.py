@@ -13,7 +13,7 @@ import tenfold
 from estimators import classes, parameters, regression
 from tenfold.data import MemoryRows, WithConstant, with_constant
 from tenfold.estimators.svm.parameters import Fits, machine_of, rows_of, tasks
-from tenfold.judge.gap_crammer_singer import joint_gap
+from tenfold.judge.gap_crammer_singer import crammer_singer_gap
 from tenfold.losses import JointHinge, Softmax, SquaredHinge
 from tenfold.penalties import L2
 from tenfold.plans.svm import Limits, Machine
@@ -22,8 +22,8 @@ from tenfold.problems import Glm
 from tenfold.solvers.crammer_singer_cd import CrammerSingerCd
 from tenfold.solvers.crammer_singer_ipm import CrammerSingerIpm
 from tenfold.solvers.loop import Status, run
-from tenfold.stats.derivatives import Params, predictions
-from tenfold.stats.softmax import class_hessian, softmax
+from tenfold.stats.derivatives import Params, derivatives, predictions
+from tenfold.stats.softmax import class_hessian
 
 X, Y, _ = classes(90, 4, count=3)
 TWO = classes(90, 4)
@@ -212,7 +212,7 @@ def test_the_joint_bound_is_below_every_objective():
             params = Params(size * rng.standard_normal((3, 4)), size * rng.standard_normal(3))
             shares = rng.dirichlet(np.ones(3), len(y))
             for hint in (None, shares):
-                found = joint_gap(problem, rows, params, shares=hint)
+                found = crammer_singer_gap(problem, rows, params, shares=hint)
                 assert found.objective == pytest.approx(objective(problem, params), rel=1e-12)
                 bounds.append(found.lower_bound)
         setting = {} if tie else {"penalize_intercept": False}
@@ -328,7 +328,7 @@ def test_both_ways_to_a_joint_loss_agree():
         solution = run(way.steps(), 100_000)
         assert solution.status is Status.CONVERGED
         np.testing.assert_allclose(way.shares.sum(axis=1), 1.0)
-        assert joint_gap(problem, rows, solution.params, shares=way.shares).value < 1e-8
+        assert crammer_singer_gap(problem, rows, solution.params, shares=way.shares).value < 1e-8
         ends.append(solution.params.coef)
     np.testing.assert_allclose(*ends, atol=1e-3)
 
@@ -338,7 +338,7 @@ def test_the_hessian_of_given_probabilities_is_that_of_their_softmax():
     params, weight = Params(rng.standard_normal((3, 4)), rng.standard_normal(3)), rng.uniform(0.0, 2.0, 90)
     q = Softmax().probabilities(MemoryRows(X, X[:, :1]).map(predictions(params)))
     found = MemoryRows(X, np.column_stack([weight, q])).fold(class_hessian()).sum
-    expected = MemoryRows(X, NUMBERED, weight).fold(softmax(params, 2)).hessian
+    expected = MemoryRows(X, NUMBERED, weight).fold(derivatives(Softmax(), params, 2)).hessian
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -397,9 +397,11 @@ def test_shares_that_are_not_feasible_are_made_so():
     rows = MemoryRows(X, y[:, None])
     problem = Glm(JointHinge(), L2(0.1), False)
     params = Params(np.zeros((3, 2)), np.zeros(3))
-    fair = joint_gap(problem, rows, params, shares=np.full((15, 3), 1.0 / 3.0))
+    fair = crammer_singer_gap(problem, rows, params, shares=np.full((15, 3), 1.0 / 3.0))
     for factor in (0.5, 2.0):
-        assert joint_gap(problem, rows, params, shares=np.full((15, 3), factor / 3.0)).value >= 0.999 * fair.value
+        assert (
+            crammer_singer_gap(problem, rows, params, shares=np.full((15, 3), factor / 3.0)).value >= 0.999 * fair.value
+        )
 
 
 def test_certify_of_few_samples_is_bounded_in_passes():

@@ -16,10 +16,8 @@ from tenfold.estimators.glm.huber import strength
 from tenfold.estimators.glm.offset import validate_offset
 from tenfold.estimators.validation import as_rows, as_weighted_rows, total_weight, validate_weights
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.gap_huber import scaled_gap
-from tenfold.judge.gap_smooth import gap
-from tenfold.judge.gap_softmax import gap_of_classes
-from tenfold.judge.stationarity import stationarity
+from tenfold.judge.gap_huber import huber_gap
+from tenfold.judge.linear_models import gap, stationarity
 from tenfold.losses.deviances import Gamma, Poisson, deviance
 from tenfold.losses.loss import Loss
 from tenfold.losses.regression import Huber, Quantile
@@ -78,10 +76,10 @@ def link_of(model: Any) -> str | None:
 
 def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     """The word of the judge that fits the loss."""
-    fitted, dtype = take_params(model, int(model.classes_.shape[0]) if loss.joint else 1)
+    fitted, dtype = take_params(model, int(model.classes_.shape[0]) if loss.multi_output else 1)
     problem, how = Glm(loss, penalty, bool(model.fit_intercept)), {"status": fit_status(model), "dtype": dtype}
-    if loss.joint:
-        return gap_of_classes(problem, data.rows, fitted, **how)
+    if loss.multi_output:
+        return gap(problem, data.rows, fitted, **how)
     if not loss.convex:
         start = Params(np.zeros((1, data.rows.shape[1])), first_constant(problem, data.rows)[0])
         return rescale(stationarity(problem, data.rows, fitted, start, **how), data.factor)
@@ -93,7 +91,7 @@ def huber(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) ->
     data = rows_of(model, X, y, sample_weight, Huber(1.0), offset)
     fitted, dtype = take_params(model, 1)
     problem = ScaledHuber(float(model.epsilon), strength(model.alpha, data.weight), bool(model.fit_intercept))
-    found = scaled_gap(problem, data.rows, fitted, float(model.scale_), status=fit_status(model), dtype=dtype)
+    found = huber_gap(problem, data.rows, fitted, float(model.scale_), status=fit_status(model), dtype=dtype)
     return found if not found.ok or _marks_outliers(model, X, y, offset) else contradict(found, OUTLIERS)
 
 

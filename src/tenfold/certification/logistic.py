@@ -13,8 +13,7 @@ from tenfold.estimators.class_labels import class_frequencies, class_targets, co
 from tenfold.estimators.logistic.settings import Chosen
 from tenfold.estimators.validation import as_weighted_rows, rowwise, total_weight, validate_weights
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.gap_smooth import gap
-from tenfold.judge.gap_softmax import gap_of_classes
+from tenfold.judge.linear_models import gap
 from tenfold.losses.classification import Logistic, Softmax
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params
@@ -38,8 +37,8 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     target = class_targets(number, count)
     rows = as_weighted_rows(X, target, weight)
     penalty = chosen(model).penalty(total_weight(target, weight))
-    loss, judge = (Softmax(), gap_of_classes) if count > 2 else (Logistic(), gap)
-    found = judge(Glm(loss, penalty, intercept), rows, fitted, status=fit_status(model), dtype=dtype)
+    loss = Softmax() if count > 2 else Logistic()
+    found = gap(Glm(loss, penalty, intercept), rows, fitted, status=fit_status(model), dtype=dtype)
     if hasattr(model, "class_prior_") and not np.allclose(
         model.class_prior_, class_frequencies(number, count, weight), rtol=1e-9, atol=0.0
     ):

@@ -15,7 +15,7 @@ from tenfold.estimators.class_labels import label_indices
 from tenfold.estimators.validation import as_rows, drop_zero_weights, sum_duplicates, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gap_one_class_svm import one_class_gap
-from tenfold.judge.gap_smooth import gap
+from tenfold.judge.linear_models import gap
 from tenfold.losses.classification import Hinge, Logistic, ModifiedHuber, SquaredHinge
 from tenfold.losses.loss import Loss
 from tenfold.losses.regression import EpsilonInsensitive, Huber, Square, SquaredEpsilonInsensitive

@@ -28,7 +28,7 @@ from tenfold.plans.glm_paths import regular, sample_step
 from tenfold.problems import Glm
 from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import Params, total_weight
-from tenfold.stats.softmax import class_curvatures, summed_curvatures
+from tenfold.stats.softmax import class_curvatures, sum_class_curvatures
 
 STRIDE, SHORTER, LONGEST = 1.0, 0.5, 1.6
 """The logarithm of the penalty changes so much in the first strides, by half of the stride before at least, and at most
@@ -148,7 +148,7 @@ class _Nodes:
         """Form the blocks of all folds in the mean, where they are."""
         models, by_class = self.models, points.reshape(len(points), self.models.outputs, -1)
         params = Params(np.ascontiguousarray(by_class[:, :, :-1]), np.ascontiguousarray(by_class[:, :, -1]))
-        found = self.sample.fold(summed_curvatures(params, models.share, models.shift))
+        found = self.sample.fold(sum_class_curvatures(params, models.share, models.shift))
         self.blocks = regular(models.setting.problem, found.sum / self.weight)
         self.passes += 1
         self.read = 0.0

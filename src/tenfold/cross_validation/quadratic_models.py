@@ -15,7 +15,6 @@ from tenfold.data import MemoryRows
 from tenfold.hessians import Factor, factor_linear
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params, derivatives
-from tenfold.stats.softmax import softmax
 
 DRIFT = 0.3
 """The quadratic model of a loss is good while predictions move by less, in the mean."""
@@ -111,7 +110,7 @@ class Sums(NamedTuple):
         found = cls(*(np.zeros((len(setting.parts), *shape)) for shape in ((), (), (q,), (q, q))))
         by_class = x.reshape(setting.outputs, -1)
         params = Params(np.ascontiguousarray(by_class[:, :-1]), np.ascontiguousarray(by_class[:, -1]))
-        lift = softmax(params, 2, setting.shift) if loss.joint else derivatives(loss, params, 2, setting.shift)
+        lift = derivatives(loss, params, 2, setting.shift)
         for part, pieces in enumerate(setting.parts):
             for rows in pieces():
                 sums = rows.fold(lift)

@@ -75,12 +75,11 @@ RULES = {
         "counted again with the returned model",
     ),
 }
-"""One rule a kind."""
+"""The rule of each kind."""
 
 NOT_JUDGED = "not judged"
 
-FLOOR_LIMIT = 1e-3
-"""Where rounding alone allows more than this share of the scale, a fit is not judged: a wrong model would pass."""
+FLOOR_LIMIT = 1e-3  # part of the scale above which rounding alone would let a wrong model pass: not judged then
 
 IMPRECISE = (
     "Not judged in this precision: {number} {value}, but rounding alone allows {floor}, more than a thousandth of the "
@@ -106,7 +105,7 @@ class Certificate:
     scale : float
         The unit of the number.
     tol : float
-        The share of the scale that is allowed: a value of up to max(tol * scale, floor).
+        The part of the scale that is allowed: a value of up to max(tol * scale, floor).
     floor : float
         The rounding of the computation and of the dtype of the parameters.
     objective : float
@@ -229,8 +228,8 @@ class Certificate:
         numbers: list[tuple[str, str]] = [("status", self.status)]
         if self.status not in (NOT_JUDGED, "no maximum"):
             known = {"lower bound": self.lower_bound, "radius": self.radius, "condition": self.condition}
-            found = {RULES[self.kind].number: self.value, "allowed": self.allowed, "objective": self.objective} | known
-            numbers += [(name, f"{value:.3g}") for name, value in found.items() if value is not None]
+            values = {RULES[self.kind].number: self.value, "allowed": self.allowed, "objective": self.objective} | known
+            numbers += [(name, f"{value:.3g}") for name, value in values.items() if value is not None]
         # colours of the page but for the bar, whose green and red are seen on white and on black
         verdict, colour = ("ok", "#2da44e") if self.ok else ("NOT OK", "#e5534b")
         rows = "".join(

@@ -1,17 +1,17 @@
-"""A dual point for fitted models that keep none, where the loss has kinks: rows on a kink choose their slopes.
+"""A dual point for fitted models that keep none, for nonsmooth losses: slopes of the samples at a kink are solved for.
 
-Away from its kinks a loss tells its slope. A row on a kink (to rounding) may have any slope between both sides, and at
-an optimum these are such that the columns of the weights that are not zero balance the penalty: a least squares problem
-in as many unknowns as rows on kinks. Slopes beyond an end are put there, and the others solved for again. What is left
-over, the judge scales and balances as any other hint.
+Away from its kinks a loss has one slope. A sample at a kink (to rounding) may have any slope between both sides, and at
+an optimum these are such that the gradient vanishes in the weights that are not zero: a least squares problem in as
+many unknowns as samples at kinks. Slopes beyond an end are put there, and the others solved for again. What is left,
+the judge scales and balances as any other hint.
 
 Where that does not suffice (slopes at both ends, columns without weights that the penalty must hold, many ties) a
 linear program is solved for the dual point of the least gap. A loss ``sum_k up_k (at_k - z)_+ + down_k (z - at_k)_+``
-has slopes u = sum_k u_k, -up_k <= u_k <= down_k, and its Fenchel-Young term is at most
-sum_k |z - at_k| |u_k - own slope|: linear in the moves of the u_k away from their own ends. With v = (1/W) sum weight u
-x and an L1 penalty or none, the rest of the gap, l1 ||w||_1 + v.w on |v_j| <= l1, is linear, too; beside a square v is
-asked to be -(l1 sign(w) + l2 w) where there is a weight. Only the pieces nearest to their kinks move where they are
-many, and what is then out of reach costs more than any move.
+has slopes u = sum_k u_k, -up_k <= u_k <= down_k, and its Fenchel-Young term is at most sum_k |z - at_k| |u_k - slope of
+the piece|: linear in the moves of the u_k away from their ends. With v = (1/W) sum weight u x and an L1 penalty or
+none, the rest of the gap, l1 ||w||_1 + v.w on |v_j| <= l1, is linear, too; beside a square v is set to -(l1 sign(w) +
+l2 w) where there is a weight. Where pieces are many, only those nearest to their kinks move, and a constraint that is
+then out of reach costs more than any move.
 """
 
 from collections.abc import Iterator
@@ -24,27 +24,20 @@ from scipy.optimize import linprog
 from tenfold.arrays import Array, Floats, is_sparse, unit_roundoff
 from tenfold.data import Block, Rows, targets_of, weights_of
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.gap_smooth import gap
-from tenfold.judge.objective_points import centred, sampled
+from tenfold.judge.linear_models import gap
 from tenfold.losses.loss import PiecewiseLinear
 from tenfold.machine import interrupted, one_blas_thread
+from tenfold.objectives.linear_design import center, sample_rows
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params, Total, adjoint, predictions
 
-KINKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-"""Rows whose slope changes within the first of these, by the spread of the margins, are on a kink; those of a fit that
-ended early, within others.
-"""
+KINKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # widths of a kink, by the spread of z; larger ones for fits that ended early
+MAX_KINKS, MAX_ENTRIES = 4096, 1 << 23  # samples at kinks, and entries of them, that least squares take: 64 MB
+ROUNDS = 12  # of least squares with slopes beyond an end put there
 
-MOST, MOST_ENTRIES = 4096, 1 << 23
-"""With more rows on kinks than this, or with more entries of theirs, none is looked for."""
-
-ROUNDS = 12
-"""So often slopes beyond an end are put there."""
-
+# limits of the linear program: columns, pieces of losses, entries of its matrix, steps of the simplex method
 VERTEX_COLUMNS, VERTEX_PIECES, VERTEX_ENTRIES, PIVOTS = 512, 4096, 1 << 20, 10_000
-"""The linear program has at most so many columns, pieces of rows, entries, and steps of the simplex method."""
 
 PROGRAM = {"maxiter": PIVOTS, "primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -52,15 +45,15 @@ PROGRAM = {"maxiter": PIVOTS, "primal_feasibility_tolerance": 1e-10, "dual_feasi
 def at_kinks(
     problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64, width: float = KINKS[0]
 ) -> Floats | None:
-    """Slopes (n,) of a kinked loss at the parameters, which were stored in `dtype`; None where the rows are not at
-    hand.
+    """Slopes (n,) of a nonsmooth loss at the parameters, which were stored in `dtype`; None where the rows are not in
+    memory here.
     """
     if rows.on_device or rows.distributed:
         return None
     loss, penalty = problem.loss, problem.penalty
     assert isinstance(penalty, ElasticNet)
     y, weight = rows.map(targets_of)[:, 0], rows.map(weights_of)
-    share = weight / weight.sum()
+    normalised = weight / weight.sum()
     z = rows.map(predictions(params))[:, 0]
     size = float(np.std(y)) + float(np.std(z)) + 1e-12 * float(np.max(np.abs(z), initial=1.0))
     width = size * max(width, 16.0 * unit_roundoff(dtype))
@@ -69,17 +62,19 @@ def at_kinks(
     u = 0.5 * (low + high)
     w = params.coef[0]
     used = np.flatnonzero(w)
-    if not 0 < kink.size <= MOST or kink.size * used.size > MOST_ENTRIES:
+    if not 0 < kink.size <= MAX_KINKS or kink.size * used.size > MAX_ENTRIES:
         return np.asarray(u)
-    columns = picked(rows, kink, used) * share[kink, None]
+    columns = pick(rows, kink, used) * normalised[kink, None]
     if problem.intercept:
-        columns = np.column_stack([columns, share[kink]])
+        columns = np.column_stack([columns, normalised[kink]])
 
     def missing(u: Floats) -> Floats:
-        """What the slopes lack to balance the penalty."""
-        pull = rows.retarget((share * u)[:, None]).fold(lambda block: Total(adjoint(block.X, block.y))).sum[0]
-        wanted = -(penalty.l1 * np.sign(w) + penalty.l2 * w)[used] - pull[used]
-        tilt = -problem.intercept_penalty * float(params.intercept[0]) - float(np.sum(share * u))
+        """Minus the gradient."""
+        correlation = (
+            rows.retarget((normalised * u)[:, None]).fold(lambda block: Total(adjoint(block.X, block.y))).sum[0]
+        )
+        wanted = -(penalty.l1 * np.sign(w) + penalty.l2 * w)[used] - correlation[used]
+        tilt = -problem.intercept_penalty * float(params.intercept[0]) - float(np.sum(normalised * u))
         return np.append(wanted, tilt) if problem.intercept else wanted
 
     u = np.array(u, dtype=np.float64)
@@ -105,11 +100,11 @@ def gap_at_kinks(
     dtype: Any = np.float64,
     **options: Any,
 ) -> Certificate:
-    """Judge a loss with kinks: the least gap at dual points that are found, and at a `hint` (n,) where there is one."""
+    """Judge a nonsmooth loss: the least gap at the dual points that are solved for and at a `hint` (n,)."""
     best: Certificate | None = None
     for dual in candidates(problem, rows, params, dtype, hint):
-        found = gap(problem, rows, params, dual=dual, dtype=dtype, **options)
-        best = found if best is None or found.value < best.value else best
+        certificate = gap(problem, rows, params, dual=dual, dtype=dtype, **options)
+        best = certificate if best is None or certificate.value < best.value else best
         if best.ok:
             break
     assert best is not None
@@ -134,30 +129,30 @@ def candidates(
 
 
 def at_vertex(problem: Glm, rows: Rows, params: Params) -> Floats | None:
-    """Slopes (n,) of the dual point of the least gap, by linear programming; None where the rows are not at hand, or
+    """Slopes (n,) of the dual point of the least gap, by linear programming; None where the rows are not here, or
     the program is not solved in `PIVOTS` steps.
     """
     if rows.on_device or rows.distributed or rows.shape[1] > VERTEX_COLUMNS:
         return None
     y, weight = rows.map(targets_of)[:, 0], rows.map(weights_of)
-    share = weight / weight.sum()
+    normalised = weight / weight.sum()
     at, up, down = cast(PiecewiseLinear, problem.loss).pieces(np.asarray(y, dtype=np.float64))
-    centre = sampled(rows)[0] if problem.balances else np.zeros(rows.shape[1])
-    z = rows.map(predictions(centred(params, centre) if problem.balances else params, centre))
+    centre = sample_rows(rows)[0] if problem.balances else np.zeros(rows.shape[1])
+    z = rows.map(predictions(center(params, centre) if problem.balances else params, centre))
     away = np.abs(z - at)
-    own = np.where(z < at, -up, down)  # on a kink either side will do
+    own = np.where(z < at, -up, down)  # at a kink either side will do
     most = min(VERTEX_PIECES, VERTEX_ENTRIES // (rows.shape[1] + 1))
     order = np.argsort(np.where((up + down > 0.0) & (weight > 0.0)[:, None], away, np.inf), axis=None, kind="stable")
     order = np.sort(order[: min(most, int(np.count_nonzero((up + down > 0.0) & (weight > 0.0)[:, None])))])
     number, piece = np.unravel_index(order, at.shape)
     toward = np.where(own[number, piece] > -up[number, piece], -1.0, 1.0)
     kink, place = np.unique(number, return_inverse=True)
-    X = picked(rows, kink, np.arange(rows.shape[1])) - centre
+    X = pick(rows, kink, np.arange(rows.shape[1])) - centre
     if problem.intercept:
         X = np.column_stack([X, np.ones(len(kink))])
-    fixed = _pull(rows, own.sum(axis=1) * share, centre, problem.intercept)
-    program = _Program.of(problem, params, X[place] * (share[number] * toward)[:, None], fixed)
-    moves = program.solve(share[number] * away[number, piece], (up + down)[number, piece])
+    fixed = _correlate(rows, own.sum(axis=1) * normalised, centre, problem.intercept)
+    program = _Program.of(problem, params, X[place] * (normalised[number] * toward)[:, None], fixed)
+    moves = program.solve(normalised[number] * away[number, piece], (up + down)[number, piece])
     if moves is None:
         return None
     u = own.copy()
@@ -165,10 +160,10 @@ def at_vertex(problem: Glm, rows: Rows, params: Params) -> Floats | None:
     return np.asarray(u.sum(axis=1))
 
 
-def _pull(rows: Rows, u: Floats, centre: Floats, intercept: bool) -> Floats:
+def _correlate(rows: Rows, u: Floats, centre: Floats, intercept: bool) -> Floats:
     """sum_i u_i [x_i - centre, 1]."""
-    found = rows.retarget(u[:, None]).fold(lambda block: Total(adjoint(block.X, block.y, centre))).sum[0]
-    return np.append(found, np.sum(u)) if intercept else found
+    result = rows.retarget(u[:, None]).fold(lambda block: Total(adjoint(block.X, block.y, centre))).sum[0]
+    return np.append(result, np.sum(u)) if intercept else result
 
 
 class _Program(NamedTuple):
@@ -200,7 +195,7 @@ class _Program(NamedTuple):
     def solve(self, costs: Floats, most: Floats) -> Floats | None:
         """The moves (k,) between zero and `most` of the least gap."""
         k, q = self.columns.shape
-        # moves, then v beyond what is asked for, then what is missing on either side
+        # moves, then v beyond its target, then what is missing on either side
         eye = np.eye(q)
         scaled = self.columns / self.unit
         A = np.hstack([scaled.T, -eye, eye, -eye])
@@ -210,7 +205,7 @@ class _Program(NamedTuple):
         reach = self.reach / self.unit
         low = np.concatenate([np.zeros(k), -reach, np.zeros(2 * q)])
         high = np.concatenate([most, reach, np.full(2 * q, np.inf)])
-        found = linprog(
+        result = linprog(
             cost / missing,
             A_eq=A,
             b_eq=(self.at - self.fixed) / self.unit,
@@ -218,16 +213,16 @@ class _Program(NamedTuple):
             method="highs-ds",
             options=cast(Any, PROGRAM),
         )
-        if found.x is None:
+        if result.x is None:
             return None
-        moves, beyond = np.clip(found.x[:k], 0.0, most), found.x[k : k + q]
-        held = np.abs(beyond) >= reach * (1.0 - 1e-9)  # others are inside of what the penalty holds
+        moves, beyond = np.clip(result.x[:k], 0.0, most), result.x[k : k + q]
+        held = np.abs(beyond) >= reach * (1.0 - 1e-9)  # others are inside of the limits of the penalty
         wanted = self.at + np.sign(beyond) * self.reach
-        return self._polished(moves, most, held, wanted)
+        return self._polish(moves, most, held, wanted)
 
-    def _polished(self, moves: Floats, most: Floats, held: Any, wanted: Floats) -> Floats:
-        """Without the digits that the program leaves: of the moves between their ends, so that v is as wanted where it
-        is held.
+    def _polish(self, moves: Floats, most: Floats, held: Any, wanted: Floats) -> Floats:
+        """More digits than the program gives for the moves between their ends, so that v is as wanted where it is
+        `held`.
         """
         free = (moves > 1e-9 * most) & (moves < (1.0 - 1e-9) * most)
         if not (free.any() and held.any()):
@@ -253,21 +248,21 @@ def nearest_moves(columns: Floats, wanted: Floats, rank: float = 1e-14) -> Float
     k = len(columns)
     with one_blas_thread:
         moved = lapack.dgelsy(
-            np.asfortranarray(columns.T), _padded(wanted, k), np.zeros(k, np.int32),
+            np.asfortranarray(columns.T), _pad(wanted, k), np.zeros(k, np.int32),
             rank, max(4 * k + 64, 3 * (k + len(wanted)) + 64),
         )[1]  # fmt: skip
     return np.asarray(moved)[:k].ravel()
 
 
-def _padded(b: Floats, n: int) -> Floats:
+def _pad(b: Floats, n: int) -> Floats:
     """A right-hand side with room for the solution."""
     room = np.zeros((max(len(b), n), 1), order="F")
     room[: len(b), 0] = b
     return room
 
 
-def picked(rows: Rows, kink: Array, used: Array) -> Floats:
-    """Rows and columns of these numbers, dense, in float64."""
+def pick(rows: Rows, kink: Array, used: Array) -> Floats:
+    """The rows with the numbers `kink` and the columns `used` of them, dense, in float64."""
     parts: list[Floats] = []
     inside = np.zeros(rows.shape[0], dtype=bool)
     inside[kink] = True

@@ -1,14 +1,14 @@
-"""Kind gap for the joint hinge loss of several classes (Crammer and Singer 2001), by shares p of the classes.
+"""Kind gap for the multiclass hinge loss of Crammer and Singer (2001), by a dual point p in the simplex of each sample.
 
-Slopes u = p - e_y of every row, whose conjugates are minus the shares of wrong classes, bound how far the objective can
-fall, as in gap_fenchel.py; with strength / 2 ||W||^2 + tie / 2 |b|^2, v_k = (1/W) sum weight u_k x and
+Slopes u = p - e_y of every sample, whose conjugates are minus the entries of p for wrong classes, bound how far the
+objective can decrease, as in gap_fenchel.py; with strength / 2 ||W||^2 + t / 2 |b|^2, v_k = (1/W) sum weight u_k x and
 s_k = (1/W) sum weight u_k,
 
     gap(p) = (1/W) sum weight [loss(z) + conjugate(u) - u.z] + sum_k |strength w_k + v_k|^2 / (2 strength)
-             + sum_k (tie b_k + s_k)^2 / (2 tie).
+             + sum_k (t b_k + s_k)^2 / (2 t).
 
-Intercepts that are free ask for s = 0: shares are raked, class by class and row by row (Deming and Stephan 1940).
-Where no shares come along, rows whose largest entries tie get such that the penalty is balanced, by least squares.
+Intercepts that are free ask for s = 0: p is raked, class by class and sample by sample (Deming and Stephan 1940).
+Without a hint, samples whose largest entries tie get p such that the gradient vanishes, by least squares.
 """
 
 from dataclasses import replace
@@ -20,34 +20,31 @@ from scipy.linalg import lapack
 from tenfold.arrays import Floats, on_host, unit_roundoff
 from tenfold.data import Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.dual_point_search import KINKS, nearest_moves, picked
-from tenfold.judge.gap_fenchel import ALL_ZERO, EPS, EXTENDED_EPS, LOOSE, WIDTHS
-from tenfold.judge.objective_points import centred, sampled, stored_roundoff
+from tenfold.judge.dual_point_search import KINKS, nearest_moves, pick
+from tenfold.judge.gap_fenchel import ALL_ZERO, WIDTHS
+from tenfold.judge.objective_points import EPS, EXTENDED_EPS, LOOSE, storage_roundoff
 from tenfold.losses.classification import JointHinge
 from tenfold.machine import one_blas_thread
+from tenfold.objectives.linear_design import center, sample_rows
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params, Total, adjoint, predictions
 
-MOST, ROUNDS, RAKING = 2048, 12, 200
-"""With more ties than this, or a system of more entries than its square, no shares are looked for; so often those
-beyond an end are put there, and shares raked.
-"""
-
-LEAST = (1e-9, 1e-6)
-"""Shares of a hint up to these are none."""
+MAX_TIES = 2048  # ties, and the root of the entries of the system, up to which a dual point is solved for: 32 MB
+ROUNDS, RAKING_STEPS = 12, 200  # of least squares with entries beyond an end put there, and of raking
+ROUNDING_OF_HINT = (1e-9, 1e-6)  # entries of a hint up to these count as zero
 
 LOSS = JointHinge()
 
 
 class _Data(NamedTuple):
-    """Rows measured from `centre`, the number (n, 1) of each row's class, its share (n,) of the weight, and margins."""
+    """Rows measured from `centre`, the class numbers (n, 1), normalised weights (n,), and raw predictions (n, K)."""
 
     problem: Glm
     rows: Rows
     centre: Floats
     params: Params
     y: Floats
-    share: Floats
+    weight: Floats
     z: Floats
 
     @property
@@ -55,18 +52,18 @@ class _Data(NamedTuple):
         return float(np.max(self.problem.penalty.strength))
 
     @property
-    def own(self) -> Floats:
+    def one_hot(self) -> Floats:
         return (self.y == np.arange(self.z.shape[1])).astype(np.float64)
 
-    def pulls(self, u: Floats) -> tuple[Floats, Floats]:
-        """v (K, p), of rows from the centre where slopes balance, else of the rows as they are; and s (K,)."""
-        u = self.share[:, None] * u
+    def correlate(self, u: Floats) -> tuple[Floats, Floats]:
+        """v (K, p), of samples from the centre where slopes balance, else of samples as they are; and s (K,)."""
+        u = self.weight[:, None] * u
         v = self.rows.retarget(u).fold(lambda block: Total(adjoint(block.X, block.y, self.centre))).sum
         s = u.sum(axis=0)
         return (v if self.problem.balances else v + np.outer(s, self.centre)), s
 
 
-def joint_gap(
+def crammer_singer_gap(
     problem: Glm,
     rows: Rows,
     params: Params,
@@ -76,42 +73,42 @@ def joint_gap(
     status: str = "converged",
     dtype: Any = np.float64,
 ) -> Certificate:
-    """Judge joint hinge losses; `shares` (n, K), those of the classes in the dual point, are an untrusted hint."""
-    centre, _, squares = sampled(rows)
-    about = centred(params if problem.intercept else Params(params.coef, np.zeros(len(params.intercept))), centre)
+    """Judge a multiclass hinge loss; `shares` (n, K), the dual point p, is an untrusted hint."""
+    centre, _, squares = sample_rows(rows)
+    about = center(params if problem.intercept else Params(params.coef, np.zeros(len(params.intercept))), centre)
     y, weight = on_host(rows.map(targets_of)), on_host(rows.map(weights_of))
     z = np.asarray(on_host(rows.map(predictions(about, centre))))
     data = _Data(problem, rows, centre, params, y, weight / weight.sum(), z)
     b = params.intercept if problem.intercept else np.zeros_like(params.intercept)
-    value = float(data.share @ LOSS.value(y, z)[:, 0]) + 0.5 * data.strength * float(np.sum(params.coef**2))
+    value = float(data.weight @ LOSS.value(y, z)[:, 0]) + 0.5 * data.strength * float(np.sum(params.coef**2))
     value += 0.5 * problem.intercept_penalty * float(np.sum(b * b))
     size = float(np.max(np.abs(params.coef) @ np.sqrt(squares), initial=0.0))
     offset = float(np.max(np.abs(params.coef) @ np.abs(centre) + np.abs(b)))
     floor = 8.0 * EPS * max(value, 1.0) + 2.0 * (EPS * size + EXTENDED_EPS * offset)
     floor += 2.0 * (unit_roundoff(dtype) * size + unit_roundoff(np.float64) * offset)
-    floor += 2.0 * stored_roundoff(b, dtype) * float(np.max(np.abs(b)))
+    floor += 2.0 * storage_roundoff(b, dtype) * float(np.max(np.abs(b)))
     tol = RULES["gap"].tol if tol is None else tol
     note = "" if np.any(params.coef) else ALL_ZERO
-    found = Certificate("gap", value, 1.0, tol, floor, value, 0.0, status=status, parts=(value,), note=note)
+    certificate = Certificate("gap", value, 1.0, tol, floor, value, 0.0, status=status, parts=(value,), note=note)
     best = value
     for p in _candidates(data, shares, dtype):
         best = min(best, _gap(data, p))
-        if best <= found.allowed:
+        if best <= certificate.allowed:
             break
-    if shares is None and best > found.allowed:
+    if shares is None and best > certificate.allowed:
         note = f"{note} {LOOSE}".strip()
     best = max(best, floor)
     radius = float(np.sqrt(2.0 * (best + floor) / data.strength))
-    return replace(found, value=best, lower_bound=value - best, radius=radius, parts=(best,), note=note)
+    return replace(certificate, value=best, lower_bound=value - best, radius=radius, parts=(best,), note=note)
 
 
 def _candidates(data: _Data, shares: Floats | None, dtype: Any) -> Any:
-    """Shares to try, one after the other."""
+    """Dual points p to try, one after the other."""
     if shares is not None:
-        p = _feasible(np.asarray(shares, dtype=np.float64))
+        p = _project_simplex(np.asarray(shares, dtype=np.float64))
         yield p
-        for least in LEAST:
-            yield _refined(data, _feasible(np.where(p > least, p, 0.0)), p > least)
+        for least in ROUNDING_OF_HINT:
+            yield _refine(data, _project_simplex(np.where(p > least, p, 0.0)), p > least)
     for width in KINKS:
         yield _at_kinks(data, max(width, 16.0 * unit_roundoff(dtype)))
     raised = LOSS.add_margin(data.y, data.z)
@@ -122,15 +119,15 @@ def _candidates(data: _Data, shares: Floats | None, dtype: Any) -> Any:
 
 
 def _gap(data: _Data, p: Floats) -> float:
-    """The gap at shares (n, K), which are made feasible here, whoever has found them."""
-    problem, p = data.problem, _feasible(p)
+    """The gap at p (n, K), which is made feasible here, wherever it comes from."""
+    problem, p = data.problem, _project_simplex(p)
     if problem.balances:
-        p = _raked(data, p)
-    u = p - data.own
-    wrong = 1.0 - np.sum(data.own * p, axis=1)
+        p = _rake(data, p)
+    u = p - data.one_hot
+    wrong = 1.0 - np.sum(data.one_hot * p, axis=1)
     terms = LOSS.value(data.y, data.z)[:, 0] - wrong - np.sum(u * data.z, axis=1)
-    v, s = data.pulls(u)
-    gap = max(float(data.share @ terms), 0.0)
+    v, s = data.correlate(u)
+    gap = max(float(data.weight @ terms), 0.0)
     gap += float(np.sum((data.strength * data.params.coef + v) ** 2)) / (2.0 * data.strength)
     if problem.balances:
         # zero but for rounding, which the floor covers; what is more is not feasible
@@ -142,54 +139,52 @@ def _gap(data: _Data, p: Floats) -> float:
     return gap
 
 
-def _feasible(p: Floats) -> Floats:
-    """Shares that are not negative and sum to one in each row."""
+def _project_simplex(p: Floats) -> Floats:
+    """p without negative entries, each row scaled to sum to one."""
     p = np.maximum(p, 0.0)
     total = p.sum(axis=1, keepdims=True)
     return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), 1.0 / p.shape[1])
 
 
-def _raked(data: _Data, p: Floats) -> Floats:
-    """Shares whose sums over the rows are the classes' own, and over the classes one: each class is multiplied by the
-    same in all rows, near the end by as much as Newton's method says.
+def _rake(data: _Data, p: Floats) -> Floats:
+    """p whose weighted sums over the samples are the weights of the classes, and over the classes one: each class is
+    multiplied by the same in all samples, near the end by Newton's method.
     """
-    wanted, K = data.share @ data.own, p.shape[1]
-    for _ in range(RAKING):
-        found = data.share @ p
-        if float(np.max(np.abs(found - wanted))) <= 1e-15:
+    wanted, K = data.weight @ data.one_hot, p.shape[1]
+    for _ in range(RAKING_STEPS):
+        sums = data.weight @ p
+        if float(np.max(np.abs(sums - wanted))) <= 1e-15:
             break
-        bends = np.diag(found) - np.einsum("ik,il->kl", data.share[:, None] * p, p)
-        # what all classes have in common changes no share
-        bends += np.trace(bends) / K**2 + np.diag(np.full(K, 1e-14 * float(np.max(found))))
+        bends = np.diag(sums) - np.einsum("ik,il->kl", data.weight[:, None] * p, p)
+        # what all classes have in common changes nothing
+        bends += np.trace(bends) / K**2 + np.diag(np.full(K, 1e-14 * float(np.max(sums))))
         with one_blas_thread:
-            _, move, info = lapack.dposv(np.asfortranarray(bends), wanted - found, lower=1)
+            _, move, info = lapack.dposv(np.asfortranarray(bends), wanted - sums, lower=1)
         if info != 0 or not np.max(np.abs(move)) <= 1.0:
-            move = np.log(np.where((found > 0.0) & (wanted > 0.0), wanted / np.where(found > 0.0, found, 1.0), 1.0))
+            move = np.log(np.where((sums > 0.0) & (wanted > 0.0), wanted / np.where(sums > 0.0, sums, 1.0), 1.0))
         p = p * np.exp(move)
         p = p / p.sum(axis=1, keepdims=True)
     return p
 
 
 def _at_kinks(data: _Data, width: float) -> Floats:
-    """Shares on the largest entries of each row; where these tie to a `width`, such that the pulls balance the
-    penalty.
-    """
+    """p on the largest entries of each sample; where these tie to a `width`, such that the gradient vanishes."""
     raised = LOSS.add_margin(data.y, data.z)
     tied = raised >= raised.max(axis=1, keepdims=True) - width * (float(np.std(data.z)) + 1.0)
-    return _refined(data, tied / tied.sum(axis=1, keepdims=True), tied)
+    return _refine(data, tied / tied.sum(axis=1, keepdims=True), tied)
 
 
-def _refined(data: _Data, p: Floats, tied: Any) -> Floats:
-    """Shares near p (n, K) such that the pulls balance the penalty: least squares, in units of the gap, of the shares
-    of rows in which several are `tied`. The largest of a row takes what the others leave.
+def _refine(data: _Data, p: Floats, tied: Any) -> Floats:
+    """A point near p (n, K) at which the gradient vanishes: least squares, in units of the gap, in the entries of
+    samples in which several are `tied`. The largest of a sample takes what the others leave.
     """
     problem, (n, K) = data.problem, data.z.shape
     active = tied & (tied.sum(axis=1, keepdims=True) > 1)
     kink, width = np.flatnonzero(active.any(axis=1)), data.params.coef.shape[1] + problem.intercept
-    if not 0 < np.count_nonzero(active) <= MOST or np.count_nonzero(active) * K * width > MOST * MOST:
+    if not 0 < np.count_nonzero(active) <= MAX_TIES or np.count_nonzero(active) * K * width > MAX_TIES * MAX_TIES:
         return p
     X = np.zeros((n, width))
-    X[kink, : data.params.coef.shape[1]] = picked(data.rows, kink, np.arange(data.params.coef.shape[1]))
+    X[kink, : data.params.coef.shape[1]] = pick(data.rows, kink, np.arange(data.params.coef.shape[1]))
     unit = np.ones(width)
     if problem.balances:
         X[kink, :-1] -= data.centre
@@ -201,7 +196,7 @@ def _refined(data: _Data, p: Floats, tied: Any) -> Floats:
             if problem.intercept_penalty > 0.0
             else 1e3 * float(np.max(np.abs(X)))
         )
-    X *= data.share[:, None] * unit
+    X *= data.weight[:, None] * unit
     before = np.inf
     for _ in range(ROUNDS):
         lead = np.argmax(p, axis=1)
@@ -211,7 +206,7 @@ def _refined(data: _Data, p: Floats, tied: Any) -> Floats:
         columns = np.zeros((rows.size, K, width))
         columns[np.arange(rows.size), classes] = X[rows]
         columns[np.arange(rows.size), lead[rows]] = -X[rows]
-        v, s = data.pulls(p - data.own)
+        v, s = data.correlate(p - data.one_hot)
         missing = -data.strength * data.params.coef - v
         if problem.intercept:
             missing = np.column_stack([missing, -problem.intercept_penalty * data.params.intercept - s])
@@ -220,7 +215,7 @@ def _refined(data: _Data, p: Floats, tied: Any) -> Floats:
         p[rows, classes] += moved
         np.subtract.at(p, (rows, lead[rows]), moved)
         beyond = p < -1e-12
-        p = _feasible(p)
+        p = _project_simplex(p)
         active &= ~beyond
         # where none is beyond its end, once more for the digits that the first has lost
         size = float(np.max(np.abs(moved)))

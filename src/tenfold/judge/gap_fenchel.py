@@ -1,20 +1,21 @@
-"""Kind gap: any convex loss of one target with any penalty, by a dual point that is made feasible here.
+"""Kind gap: any convex loss of one raw prediction with any penalty, by a dual point that is made feasible here.
 
 With P(w, b) = (1/W) sum weight loss(y, z) + penalty(w), z = x.w + b, and any u with sum weight u = 0 where there is an
-intercept, Fenchel and Young bound how far P can fall from (w, b), term by term:
+intercept, Fenchel and Young bound how far P can decrease from (w, b), term by term:
 
     gap(u) = (1/W) sum weight [loss(y, z) + conjugate(y, u) - u z] + penalty(w) + penalty*(-v) + v.w,
     v = (1/W) sum weight u x.
 
-An intercept that is tied to zero by tie / 2 b^2 asks for no balance: with s = (1/W) sum weight u the gap has the term
-(tie b + s)^2 / (2 tie) more.
+An intercept with a penalty t / 2 b^2 of its own need not balance: with s = (1/W) sum weight u the gap has the term
+(t b + s)^2 / (2 t) more.
 
-Slopes u at the margins z have no first term. Three moves make them feasible. *Balance*: slopes at two intercepts,
-whose sums have opposite signs, are mixed; the conjugate is convex, so the first term is at most the same mixture.
-*Scale*: a share s of u, where the penalty's conjugate is infinite at all of it; conjugate(0) = 0, so the first term is
-at most s of itself plus (1 - s) loss. *Project*: without a penalty v must vanish, and under an L1 penalty it is -l1 or
-+l1 for columns that are used and between them for the others; slopes that are free to move, those with a curvature or
-amid the conjugate's domain, are moved along the columns until it does. That costs the square of what scaling costs.
+Slopes u at the raw predictions z have no first term. Three changes make them feasible. *Balance*: slopes at two
+intercepts, whose sums have opposite signs, are mixed; the conjugate is convex, so the first term is at most the same
+mixture. *Scale*: u times a dual scaling s <= 1, where the penalty's conjugate is infinite at u; conjugate(0) = 0, so
+the first term is at most s of itself plus (1 - s) loss. *Project*: without a penalty v must vanish, and under an L1
+penalty it is -l1 or +l1 for features that are used and between them for the others; slopes that are free to move, those
+with a curvature or amid the conjugate's domain, are moved along the columns until it does. That costs the square of
+what scaling costs.
 """
 
 from collections.abc import Callable
@@ -23,49 +24,37 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, contiguous, namespace, on_host, unit_roundoff
-from tenfold.data import Block, MaybeDeferred, Rows, targets_of, weights_of
+from tenfold.arrays import Array, Floats, namespace, on_host, unit_roundoff
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.dual_bound import Slopes, bound_gap, sum_sizes
-from tenfold.judge.dual_feasibility import Kept, balanced, sums_at
-from tenfold.judge.newton_decrement_bound import factored, newton_bound, newton_step, tilted_bound
+from tenfold.judge.dual_bound import DualPoint, bound_gap
+from tenfold.judge.dual_feasibility import KeptMargins, balance_slopes, means_at
+from tenfold.judge.newton_decrement_bound import factor_matrix, newton_bound, newton_step, quadratic_bound
 from tenfold.judge.objective_points import (
-    Data,
-    Point,
-    centred,
-    intercept_of,
-    local,
+    EPS,
+    LOOSE,
+    SEARCH_COLUMNS,
+    SEARCH_STEPS,
+    DesignProblem,
+    ObjectivePoint,
+    floor_of,
+    loss_sizes,
     lower_bound,
-    outer_intercept,
     point_of,
-    prepare,
     read,
-    require_finite,
-    stored_roundoff,
-    sum_rounding,
-    valued,
 )
-from tenfold.judge.truncated_newton import Truncated
+from tenfold.judge.truncated_newton import TruncatedNewton
 from tenfold.losses.loss import Loss
-from tenfold.losses.regression import Square
+from tenfold.objectives.design import DesignBlock, LossMeans
 from tenfold.penalties import L2, ElasticNet
-from tenfold.stats.derivatives import Derivatives, Params, Total, adjoint, derivatives, forward, predictions
 
-SEARCH_COLUMNS, SEARCH_STEPS = 4096, 16
-"""With at most so many columns the judge of a smooth problem takes at most so many Newton steps of its own."""
-
-WIDTHS = tuple(10.0**-k for k in range(1, 9))
-"""Half of the widths, by the spread of the margins, over which the slopes of a loss with kinks are averaged."""
-
-EPS, EXTENDED_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.longdouble).eps)
-LOOSE = "Bound, not tight: the true distance to the optimum may be much smaller."
+WIDTHS = tuple(10.0**-k for k in range(1, 9))  # half widths over which slopes are averaged, by the spread of z
 ALL_ZERO = "All weights are zero: the penalty is too strong for any column."
 
 
 def fenchel_gap(
-    problem: Any,
-    rows: Rows,
-    params: Params,
+    data: DesignProblem,
+    x: Floats,
+    stored: Floats,
     *,
     dual: Floats | None = None,
     tol: float | None = None,
@@ -73,101 +62,88 @@ def fenchel_gap(
     dtype: Any = np.float64,
     search: int = SEARCH_STEPS,
 ) -> Certificate:
-    """Judge a convex problem of one target.
+    """Judge coefficients x (1, q), with an intercept that is stored as `stored` (1,) in `dtype`.
 
-    `dual` (n,), slopes of the loss at the optimum as the solver sees them, is an untrusted hint, for losses with kinks
-    above all: there the parameters do not tell the slopes of rows that sit on one.
+    `dual` (n,), slopes of the loss at the optimum as the solver sees them, is an untrusted hint, for nonsmooth losses
+    above all: there the parameters do not determine the slopes of samples at a kink.
     """
-    refused = require_finite("gap", params, tol)
-    if refused is not None:
-        return refused
-    data = prepare(problem, rows)
-    pointed = problem.loss.nonsmooth or dual is not None
-    at = centred(params, data.centre) if problem.intercept else params
-    kept = None if pointed else Kept.of(data, at)
-    sums = None if pointed or kept else sums_at(data, at)
-    here = kept.point() if kept else valued(data, at) if sums is None else point_of(data, at, sums)
-    floor = _floor(data, here, params.intercept, dtype, kept.sizes() if kept else _sizes(data, here))
+    problem = data.problem
+    by_vector = problem.loss.nonsmooth or dual is not None
+    kept = None if by_vector else KeptMargins.of(data, x)
+    means = None if by_vector or kept else means_at(data, x)
+    here = kept.point() if kept else read(data, x, 0) if means is None else point_of(data, x, means)
+    floor = floor_of(data, here, stored, dtype, loss_sizes(data, x))
     tol = RULES["gap"].tol if tol is None else tol
-    note = "" if np.any(params.coef) else ALL_ZERO
+    note = "" if np.any(data.weights(x)) else ALL_ZERO
     certificate = Certificate(
         "gap", here.value, data.scale, tol, floor, here.value, 0.0, status=status, parts=(here.value,), note=note
     )
     if not np.isfinite(here.value):  # parameters so far away that their losses are beyond all numbers
         return replace(certificate, value=np.inf, parts=(np.inf,))
     loose = False
-    if pointed:
-        value = _by_points(data, here, dual, certificate.allowed)
+    if by_vector:
+        value = _by_vectors(data, here, dual, certificate.allowed)
         loose = dual is None
     else:
-        value = _by_slopes(data, here, sums) if sums else _gap(data, at, kept.balanced() if kept else None)
+        value = _by_slopes(data, here, means) if means else _gap(data, x, kept.balance_slopes() if kept else None)
         if value > certificate.allowed and search:
-            value = _searched(data, here, value, certificate.allowed, search)
-        if value > certificate.allowed and (_free(data) or (_limit(data) and rows.shape[1] <= SEARCH_COLUMNS)):
+            value = _search(data, here, value, certificate.allowed, search)
+        few = data.design.has_matrix and data.design.columns <= SEARCH_COLUMNS
+        if value > certificate.allowed and data.design.has_matrix and (_free(data) or (_limit(data) and few)):
             value = min(value, _by_projection(data, here))
         if value > certificate.allowed and unit_roundoff(dtype) > EPS:
-            value = _unrounded(data, here, value)
+            value = _at_newton_step(data, here, value)
     value = max(min(value, here.value), floor) if np.isfinite(value) else here.value
     if loose and value > certificate.allowed:
         note = f"{note} {LOOSE}".strip()
-    return _bounded(
-        replace(certificate, value=value, lower_bound=here.value - value, parts=(value,), note=note), data, params
+    return replace(
+        certificate,
+        value=value,
+        lower_bound=here.value - value,
+        radius=float(np.sqrt(2.0 * (value + floor) / np.min(data.strength))) if data.strongly_convex else None,
+        parts=(value,),
+        note=note,
     )
 
 
-def _bounded(certificate: Certificate, data: Data, params: Params) -> Certificate:
-    """With how far the best weights can be, where a square bounds them; and, where one bounds the intercept or there is
-    none, how far predictions can move.
-    """
-    strength, problem = data.strength, data.problem
-    if not strength > 0.0:
-        return certificate
-    radius = float(np.sqrt(2.0 * (certificate.value + certificate.floor) / strength))
-    if problem.balances:
-        return replace(certificate, radius=radius)
-    drift = radius * float(np.sqrt(strength / problem.intercept_penalty)) if problem.intercept else 0.0
-    coef, b = (np.asarray(part, dtype=np.float64) for part in params)
-    return replace(certificate, radius=radius, _coef=coef, _intercept=b, _centre=np.zeros(coef.shape[1]), _drift=drift)
-
-
-def _free(data: Data) -> bool:
+def _free(data: DesignProblem) -> bool:
     """Whether no penalty at all bounds the weights: its conjugate is finite at zero alone."""
-    return bool(data.problem.penalty.dual_scaling(np.full((1, len(data.centre)), EPS))[0] == 0.0)
+    return bool(data.problem.penalty.dual_scaling(np.full((1, data.design.columns), EPS))[0] == 0.0)
 
 
-def _limit(data: Data) -> float:
-    """The largest pull that weights of either sign take under a pure L1 penalty; zero for other penalties."""
+def _limit(data: DesignProblem) -> float:
+    """The largest correlation that weights of either sign allow under a pure L1 penalty; zero for other penalties."""
     penalty = data.problem.penalty
     if not isinstance(penalty, ElasticNet) or penalty.l2 > 0.0 or penalty.positive:
         return 0.0
     return float(penalty.l1)
 
 
-def _by_slopes(data: Data, here: Point, sums: Derivatives) -> float:
-    """The gap at the slopes of the parameters' own margins, balanced by those at a second intercept."""
-    return _gap(data, here.params, balanced(data, here.params, sums))
+def _by_slopes(data: DesignProblem, here: ObjectivePoint, means: LossMeans) -> float:
+    """The gap at the slopes of the raw predictions at `here`, balanced by those at a second intercept."""
+    return _gap(data, here.x, balance_slopes(data, here.x, means))
 
 
-def _gap(data: Data, params: Params, slopes: Slopes | None) -> float:
-    """The gap at a dual point, for pulls that are taken as they are; none proves nothing."""
-    return bound_gap(data.problem, params.coef, intercept_of(data, params), slopes)
+def _gap(data: DesignProblem, x: Floats, dual: DualPoint | None) -> float:
+    """The gap at a dual point, for correlations that are taken as they are; none proves nothing."""
+    return bound_gap(data.problem, data.weights(x), data.dual_intercept(x), dual, inner=data.design.inner)
 
 
-def _searched(data: Data, here: Point, value: float, allowed: float, steps: int) -> float:
-    """A smaller gap of `here` by lower bounds found at points that Newton steps of the judge's own reach; where the
+def _search(data: DesignProblem, here: ObjectivePoint, value: float, allowed: float, steps: int) -> float:
+    """A smaller gap of `here` by lower bounds at points that Newton steps of the judge's own reach; where the
     penalty is a square, or none.
     """
     penalty = data.problem.penalty
     if not hasattr(penalty, "positive") or penalty.positive or getattr(penalty, "l1", 0.0) > 0.0:
         return value
-    if len(data.centre) > SEARCH_COLUMNS:
-        return _searched_far(data, here, value, allowed)
-    point: Point | None = read(data, here.params, 2)
+    if data.design.columns > SEARCH_COLUMNS or not data.design.has_matrix:
+        return _search_without_hessian(data, here, value, allowed)
+    point: ObjectivePoint | None = read(data, here.x, 2)
     for _ in range(steps):
         if point is None or point.hessian is None:
             break
-        fall = newton_bound if np.isfinite(data.problem.loss.self_concordance) else tilted_bound
-        bound = min(_by_slopes(data, point, sums_at(data, point.params)), fall(data, point))
+        decrease = newton_bound if np.isfinite(data.problem.loss.self_concordance) else quadratic_bound
+        bound = min(_by_slopes(data, point, means_at(data, point.x)), decrease(data, point))
         value = min(value, here.value - lower_bound(point.value, bound))
         if value <= allowed or bound <= 0.005 * value:
             break
@@ -175,84 +151,85 @@ def _searched(data: Data, here: Point, value: float, allowed: float, steps: int)
     return value
 
 
-def _searched_far(data: Data, here: Point, value: float, allowed: float) -> float:
-    """The same without a Hessian, where columns are many."""
-    steps, point = Truncated(data), here
+def _search_without_hessian(data: DesignProblem, here: ObjectivePoint, value: float, allowed: float) -> float:
+    """The same where columns are many."""
+    steps, point = TruncatedNewton(data), here
     while value > allowed:
         ahead = steps.step(point)
         if ahead is None:
             break
         point = ahead
-        bound = _by_slopes(data, point, sums_at(data, point.params))
+        bound = _by_slopes(data, point, means_at(data, point.x))
         value = min(value, here.value - lower_bound(point.value, bound))
         if bound <= 0.005 * value:
             break
     return value
 
 
-def _unrounded(data: Data, here: Point, value: float) -> float:
+def _at_newton_step(data: DesignProblem, here: ObjectivePoint, value: float) -> float:
     """A smaller gap of `here` under an L1 penalty, by a Newton step of the judge's own for the weights in use, whose
-    signs stay: dual points follow the digits that were stored, and where margins cancel those are few.
+    signs stay: dual points follow the digits that were stored, and where raw predictions cancel those are few.
     """
-    penalty, w, p = data.problem.penalty, here.params.coef[0], len(data.centre)
+    penalty, p = data.problem.penalty, data.design.columns
     if not isinstance(penalty, ElasticNet) or penalty.l1 == 0.0 or p > SEARCH_COLUMNS:
         return value
-    point = read(data, here.params, 2)
+    point, w = read(data, here.x, 2), here.x[0, :p]
     assert point.hessian is not None
-    used = np.flatnonzero(np.append(w != 0.0, np.ones(len(point.gradient) - p, dtype=bool)))
-    factor = factored(point.hessian[np.ix_(used, used)])
-    if factor is None:
+    sides = np.zeros(len(point.hessian))
+    sides[:p] = np.sign(w)
+    used = np.append(w != 0.0, np.ones(len(sides) - p, dtype=bool))
+    inverse = factor_matrix(point.hessian[np.ix_(used, used)])
+    if inverse is None:
         return value
-    step = np.zeros(p + 1)
-    step[used] = -factor.solve((point.gradient + np.append(penalty.l1 * np.sign(w), 0.0)[: len(point.gradient)])[used])
-    ahead = Params(here.params.coef + step[None, :p], here.params.intercept + step[p:])
-    if not np.isfinite(step).all() or np.any(ahead.coef[0] * w < 0.0):
+    ahead = here.x.copy()
+    ahead[0, used] -= inverse.solve((point.gradient[0] + penalty.l1 * sides)[used])
+    if not np.isfinite(ahead).all() or np.any(ahead[0, :p] * w < 0.0):
         return value
-    sums = sums_at(data, ahead)
-    there = point_of(data, ahead, sums)
-    bound = _by_slopes(data, there, sums)
+    means = means_at(data, ahead)
+    there = point_of(data, ahead, means)
+    bound = _by_slopes(data, there, means)
     bound = min(bound, _by_projection(data, there)) if _limit(data) else bound
     return min(value, here.value - lower_bound(there.value, bound))
 
 
 class _Free(NamedTuple):
-    """Slopes (m, 1) of the rows of a block, and how freely each may move."""
+    """Slopes (m, 1) of the samples of a block, and how freely each may move."""
 
-    slopes: Callable[[Block], Array]
-    freedom: Callable[[Block], Array]
+    slopes: Callable[[DesignBlock], Array]
+    freedom: Callable[[DesignBlock], Array]
 
 
-def _by_projection(data: Data, here: Point) -> float:
+def _by_projection(data: DesignProblem, here: ObjectivePoint) -> float:
     """The gap at slopes moved along the columns, for problems without a penalty."""
-    at, c, loss = local(data, here.params), data.centre, data.problem.loss
+    predict, loss = data.design.predictor(here.x), data.problem.loss
 
-    def freedom(block: Block) -> Array:
-        curvature = loss.curvature(block.y, forward(block.X, at, c))
+    def freedom(block: DesignBlock) -> Array:
+        curvature = loss.curvature(block.y, predict(block))
         xp = namespace(curvature)
         return xp.where(xp.isfinite(curvature), curvature, xp.zeros_like(curvature))
 
-    return _projected(data, here, _Free(lambda block: loss.slope(block.y, forward(block.X, at, c)), freedom))
+    return _project(data, here, _Free(lambda block: loss.slope(block.y, predict(block)), freedom))
 
 
-def _projected(data: Data, here: Point, free: _Free) -> float:
+def _project(data: DesignProblem, here: ObjectivePoint, free: _Free) -> float:
     fit = _fit_by_columns(data, here, free)
     if fit is None:
         return np.inf
-    c, loss, at = data.centre, data.problem.loss, local(data, here.params)
+    loss, along = data.problem.loss, data.design.predictor(fit)
 
-    def near(block: Block) -> Array:
-        return free.slopes(block) - free.freedom(block) * forward(block.X, fit, c)
+    def near(block: DesignBlock) -> Array:
+        return free.slopes(block) - free.freedom(block) * along(block)
 
-    largest = -data.rows.fold(lambda block: _Least(-_size_of(near(block)))).least
+    largest = -data.design.fold(lambda block: _Least(-_size_of(near(block)))).least
 
-    def moved(block: Block) -> Array:
-        # slopes that are rounding beside others are none, or a feature that only they pull at would not be balanced
+    def move(block: DesignBlock) -> Array:
+        # slopes that are rounding beside others are none, or a feature that only they know would not be balanced
         u = near(block)
         xp = namespace(u)
         return xp.where(xp.abs(u) <= 4.0 * EPS * largest, xp.zeros_like(u), u)
 
-    share = data.rows.fold(lambda block: _Least(_share_inside(loss, block, moved(block)))).least
-    return _at(data, here, lambda block: share * moved(block), at)
+    scaling = data.design.fold(lambda block: _Least(_scaling_inside(loss, block, move(block)))).least
+    return _at(data, here, lambda block: scaling * move(block))
 
 
 class _Least(NamedTuple):
@@ -267,103 +244,81 @@ def _size_of(u: Array) -> float:
     return float(xp.max(xp.abs(u)))
 
 
-def _share_inside(loss: Loss, block: Block, u: Array) -> float:
-    """The largest share of u, at most all, at which every conjugate is finite."""
+def _scaling_inside(loss: Loss, block: DesignBlock, u: Array) -> float:
+    """The largest scaling of u, at most one, at which every conjugate is finite."""
     xp = namespace(u)
     inside = loss.clip(block.y, u)
-    moved = (inside != u) & (weights_of(block)[:, None] > 0.0)
-    shares = xp.where(moved, inside / xp.where(moved, u, xp.ones_like(u)), xp.ones_like(u))
-    return float(xp.min(shares)) * (1.0 - EPS) if bool(xp.any(moved)) else 1.0
+    outside = (inside != u) & (block.weight[:, None] > 0.0)
+    scalings = xp.where(outside, inside / xp.where(outside, u, xp.ones_like(u)), xp.ones_like(u))
+    return float(xp.min(scalings)) * (1.0 - EPS) if bool(xp.any(outside)) else 1.0
 
 
-def _fit_by_columns(data: Data, here: Point, free: _Free) -> Params | None:
-    """The parameters d at which slopes minus freedom times x.d pull at weights as they should; found twice over.
+def _fit_by_columns(data: DesignProblem, here: ObjectivePoint, free: _Free) -> Floats | None:
+    """The coefficients d at which slopes minus freedom times a.d have the correlation that the penalty asks for; solved
+    for twice, for the digits that the first has lost.
 
-    Without a penalty, not at all. Under an L1 penalty as it pulls back at the weights that are used, and not more at
-    those whose pull exceeds it; others are left alone.
+    Without a penalty that is none. Under an L1 penalty it is that of the sign of the weights that are used, and at most
+    l1 for those whose correlation exceeds it; others are left alone.
     """
-    p, c = len(data.centre), data.centre
-    zero = Params(np.zeros((1, p)), np.zeros(1))
-    square = derivatives(Square(), zero, 2, c)
-
-    def gram(block: Block) -> MaybeDeferred[Derivatives]:
-        y, weight = contiguous(block.y[:, :1]), weights_of(block) * free.freedom(block)[:, 0]
-        return square(replace(block, y=y, weight=weight))
-
-    H = data.rows.fold(gram).hessian
-    assert H is not None
-    if not data.problem.intercept:
-        q, h = H[:-1, -1], H[-1, -1]
-        H = H[:-1, :-1] + np.outer(c, q) + np.outer(q + h * c, c)
-    fit, limit, w = zero, _limit(data), here.params.coef[0]
-    wanted, moved, factor = np.zeros(len(H)), np.arange(len(H)), None
+    design, p = data.design, data.design.columns
+    H = design.gram(lambda block: block.weight * free.freedom(block)[:, 0])
+    fit, limit, w = np.zeros((1, len(H))), _limit(data), here.x[0, :p]
+    wanted, chosen, inverse = np.zeros(len(H)), np.arange(len(H)), None
     for _ in range(2):
+        along = design.predictor(fit)
 
-        def left(block: Block, fit: Params = fit) -> Array:
-            return free.slopes(block) - free.freedom(block) * forward(block.X, fit, c)
+        def lift(block: DesignBlock, along: Callable[[DesignBlock], Array] = along) -> Floats:
+            u = free.slopes(block) - free.freedom(block) * along(block)
+            return block.adjoint(u * block.weight[:, None])[0]
 
-        total = data.rows.fold(lambda block: _pull_of(block, left(block), c)).sum
-        g = total if data.problem.intercept else total[:-1] + total[-1] * c
-        if factor is None:
+        g = design.sum(lift)
+        if inverse is None:
             if limit:
                 wanted[:p] = np.where(w != 0.0, -np.sign(w), np.clip(g[:p] / here.weight / limit, -1.0, 1.0))
                 beyond = (w != 0.0) | (np.abs(g[:p]) > limit * here.weight)
-                moved = np.flatnonzero(np.append(beyond, np.ones(len(H) - p, dtype=bool)))
-            # a column that depends on others may pull as it will inside of its limit, but slopes must sum to zero
-            factor = factored(H[np.ix_(moved, moved)], len(moved) - 1 if data.problem.intercept else None)
-            if factor is None:
+                chosen = np.flatnonzero(np.append(beyond, np.ones(len(H) - p, dtype=bool)))
+            # a column that depends on others is free inside of its limit, but slopes must sum to zero
+            inverse = factor_matrix(H[np.ix_(chosen, chosen)], len(chosen) - 1 if design.intercept else None)
+            if inverse is None:
                 return None
-        d = np.zeros(p + 1)
-        d[moved] = factor.solve((g - limit * here.weight * wanted)[moved])
-        coef = fit.coef + d[None, :p]
-        # without an intercept the fit is by the rows as they are
-        b = fit.intercept + d[p:] if data.problem.intercept else coef @ c
-        fit = Params(np.ascontiguousarray(coef), np.ascontiguousarray(b))
+        fit = fit.copy()
+        fit[0, chosen] += inverse.solve((g - limit * here.weight * wanted)[chosen])
     return fit
 
 
-def _pull_of(block: Block, u: Array, centre: Floats | None) -> Total:
-    """sum weight u [x - centre, 1]."""
-    u = contiguous(u * weights_of(block)[:, None])
-    return Total(np.append(adjoint(block.X, u, centre)[0], float(namespace(u).sum(u))))
-
-
-def _at(data: Data, here: Point, slopes: Callable[[Block], Array], at: Params) -> float:
+def _at(data: DesignProblem, here: ObjectivePoint, slopes: Callable[[DesignBlock], Array]) -> float:
     """The gap at slopes (m, 1) of the samples of a block."""
-    loss, c = data.problem.loss, data.centre
-    # without an intercept that is free the samples as they are: a way about the centre would add its rounding
-    origin = c if data.problem.balances else None
+    loss, predict = data.problem.loss, data.design.predictor(here.x)
 
-    def inside(block: Block) -> Array:
+    def inside(block: DesignBlock) -> Array:
         # rounding may have left the domain by a unit in the last place
         return loss.clip(block.y, slopes(block))
 
-    def lift(block: Block) -> Total:
-        u, z = inside(block), forward(block.X, at, c)
+    def lift(block: DesignBlock) -> Floats:
+        u, z = inside(block), predict(block)
         xp = namespace(u)
-        weight, value = weights_of(block)[:, None], loss.value(block.y, z)
+        weight, value = block.weight[:, None], loss.value(block.y, z)
         terms = xp.where(weight > 0.0, value + loss.conjugate(block.y, u) - u * z, xp.zeros_like(z))
-        sums = [float(xp.sum(weight * part)) for part in (xp.abs(u), terms, value)]
-        return Total(np.append(_pull_of(block, u, origin).sum, sums))
+        sums = [float(xp.sum(weight * part)) for part in (u, xp.abs(u), terms, value)]
+        return np.append(block.correlate(u * weight)[0], sums)
 
     def sizes() -> Floats:
-        total = data.rows.fold(lambda block: Total(sum_sizes(block, inside(block), origin))).sum
-        return np.asarray(total / here.weight)
+        return np.asarray(data.design.sum(lambda block: block.sum_sizes(inside(block))) / here.weight)
 
-    sums = data.rows.fold(lift).sum / here.weight
-    pull, (s, size, term, mean) = sums[:-4], sums[-4:]
-    point = Slopes(pull, float(term), float(mean), float(s), float(size))
-    return bound_gap(data.problem, here.params.coef, intercept_of(data, here.params), point, sizes)
+    sums = data.design.sum(lift) / here.weight
+    s, size, term, mean = (float(each) for each in sums[-4:])
+    dual, w = DualPoint(sums[:-4], term, mean, s, size), data.weights(here.x)
+    return bound_gap(data.problem, w, data.dual_intercept(here.x), dual, sizes, inner=data.design.inner)
 
 
-def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> float:
-    """The gap at a dual vector, given or made from averages of slopes about the margins: the rows are at hand."""
-    rows, problem, at = data.rows, data.problem, local(data, here.params)
-    if rows.distributed:
+def _by_vectors(data: DesignProblem, here: ObjectivePoint, dual: Floats | None, allowed: float) -> float:
+    """The gap at a dual vector, given or made from averages of slopes about the raw predictions: the samples are at
+    hand.
+    """
+    design, loss, best = data.design, data.problem.loss, np.inf
+    if design.distributed:
         return np.inf
-    y = on_host(rows.map(targets_of))[:, 0]
-    weight = on_host(rows.map(weights_of))
-    loss, best = problem.loss, np.inf
+    y, weight = on_host(design.targets)[:, 0], on_host(design.weights)
     if dual is not None:
         u = loss.clip(y, np.asarray(dual))
         best = _by_vector(data, here, u, y, weight)
@@ -371,7 +326,7 @@ def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> 
             best = min(best, _without_penalty(data, here, u, y, weight))
     if best <= allowed or not loss.nonsmooth:
         return best
-    z = on_host(rows.map(predictions(at, data.centre)))[:, 0]
+    z = on_host(design.map(design.predictor(here.x)))[:, 0]
     spread = float(np.sqrt(np.average((z - np.average(z, weights=weight)) ** 2, weights=weight))) or 1.0
     for width in (spread * w for w in WIDTHS):
         if best <= allowed:
@@ -381,43 +336,50 @@ def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> 
     return best
 
 
-def _by_vector(data: Data, here: Point, u: Floats, y: Floats, weight: Floats) -> float:
+def _by_vector(data: DesignProblem, here: ObjectivePoint, u: Floats, y: Floats, weight: Floats) -> float:
     """The gap at a vector of slopes inside of the conjugate's domain."""
     problem = data.problem
     if problem.balances and not _free(data):
-        u = balanced_inside(problem.loss, y, u, weight)
-    joint = data._replace(rows=data.rows.retarget(np.column_stack([y, u])))
-    split = _Targets(problem.loss)
-    joint = joint._replace(problem=replace(problem, loss=cast(Loss, split)))
+        u = balance_inside(problem.loss, y, u, weight)
+    first = _FirstTarget(problem.loss)
+    design = data.design.retarget(np.column_stack([y, u]))
+    paired = data._replace(design=design, problem=replace(problem, loss=cast(Loss, first)))
 
-    def slopes(block: Block) -> Array:
+    def slopes(block: DesignBlock) -> Array:
         return block.y[:, 1:]
 
-    def freedom(block: Block) -> Array:
+    def freedom(block: DesignBlock) -> Array:
         """The distance to the end of the domain, at most one."""
         u, one = block.y[:, 1:], np.ones_like(block.y[:, 1:])
-        return np.minimum(np.minimum(u - split.clip(block.y, u - one), split.clip(block.y, u + one) - u), one)
+        return np.minimum(np.minimum(u - first.clip(block.y, u - one), first.clip(block.y, u + one) - u), one)
 
     if _free(data):
-        return _projected(joint, here, _Free(slopes, freedom))
-    return _at(joint, here, slopes, local(data, here.params))
+        return _project(paired, here, _Free(slopes, freedom))
+    return _at(paired, here, slopes)
 
 
-def _without_penalty(data: Data, here: Point, u: Floats, y: Floats, weight: Floats) -> float:
+def _without_penalty(data: DesignProblem, here: ObjectivePoint, u: Floats, y: Floats, weight: Floats) -> float:
     """The gap to the problem without its penalty, whose optimum is below: next to nothing is then left of the penalty's
     own value, where columns or weights are large.
     """
     problem = data.problem
-    if data.rows.shape[1] > SEARCH_COLUMNS:
+    if data.design.columns > SEARCH_COLUMNS or not data.design.has_matrix:
         return np.inf
-    free = data._replace(problem=replace(problem, penalty=L2(0.0), intercept_penalty=0.0))
-    b = outer_intercept(data, here.params) if problem.intercept_penalty > 0.0 else 0.0
-    own = float(problem.penalty.value(here.params.coef)[0]) + 0.5 * problem.intercept_penalty * b * b
-    return own + _by_vector(free, here, u, y, weight)
+    free = data._replace(
+        problem=replace(problem, penalty=L2(0.0), intercept_penalty=0.0),
+        design=data.design.untie(),
+        strength=np.zeros_like(data.strength),
+    )
+    tied = problem.intercept_penalty
+    b = float(data.design.outer_intercept(here.x)[0]) if tied > 0.0 else 0.0
+    penalty = float(problem.penalty.value(data.weights(here.x))[0]) + 0.5 * tied * b * b
+    return penalty + _by_vector(free, here, u, y, weight)
 
 
-class _Targets:
-    """A loss whose targets have a second column, which it does not read."""
+class _FirstTarget:
+    """A loss of the first of two columns of targets."""
+
+    multi_output = False
 
     def __init__(self, loss: Loss) -> None:
         self.loss = loss
@@ -432,7 +394,7 @@ class _Targets:
         return self.loss.clip(y[:, :1], u)
 
 
-def balanced_inside(loss: Loss, y: Floats, u: Floats, weight: Floats) -> Floats:
+def balance_inside(loss: Loss, y: Floats, u: Floats, weight: Floats) -> Floats:
     """Slopes moved by one constant and clipped to the domain, so that their weighted sum is zero."""
 
     def total(move: float) -> float:
@@ -452,60 +414,5 @@ def balanced_inside(loss: Loss, y: Floats, u: Floats, weight: Floats) -> Floats:
         low, high = (middle, high) if total(middle) < 0.0 else (low, middle)
     # between the two neighbours a mixture is balanced, and inside
     below, above = total(low), total(high)
-    share = below / (below - above) if above > below else 0.0
-    return np.asarray((1.0 - share) * loss.clip(y, u + low) + share * loss.clip(y, u + high))
-
-
-def _sizes(data: Data, here: Point) -> tuple[float, float]:
-    """Mean sizes of the slopes and of the curvatures of the sample's rows."""
-    loss, at = data.problem.loss, local(data, here.params)
-
-    def lift(block: Block) -> Total:
-        weight, z = weights_of(block), forward(block.X, at, data.centre)
-        xp = namespace(z)
-        slope, curvature = xp.abs(loss.slope(block.y, z)), loss.curvature(block.y, z)[:, 0]
-        if loss.nonsmooth:  # the slopes beside a kink that rounding may hide
-            near = 64.0 * EPS * (xp.abs(z) + xp.abs(block.y))
-            for beside in (z - near, z + near):
-                other = xp.abs(loss.slope(block.y, beside))
-                slope = xp.where(other > slope, other, slope)
-        sums = [xp.sum(weight), xp.sum(weight * slope[:, 0]), xp.sum(weight * curvature)]
-        return Total(np.array([float(part) for part in sums]))
-
-    with np.errstate(all="ignore"):  # parameters far off: the sums are not finite, and the gap is not, either
-        total, slopes, curvatures = data.sample.fold(lift).sum
-    return (slopes / total, curvatures / total) if total > 0.0 else (1.0, 1.0)
-
-
-def _mean_cancelling(data: Data, here: Point) -> float:
-    """The mean size of terms that cancel in the losses of the sample's rows; zero for losses without such terms."""
-    loss, at = data.problem.loss, local(data, here.params)
-    if loss.link != "log":
-        return 0.0
-
-    def lift(block: Block) -> Total:
-        weight = weights_of(block)[:, None]
-        terms = loss.rounding(block.y, forward(block.X, at, data.centre))
-        xp = namespace(terms)
-        return Total(np.array([float(on_host(xp.sum(part))) for part in (weight, weight * terms)]))
-
-    with np.errstate(all="ignore"):
-        total, terms = data.sample.fold(lift).sum
-    return terms / total if total > 0.0 else 0.0
-
-
-def _floor(data: Data, here: Point, outer: Floats, dtype: Any, sizes: tuple[float, float]) -> float:
-    """Rounding of the objective and of the margins, and what storing the parameters in `dtype` can cost; by the mean
-    sizes of slopes and curvatures. `outer` is the intercept as it is stored.
-    """
-    (slope, curvature), w = sizes, np.abs(here.params.coef[0])
-    about, b = float(np.sum(w * np.sqrt(data.squares))), abs(float(here.params.intercept[0]))
-    offset = float(np.sum(w * np.abs(data.centre))) + b
-    stored_intercept = stored_roundoff(outer, dtype) * float(np.sum(np.abs(outer)))
-    rounded = unit_roundoff(dtype) * about + unit_roundoff(np.float64) * offset + stored_intercept
-    computed = sum_rounding(data.rows.shape[0]) * max(here.value, data.scale) + slope * (
-        EPS * (about + b) + EXTENDED_EPS * offset
-    )
-    stored = 0.5 * curvature * rounded * rounded + (slope * rounded if data.problem.loss.nonsmooth else 0.0)
-    floor = computed + stored + EPS * _mean_cancelling(data, here)
-    return floor if np.isfinite(floor) else 8.0 * EPS
+    ratio = below / (below - above) if above > below else 0.0
+    return np.asarray((1.0 - ratio) * loss.clip(y, u + low) + ratio * loss.clip(y, u + high))

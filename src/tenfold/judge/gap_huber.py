@@ -11,16 +11,15 @@ value over w, b and sigma >= 0 is, with v = mean(u x),
     D(u) = mean(u y) - ||v||^2 / (2 strength),    provided |u| <= 2 epsilon, mean(u^2) <= 4 and, with an intercept,
                                                   mean(u) = 0;
 
-no parameters are better than D(u) for any such u. From the parameters' own u, of mean e, a share t of u - e is such a
-point, t the largest that keeps the bounds. Without cancellation, P - D is then
+no parameters are better than D(u) for any such u. From the parameters' own u, of mean e, t (u - e) is such a
+point, t the largest scaling that keeps the bounds. Without cancellation, P - D is then
 
     sigma (1 - mean(u^2) / 4) + (1 - t) mean(u r) + t e mean(r) + ||t v - strength w||^2 / (2 strength).
 
 That knows the units of the features, and is as far off as the mean of u: where parameters were rounded, u after Newton
 steps of the judge's own, at most `STEPS`, gives a better D. Without a penalty, or where it is too much, u is moved
 along the features towards v = strength w. At a scale of next to nothing the objective is that of absolute errors, and u
-is looked for as for these. Whatever the way, `dual_bound` checks what is left of the constraints, and adds what it
-costs.
+is looked for as for these. In all cases `dual_bound` checks what is left of the constraints, and adds what it costs.
 """
 
 from collections.abc import Callable
@@ -31,11 +30,12 @@ import numpy as np
 from tenfold.arrays import Array, Floats, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Rows, sampling_step, targets_of, weights_of
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
-from tenfold.judge.dual_bound import Aim, Slopes, bound_gap, sum_sizes
+from tenfold.judge.dual_bound import DualPoint, DualTarget, bound_gap
 from tenfold.judge.dual_point_search import candidates
-from tenfold.judge.newton_decrement_bound import factored
-from tenfold.judge.objective_points import centred, require_finite, stored_roundoff, sum_rounding
+from tenfold.judge.newton_decrement_bound import factor_matrix
+from tenfold.judge.objective_points import require_finite, storage_roundoff, sum_rounding
 from tenfold.losses.regression import Laplace, Square
+from tenfold.objectives.linear_design import center, sum_sizes
 from tenfold.penalties import L2, ElasticNet
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats.column_moments import Columns
@@ -46,15 +46,13 @@ from tenfold.stats.min_max import Extremes, of_columns
 
 EPS, EXTENDED_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.longdouble).eps)
 
-SAMPLE_ROWS = 1024
+SAMPLE_ROWS = 1024  # that place the centre
+STEPS = 2  # of Newton's method for a better dual point
 
-STEPS = 2
-
-NEXT_TO_NOTHING = 1e-5
-"""Scales up to this share of the objective without weights are next to zero."""
+TINY_SCALE = 1e-5  # part of the objective without weights up to which the loss counts as that of absolute errors
 
 
-def scaled_gap(
+def huber_gap(
     problem: ScaledHuber,
     rows: Rows,
     params: Params,
@@ -66,14 +64,14 @@ def scaled_gap(
 ) -> Certificate:
     """Judge Huber's regression with its scale `sigma`."""
     tol = RULES["gap"].tol if tol is None else tol
-    refused = require_finite("gap", params, tol)
-    if refused is not None:
-        return refused
+    invalid = require_finite("gap", params, tol)
+    if invalid is not None:
+        return invalid
     if not 0.0 < sigma < np.inf:
         note = f"The scale must be a positive number, and is {sigma:g}."
         return Certificate("gap", np.inf, 1.0, tol, 0.0, np.inf, status=NOT_JUDGED, parts=(np.inf,), note=note)
     centre = _centre(rows) if problem.intercept else np.zeros(rows.shape[1])
-    at = centred(params, centre) if problem.intercept else Params(params.coef, np.zeros(1))
+    at = center(params, centre) if problem.intercept else Params(params.coef, np.zeros(1))
     sums = rows.fold(huber_sums(at, sigma, problem.epsilon, 1, centre))
     w = params.coef[0]
     objective = sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w))
@@ -85,15 +83,15 @@ def scaled_gap(
     floor = sum_rounding(rows.shape[0]) * max(objective, scale) + 2.0 * problem.epsilon * margins
     # weights are stored in dtype, the scale in float64; the loss is a parabola, and linear beyond
     rounded = unit_roundoff(dtype) * about + unit_roundoff(np.float64) * offset
-    rounded += stored_roundoff(params.intercept, dtype) * abs(float(params.intercept[0]))
+    rounded += storage_roundoff(params.intercept, dtype) * abs(float(params.intercept[0]))
     floor += min(2.0 * rounded / sigma, 2.0 * problem.epsilon) * rounded + EPS * sigma
     allowed = max(tol * scale, floor)
     gap = _bound(problem, sums, at, sigma)
     if gap > allowed and np.isfinite(objective) and problem.strength > 0.0:
-        gap = min(gap, objective - _lower(problem, rows, at, sigma, centre))
+        gap = min(gap, objective - _lower_bound(problem, rows, at, sigma, centre))
     if not gap <= allowed and np.isfinite(objective):
         gap = min(gap, _by_projection(problem, rows, at, sigma, centre, sums))
-    if not gap <= allowed and np.isfinite(objective) and sigma <= NEXT_TO_NOTHING * scale:
+    if not gap <= allowed and np.isfinite(objective) and sigma <= TINY_SCALE * scale:
         gap = min(gap, _at_kinks(problem, rows, params, at, sums.loss(sigma), centre, allowed, dtype))
     # no loss is negative
     gap = min(gap, objective) if np.isfinite(gap) else objective
@@ -103,7 +101,7 @@ def scaled_gap(
 
 
 def _centre(rows: Rows) -> Floats:
-    """A point amid the rows; sparse rows are never centred."""
+    """A point amid the samples; sparse ones are never centred."""
     if rows.sparse:
         return np.zeros(rows.shape[1])
     sample = rows.subsample(sampling_step(rows.shape[0], SAMPLE_ROWS))
@@ -127,13 +125,13 @@ def scale_of(problem: ScaledHuber, rows: Rows) -> float:
     return mean_over_targets(rows, loss)
 
 
-def _penalised(problem: ScaledHuber) -> Glm:
+def _penalty_problem(problem: ScaledHuber) -> Glm:
     """What `dual_bound` has to know of the problem: its penalty and its intercept."""
     return Glm(Square(), L2(np.array([problem.strength])), problem.intercept)
 
 
 def _bound(problem: ScaledHuber, sums: HuberSums, at: Params, sigma: float) -> float:
-    """P - D at a share of the parameters' own slopes, which are moved to a mean of zero."""
+    """P - D at scaled slopes of the parameters, which are moved to a mean of zero."""
     if problem.strength == 0.0:
         return np.inf
     e, squares, products, residual = sums.means
@@ -143,10 +141,12 @@ def _bound(problem: ScaledHuber, sums: HuberSums, at: Params, sigma: float) -> f
     t = min(1.0, edge / (edge + abs(e)), 2.0 / float(np.sqrt(spread)) if spread > 4.0 else 1.0)
     v = t * (sums.gradient - e * sums.rows) / sums.weight
     term = sigma * (1.0 - squares / 4.0) + (1.0 - t) * products + t * e * residual
-    return bound_gap(_penalised(problem), at.coef, float(at.intercept[0]), Slopes(-v, float(term), sums.loss(sigma)))
+    return bound_gap(
+        _penalty_problem(problem), at.coef, float(at.intercept[0]), DualPoint(-v, float(term), sums.loss(sigma))
+    )
 
 
-def _lower(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: Floats) -> float:
+def _lower_bound(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: Floats) -> float:
     """The best D after steps from the parameters."""
     best = -np.inf
     for _ in range(STEPS):
@@ -159,7 +159,7 @@ def _lower(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: F
         P = sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w))
         if not np.isfinite(P):
             break
-        # a step that went astray has an objective whose rounding hides the bound
+        # the rounding of an objective far off hides the bound
         best = max(best, P - _bound(problem, sums, at, sigma) - 16.0 * EPS * abs(P))
     return best
 
@@ -175,7 +175,7 @@ def _step(problem: ScaledHuber, sums: HuberSums, w: Floats, sigma: float) -> Flo
     bend[: len(w), : len(w)] += problem.strength * np.eye(len(w))
     free = np.ones(len(slopes), dtype=bool)
     free[-2] = problem.intercept
-    factor = factored(bend[np.ix_(free, free)])
+    factor = factor_matrix(bend[np.ix_(free, free)])
     if factor is None:
         return None
     step = np.zeros_like(slopes)
@@ -186,27 +186,27 @@ def _step(problem: ScaledHuber, sums: HuberSums, w: Floats, sigma: float) -> Flo
 def _by_projection(
     problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: Floats, sums: HuberSums
 ) -> float:
-    """P - D at slopes moved along the features until they pull as the penalty asks for, with a sum of zero."""
+    """P - D at slopes moved along the features until the gradient vanishes, with a sum of zero."""
     p = len(centre)
     zero = Params(np.zeros((1, p)), np.zeros(1))
     H = rows.fold(derivatives(Square(), zero, 2, centre)).hessian
     assert H is not None
-    factor = factored(H, p) if problem.intercept else factored(H[:p, :p])
+    factor = factor_matrix(H, p) if problem.intercept else factor_matrix(H[:p, :p])
     if factor is None:
         return np.inf
     fit = zero
     for _ in range(2):  # the second time for the digits that the first has lost
-        g = rows.fold(_pull(_moved(at, sigma, problem.epsilon, fit, centre), centre)).sum
+        g = rows.fold(_correlate(_move_slopes(at, sigma, problem.epsilon, fit, centre), centre)).sum
         g = g - np.append(sums.weight * problem.strength * at.coef[0], 0.0)
         d = np.append(factor.solve(g if problem.intercept else g[:p]), 0.0)[: p + 1]
         fit = Params(fit.coef + d[None, :p], fit.intercept + d[p:])
-    return _at(problem, rows, at, sums.loss(sigma), centre, _moved(at, sigma, problem.epsilon, fit, centre))
+    return _at(problem, rows, at, sums.loss(sigma), centre, _move_slopes(at, sigma, problem.epsilon, fit, centre))
 
 
 def _at(
     problem: ScaledHuber, rows: Rows, at: Params, loss: float, centre: Floats, slopes: Callable[[Block], Array]
 ) -> float:
-    """P - D at the largest share of slopes u that keeps |u| <= 2 epsilon and mean(u^2) <= 4."""
+    """P - D at the largest scaling of slopes u that keeps |u| <= 2 epsilon and mean(u^2) <= 4."""
 
     def lift(block: Block) -> Total:
         u, r, weight = slopes(block), block.y[:, :1] - forward(block.X, at, centre), weights_of(block)[:, None]
@@ -216,18 +216,18 @@ def _at(
         return Total(np.append(adjoint(block.X, u * weight, centre)[0], sums))
 
     total = rows.fold(lift).sum
-    pull, (weight, tilt, size, squares, products) = total[:-5], total[-5:]
+    correlation, (weight, tilt, size, squares, products) = total[:-5], total[-5:]
     ends = rows.fold(lambda block: Extremes.of(slopes(block), block.weight))
     largest, edge, square = max(-float(ends.low[0]), float(ends.high[0])), 2.0 * problem.epsilon, squares / weight
     t = min(1.0, edge / largest if largest > edge else 1.0, 2.0 / float(np.sqrt(square)) if square > 4.0 else 1.0)
-    share = t / weight
+    scaling = t / weight
 
     def sizes() -> Floats:
-        return np.asarray(share * rows.fold(lambda block: Total(sum_sizes(block, slopes(block), centre))).sum)
+        return np.asarray(scaling * rows.fold(lambda block: Total(sum_sizes(block, slopes(block), centre))).sum)
 
-    point = Slopes(-share * pull, loss - share * products, loss, -share * tilt, share * size)
-    aim = Aim(-t * problem.strength * at.coef[0], 0.0)
-    return bound_gap(_penalised(problem), at.coef, float(at.intercept[0]), point, sizes, aim)
+    point = DualPoint(-scaling * correlation, loss - scaling * products, loss, -scaling * tilt, scaling * size)
+    aim = DualTarget(-t * problem.strength * at.coef[0], 0.0)
+    return bound_gap(_penalty_problem(problem), at.coef, float(at.intercept[0]), point, sizes, aim)
 
 
 def _at_kinks(
@@ -245,17 +245,17 @@ def _at_kinks(
     """
     edge, best = 2.0 * problem.epsilon, np.inf
     absolute = Glm(Laplace(), ElasticNet(0.0, problem.strength / edge), problem.intercept)
-    for found in candidates(absolute, rows, params, dtype):
-        if found is None:
+    for slopes in candidates(absolute, rows, params, dtype):
+        if slopes is None:
             continue
-        u = rows.retarget(np.ascontiguousarray(np.column_stack([rows.map(targets_of)[:, 0], -edge * found])))
+        u = rows.retarget(np.ascontiguousarray(np.column_stack([rows.map(targets_of)[:, 0], -edge * slopes])))
         best = min(best, _at(problem, u, at, loss, centre, lambda block: block.y[:, 1:]))
         if best <= allowed:
             break
     return best
 
 
-def _moved(at: Params, sigma: float, epsilon: float, fit: Params, centre: Floats) -> Callable[[Block], Array]:
+def _move_slopes(at: Params, sigma: float, epsilon: float, fit: Params, centre: Floats) -> Callable[[Block], Array]:
     """The slopes u of a block (m, 1), less (x - centre).w + b of `fit`."""
 
     def slopes(block: Block) -> Array:
@@ -267,7 +267,7 @@ def _moved(at: Params, sigma: float, epsilon: float, fit: Params, centre: Floats
     return slopes
 
 
-def _pull(slopes: Callable[[Block], Array], centre: Floats) -> Callable[[Block], Total]:
+def _correlate(slopes: Callable[[Block], Array], centre: Floats) -> Callable[[Block], Total]:
     """The lift of sum weight u [x - centre, 1]."""
 
     def lift(block: Block) -> Total:

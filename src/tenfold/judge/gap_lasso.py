@@ -26,11 +26,12 @@ from tenfold.judge.lasso_dual_points import (
     bound_unscaled,
     strongest,
 )
-from tenfold.judge.newton_decrement_bound import factored
-from tenfold.judge.objective_points import centred, stored_roundoff
+from tenfold.judge.newton_decrement_bound import factor_matrix
+from tenfold.judge.objective_points import storage_roundoff
 from tenfold.lasso_dual import duality_gap, feature_norms
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
+from tenfold.objectives.linear_design import center
 from tenfold.penalties import SparsePenalty
 from tenfold.problems import Glm, sparse_penalty
 from tenfold.stats.column_moments import Columns
@@ -224,7 +225,7 @@ def _read_moments(
 
 def _local_intercept(params: Params, centre: Floats) -> Floats:
     """The intercepts for samples measured from `centre`."""
-    return np.asarray(centred(params, centre).intercept)
+    return np.asarray(center(params, centre).intercept)
 
 
 def _mean_lengths(columns: Columns, origin: bool) -> tuple[Floats, Floats]:
@@ -267,10 +268,10 @@ def _correct(
     subgradient = penalty.l1 * coef[:, active] / np.where(norms > 0.0, norms, 1.0)
     H = products(active) + penalty.l2 * np.eye(active.size)
     if penalty.couples_targets:
-        groups = [(slice(None), np.arange(active.size), factored(H))]
+        groups = [(slice(None), np.arange(active.size), factor_matrix(H))]
     else:
         supports = [np.flatnonzero(w) for w in coef[:, active]]
-        groups = [(slice(k, k + 1), some, factored(H[np.ix_(some, some)])) for k, some in enumerate(supports)]
+        groups = [(slice(k, k + 1), some, factor_matrix(H[np.ix_(some, some)])) for k, some in enumerate(supports)]
     if any(factor is None for _, _, factor in groups):
         return
     point = here
@@ -284,7 +285,7 @@ def _correct(
         params = Params(corrected, point.params.intercept)
         if problem.intercept:  # the best one for these weights: residuals of mean zero
             centre = columns.mean[: columns.features]
-            params = centred(Params(corrected, columns.mean[columns.features :]), -centre)
+            params = center(Params(corrected, columns.mean[columns.features :]), -centre)
         point = _Point(params, read(params))
         yield point
 
@@ -371,7 +372,7 @@ def _bound_gap(
     q_error = read.correlation_error[part] + (np.outer(roundoff * size, lengths) if corrected is None else 0.0)
     b = np.asarray(params.intercept[part])
     stored_error = (
-        roundoff * size + unit_roundoff(np.float64) * along(np.abs(w), mean) + stored_roundoff(b, dtype) * np.abs(b)
+        roundoff * size + unit_roundoff(np.float64) * along(np.abs(w), mean) + storage_roundoff(b, dtype) * np.abs(b)
     )
     objective, here = _objective_and_part(penalty, point, part, q_error)
     floor = 8.0 * EPS * max(objective, scale) + 0.5 * float(np.sum(read.squares_error[part]) + np.sum(stored_error**2))

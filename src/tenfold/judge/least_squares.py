@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.objective_points import centred, stored_roundoff
+from tenfold.judge.objective_points import storage_roundoff
+from tenfold.objectives.linear_design import center
 from tenfold.problems import Glm
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Derivatives, Params, derivatives
@@ -51,7 +52,7 @@ def residual(
     """
     mean = columns.mean[: columns.features]
     centre = mean if problem.intercept else None
-    local = centred(params, mean) if problem.intercept else params
+    local = center(params, mean) if problem.intercept else params
     sums = rows.fold(derivatives(problem.loss, local, 1, centre))
     return _verdict(problem, params, columns, rows.shape[0], sums, None, condition, status, dtype, free, level)
 
@@ -128,7 +129,7 @@ def _verdict(
     size = np.hypot(np.sqrt(2.0 * sums.value), ridge * _norms(params.coef))
     terms, rounded = 4.0 + np.sqrt(columns.features), unit_roundoff(dtype)
     noise = terms * unit_roundoff(np.float64) * reading + rounded * kept
-    noise += stored_roundoff(params.intercept, dtype) * np.abs(params.intercept) * np.sqrt(weight)
+    noise += storage_roundoff(params.intercept, dtype) * np.abs(params.intercept) * np.sqrt(weight)
     # a residual within that rounding, which is nothing beside the spread of the targets, has no direction: the fit is
     # exact
     nothing = np.maximum(np.sqrt(eps), terms * rounded) * targets

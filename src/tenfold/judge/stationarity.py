@@ -1,8 +1,9 @@
-"""Kind stationarity: losses that are not convex. How far the objective is from being at rest.
+"""Kind stationarity: objectives that need not be convex. How far the gradient is from zero.
 
-The number is the norm, over the columns measured about their centre in units of their standard deviation and the
-intercept, of the distance between minus the gradient of the mean loss and the subdifferential of the penalty. An entry
-of the gradient is then at most the root mean square of the slopes, and that at zero weights is the scale.
+On a design the number is the norm, over the columns measured about their centre in units of their standard deviation
+and the intercept, of the distance between minus the gradient of the mean loss and the subdifferential of the penalty.
+An entry of the gradient is then at most the root mean square of the slopes, and that at zero weights is the scale. Of
+any other smooth objective the number is the norm of its gradient, and that at a start is the scale.
 """
 
 from typing import Any
@@ -10,72 +11,76 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, namespace, on_host, unit_roundoff
-from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.objective_points import Data, centred, length, local, prepare, require_finite
-from tenfold.problems import Glm
-from tenfold.stats.derivatives import Params, Total, derivatives, forward
-
-EPS = float(np.finfo(np.float64).eps)
+from tenfold.judge.objective_points import EPS, DesignProblem, length, require_finite
+from tenfold.objectives.design import DesignBlock
+from tenfold.objectives.objective import Objective
 
 
-def stationarity(
-    problem: Glm,
-    rows: Rows,
-    params: Params,
-    start: Params,
+def stationary_point(
+    data: DesignProblem,
+    x: Floats,
+    start: Floats,
+    stored: tuple[Floats, Floats],
     *,
+    units: Floats,
     tol: float | None = None,
     status: str = "converged",
     dtype: Any = np.float64,
 ) -> Certificate:
-    """Judge a smooth problem of one target that need not be convex; `start` are parameters without weights."""
-    refused = require_finite("stationarity", params, tol)
-    if refused is not None:
-        return refused
-    data = prepare(problem, rows)
-    at = centred(params, data.centre) if problem.intercept else params
-    sums = rows.fold(derivatives(problem.loss, local(data, at), 1, data.centre))
-    assert sums.gradient is not None
-    slope = float(sums.slope[0]) / sums.weight
-    g = sums.gradient[0] / sums.weight
-    g = g if problem.intercept else g + slope * data.centre
-    spread = np.sqrt(np.where(data.squares > 0.0, data.squares, 1.0))
-    distance = problem.penalty.subgradient_distance(params.coef, g[None, :])[0] / spread
-    value = length(np.append(distance, slope if problem.intercept else 0.0))
-    objective = float(sums.value[0]) / sums.weight + float(problem.penalty.value(params.coef)[0])
+    """Judge coefficients x (1, q) of a smooth problem of one output; `start` are coefficients without weights, `stored`
+    the intercepts of both as they are stored, `units` (p,) the standard deviations of the columns.
+    """
+    design, problem, p = data.design, data.problem, data.design.columns
+    means = design.read(problem.loss, x, 1)
+    w, gradient = x[:, :p], means.gradient[:, :p]
+    distance = problem.penalty.subgradient_distance(w, gradient)[0] / units
+    value = length(np.append(distance, means.gradient[0, p:]))
+    objective = means.value + float(problem.penalty.value(w)[0])
     bend, scale = _slopes(data, start)
-    b = abs(float(start.intercept[0]))
+    b = abs(float(stored[1][0]))
     if not scale > 64.0 * EPS * abs(bend) * (1.0 + b):
         # targets that are all equal leave nothing to explain: the slope at a distance of the constant itself
         scale = abs(bend) * (b or 1.0)
-    curvature, size = _slopes(data, at)
-    about = float(np.sum(np.abs(params.coef[0]) * (spread + np.abs(data.centre)))) + abs(float(params.intercept[0]))
-    floor = 8.0 * EPS * max(size, scale) * np.sqrt(len(g) + 1.0)
-    floor += curvature * unit_roundoff(dtype) * about * np.sqrt(len(g) + 1.0)
+    curvature, size = _slopes(data, x)
+    about, offset = design.margin_sizes(x)
+    terms = float(max(about[0], np.sum(np.abs(w) * units))) + float(offset[0]) + abs(float(stored[0][0]))
+    root = float(np.sqrt(p + 1.0))
+    floor = 8.0 * EPS * max(size, scale) * root + curvature * unit_roundoff(dtype) * terms * root
+    return _certificate(value, scale, floor, objective, tol, status)
+
+
+def stationary_objective(
+    objective: Objective, x: Floats, start: Floats, *, tol: float | None = None, status: str = "converged"
+) -> Certificate:
+    """Judge the coordinates x (q,) of any smooth objective; `start` are others, from which a solver may have begun."""
+    invalid = require_finite("stationarity", (x,), tol)
+    if invalid is not None:
+        return invalid
+    here, there = objective.read(x), objective.read(start)
+    scale = length(there.gradient)
+    floor = 8.0 * EPS * max(scale, length(here.gradient)) * float(np.sqrt(len(x)))
+    return _certificate(length(here.gradient), scale, floor, here.value, tol, status)
+
+
+def _certificate(
+    value: float, scale: float, floor: float, objective: float, tol: float | None, status: str
+) -> Certificate:
     value = max(value, floor) if np.isfinite(value) else np.inf
-    return Certificate(
-        "stationarity",
-        value,
-        scale,
-        RULES["stationarity"].tol if tol is None else tol,
-        float(floor),
-        objective,
-        status=status,
-        parts=(value,),
-    )
+    tol = RULES["stationarity"].tol if tol is None else tol
+    return Certificate("stationarity", value, scale, tol, float(floor), objective, status=status, parts=(value,))
 
 
-def _slopes(data: Data, params: Params) -> Floats:
-    """The mean curvature and the root mean square of the slopes of the sample's rows."""
-    loss, at, centre = data.problem.loss, local(data, params), data.centre
+def _slopes(data: DesignProblem, x: Floats) -> Floats:
+    """The mean curvature and the root mean square of the slopes of the samples of the sample."""
+    loss, predict = data.problem.loss, data.design.predictor(x)
 
-    def lift(block: Block) -> Total:
-        z, weight = forward(block.X, at, centre), weights_of(block)[:, None]
+    def lift(block: DesignBlock) -> Floats:
+        z, weight = predict(block), block.weight[:, None]
         xp = namespace(z)
         parts = (xp.ones_like(z), loss.curvature(block.y, z), loss.slope(block.y, z) ** 2)
-        return Total(np.array([float(on_host(xp.sum(weight * part))) for part in parts]))
+        return np.array([float(on_host(xp.sum(weight * part))) for part in parts])
 
     with np.errstate(over="ignore", invalid="ignore"):
-        total, curvature, squares = data.sample.fold(lift).sum
+        total, curvature, squares = data.design.sample.sum(lift)
     return np.array([curvature / total, np.sqrt(squares / total)])

@@ -188,7 +188,7 @@ class Softmax(Plain):
     """
 
     name: ClassVar[str] = "softmax"
-    joint: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
 
     @property
     def lipschitz(self) -> float:
@@ -248,6 +248,12 @@ class Softmax(Plain):
         inside = inside & (xp.abs(xp.sum(u, axis=1, keepdims=True)) <= 1e-12)
         return within(inside, xp.sum(x_log_x(xp.where(a >= 0, a, xp.zeros_like(a))), axis=1, keepdims=True))
 
+    def recession(self, y: Array, d: Array) -> Array:
+        """d_y minus the largest other d (n, 1)."""
+        xp, right = namespace(d), self.right(y, d)
+        own = xp.sum(xp.where(right, d, xp.zeros_like(d)), axis=1, keepdims=True)
+        return own - xp.max(xp.where(right, xp.full_like(d, -xp.inf), d), axis=1, keepdims=True)
+
     def clip(self, y: Array, u: Array) -> Array:
         """The projection of u + e_y on the simplex, minus e_y: a common number is subtracted, and what is below zero is
         zero.
@@ -275,7 +281,7 @@ class JointHinge(Plain):
     """
 
     name: ClassVar[str] = "joint hinge"
-    joint: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
     nonsmooth: ClassVar[bool] = True
 
     def _right(self, y: Array, z: Array) -> Array:

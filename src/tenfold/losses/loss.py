@@ -16,8 +16,8 @@ class Loss(Protocol):
     """Whether the slope jumps."""
     signs: ClassVar[bool]
     """Whether targets are -1 and +1."""
-    joint: ClassVar[bool]
-    """Whether a sample has several raw predictions with one loss of all of them."""
+    multi_output: ClassVar[bool]
+    """Whether several raw predictions of a row have one loss together."""
     link: ClassVar[str | None]
     """The link of z to the mean of the targets, which is then the best constant: "identity", "log", or None."""
 
@@ -82,7 +82,7 @@ class Plain:
     convex: ClassVar[bool] = True
     nonsmooth: ClassVar[bool] = False
     signs: ClassVar[bool] = False
-    joint: ClassVar[bool] = False
+    multi_output: ClassVar[bool] = False
     link: ClassVar[str | None] = None
 
     @property

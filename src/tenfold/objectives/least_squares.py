@@ -29,11 +29,11 @@ class Squares(Objective):
         parts = sums.value / sums.weight
         return Reading(float(parts.sum()), (sums.gradient / sums.weight).ravel(), parts=parts)
 
-    def extrapolate(self, x: Floats, here: Reading, before: Floats, there: Reading, share: float) -> Reading:
+    def extrapolate(self, x: Floats, here: Reading, before: Floats, there: Reading, step: float) -> Reading:
         """A quadratic is known along a line from its gradients at two points: no pass."""
         d, bend = x - before, here.gradient - there.gradient
-        value = here.value + share * float(here.gradient @ d) + 0.5 * share * share * float(bend @ d)
-        return Reading(value, here.gradient + share * bend)
+        value = here.value + step * float(here.gradient @ d) + 0.5 * step * step * float(bend @ d)
+        return Reading(value, here.gradient + step * bend)
 
 
 class ReshapedPenalty:
@@ -65,18 +65,18 @@ class NormalEquations:
         return -sums.gradient, sums.value.copy()
 
     def product(self, d: Floats) -> Floats:
-        """(A'A + alpha I) d (t, p): forth and back over sparse rows; of others, in one pass, the gradient of the square
+        """(A'A + alpha I) d (t, p): two products of sparse rows; of others, in one pass, the gradient of the square
         loss for zero targets.
         """
         if self.rows.sparse:
-            found = self.rows.fold(partial(_forth_and_back, d, self.centre)).sum
+            result = self.rows.fold(partial(_normal_product, d, self.centre)).sum
         else:
-            found = self.rows.fold(partial(_without_targets, d, self.centre)).gradient
-            assert found is not None
-        return np.asarray(found + self.alpha[:, None] * d)
+            result = self.rows.fold(partial(_without_targets, d, self.centre)).gradient
+            assert result is not None
+        return np.asarray(result + self.alpha[:, None] * d)
 
 
-def _forth_and_back(d: Floats, centre: Floats, block: Block) -> Total:
+def _normal_product(d: Floats, centre: Floats, block: Block) -> Total:
     z = forward(block.X, Params(d, np.zeros(d.shape[0])), centre)
     return Total(adjoint(block.X, z if block.weight is None else block.weight[:, None] * z, centre))
 

@@ -17,8 +17,7 @@ from tenfold.problems import Evaluation, Glm, evaluate, evaluate_ahead, evaluate
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, Total
 
-ROUGH = 1e-8
-"""What is left of the errors of single precision, relatively, in a mean over many samples."""
+ROUGH = 1e-8  # relative error of a mean over many samples whose terms are in single precision
 
 Map = Callable[[Floats], Floats]
 
@@ -50,8 +49,8 @@ class LinearObjective(Objective):
 
     def read_ahead(self, x: Floats, order: int, others: Sequence[Floats]) -> tuple[Reading, list[float]]:
         ahead = [unpack(other, self.outputs) for other in others]
-        found, values = evaluate_ahead(self.problem, self.rows, unpack(x, self.outputs), order, self.shift, ahead)
-        return _reading(found), values
+        evaluation, values = evaluate_ahead(self.problem, self.rows, unpack(x, self.outputs), order, self.shift, ahead)
+        return _reading(evaluation), values
 
     def values(self, points: Sequence[Floats]) -> list[float]:
         if self.outputs > 1:
@@ -62,16 +61,16 @@ class LinearObjective(Objective):
         return factor_linear(hessian, self.shift)
 
     def bound_curvature(self) -> Floats:
-        """smoothness X'X / n, of parabolas above the loss."""
+        """lipschitz X'X / n, of parabolas above the loss."""
         square = Glm(Square(), L2(0.0), self.problem.intercept)
         zero = Params(np.zeros((1, len(self.shift))), np.zeros(1))
-        found = evaluate(square, self.rows, zero, 2, self.shift).hessian
-        assert found is not None
-        return self.problem.loss.lipschitz * found
+        gram = evaluate(square, self.rows, zero, 2, self.shift).hessian
+        assert gram is not None
+        return self.problem.loss.lipschitz * gram
 
 
-def _reading(found: Evaluation) -> Reading:
-    return Reading(float(found.value[0]), found.gradient[0], found.hessian)
+def _reading(evaluation: Evaluation) -> Reading:
+    return Reading(float(evaluation.value[0]), evaluation.gradient[0], evaluation.hessian)
 
 
 class RoughSoftmax(LinearObjective):
@@ -80,14 +79,14 @@ class RoughSoftmax(LinearObjective):
     noise = ROUGH
 
     def sharpen(self) -> None:
-        """From now on every digit counts."""
+        """From now on in float64."""
         self.noise = LinearObjective.noise
 
     def read_ahead(self, x: Floats, order: int, others: Sequence[Floats]) -> tuple[Reading, list[float]]:
         if self.noise == ROUGH and order == 1 and not others:
-            found = _reading(evaluate_roughly(self.problem, self.rows, unpack(x, self.outputs), self.shift))
-            if is_finite(found):
-                return found, []
+            reading = _reading(evaluate_roughly(self.problem, self.rows, unpack(x, self.outputs), self.shift))
+            if is_finite(reading):
+                return reading, []
             self.sharpen()  # single precision ends at 3e38
         return super().read_ahead(x, order, others)
 
@@ -113,7 +112,7 @@ def invert_diagonal(problem: Glm, rows: Rows, shift: Floats, mean: float | None 
     loss = problem.loss
 
     def lift(block: Block) -> MaybeDeferred[Columns]:
-        return Columns.lift(block if mean is None else _weighed(block, loss, mean))
+        return Columns.lift(block if mean is None else _weigh_by_curvature(block, loss, mean))
 
     columns = rows.fold(lift)
     bend = loss.lipschitz
@@ -134,7 +133,7 @@ def _halfway(loss: Loss, mean: float, y: Array) -> Array:
     return loss.curvature(y, namespace(z).log(z) if loss.link == "log" else z)
 
 
-def _weighed(block: Block, loss: Loss, mean: float) -> Block:
+def _weigh_by_curvature(block: Block, loss: Loss, mean: float) -> Block:
     return Block(block.X, block.y, weights_of(block) * _halfway(loss, mean, block.y)[:, 0])
 
 

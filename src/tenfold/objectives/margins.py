@@ -1,5 +1,5 @@
-"""A walk of L-BFGS for linear models that keeps the margins of all samples: two products a step, forth and back, and
-the minimum along a line without any.
+"""Line searches of L-BFGS for linear models that keep the raw predictions of all samples: two products a step, forward
+and back, and the minimum along a line without any.
 """
 
 from typing import ClassVar
@@ -13,12 +13,11 @@ from tenfold.linear_algebra import dot
 from tenfold.objectives.linear import unpack
 from tenfold.objectives.objective import Place
 from tenfold.problems import Glm
-from tenfold.stats.derivatives import AtMargins, Level, Total, adjoint, losses_along, losses_at, predictions
-from tenfold.stats.softmax import softmax_along, softmax_at
+from tenfold.stats.derivatives import AtMargins, InterceptSums, Total, adjoint, losses_along, losses_at, predictions
 
 
 class Margins:
-    """Two products a step, forth and back: with the margins kept, the minimum along a line is found without rows."""
+    """Two products a step: with the raw predictions kept, the minimum along a line needs no pass over the rows."""
 
     trusting: ClassVar[bool] = False
 
@@ -32,13 +31,13 @@ class Margins:
         self.z = np.zeros((len(self.y), outputs))
 
     def start(self, x: Floats) -> Place:
-        self.z = self._forth(x)
+        self.z = self._forward(x)
         return self._place(x.copy())
 
-    def _forth(self, x: Floats) -> Floats:
+    def _forward(self, x: Floats) -> Floats:
         return np.ascontiguousarray(self.rows.map(predictions(unpack(x, self.outputs), self.shift)))
 
-    def _back(self, u: Floats) -> Floats:
+    def _adjoint(self, u: Floats) -> Floats:
         rows = self.rows.retarget(u)
         return np.asarray(rows.fold(lambda block: Total(adjoint(block.X, block.y, self.shift))).sum)
 
@@ -53,26 +52,22 @@ class Margins:
 
     def _losses(self) -> AtMargins:
         """The losses at the margins."""
-        if self.problem.loss.joint:
-            return softmax_at(self.y, self.z, self.share[:, 0])
         return losses_at(self.problem.loss, self.y, self.z, self.share)
 
-    def _bends(self, dz: Floats, length: float) -> tuple[float, float, Level | None]:
-        """The first two derivatives of the losses along dz, and the pull on one intercept there."""
-        if self.problem.loss.joint:
-            return *softmax_along(self.y, self.z, dz, length, self.share[:, 0]), None
+    def _bends(self, dz: Floats, length: float) -> tuple[float, float, InterceptSums | None]:
+        """The first two derivatives of the losses along dz, and the slopes of one intercept there."""
         return losses_along(self.problem.loss, self.y, self.z, dz, length, self.share)
 
-    @np.errstate(over="ignore", invalid="ignore")  # a trial may be out of range, and is refused then
-    def _place(self, x: Floats, level: Level | None = None) -> Place:
-        """Value and gradient near x, whose margins are known: the intercepts take a Newton step of their own first, by
-        the pull on them where that is known.
+    @np.errstate(over="ignore", invalid="ignore")  # a trial may be out of range, and is rejected then
+    def _place(self, x: Floats, level: InterceptSums | None = None) -> Place:
+        """Value and gradient near x, whose raw predictions are known: the intercepts take a Newton step of their own
+        first, by their slopes where these are known.
         """
         slope, b = np.zeros(self.outputs), x.reshape(self.outputs, -1)[:, -1]
         if self.problem.intercept:
             level = level or self._losses().level
-            curvature = level.bend + self.intercept_penalty
-            # several classes pull at each other, and the diagonal knows at least half of their curvature
+            curvature = level.curvature + self.intercept_penalty
+            # classes are coupled, and the diagonal has at least half of their curvature
             move = -(level.slope + self.intercept_penalty * b) / np.where(curvature > 0.0, curvature, np.inf)
             move = np.clip(move / min(self.outputs, 2), -1.0, 1.0)
             b += move
@@ -81,13 +76,13 @@ class Margins:
         if self.problem.intercept:
             slope = losses.level.slope + self.intercept_penalty * b
         f, w = losses.value + 0.5 * self._inner(x, x), self._weights(x)
-        return Place(x, f, np.column_stack([self._back(losses.u) + self.strength * w, slope]).ravel())
+        return Place(x, f, np.column_stack([self._adjoint(losses.u) + self.strength * w, slope]).ravel())
 
     def along(self, place: Place, d: Floats, decrease: float) -> Place | None:
         if not self.problem.intercept:
             d = d.copy()
             d.reshape(self.outputs, -1)[:, -1] = 0.0
-        dz, kept, high = self._forth(d), self.z, np.inf
+        dz, kept, high = self._forward(d), self.z, np.inf
         of_penalty = self._inner(place.x, d), self._inner(d, d)
         still = place.f + 4.0 * EPS * abs(place.f)
         while True:
@@ -99,14 +94,14 @@ class Margins:
             self.z = kept
             if there.f <= still or length <= 1e-12:
                 return None
-            high = length  # where a line falls steeply, a tenth of its slope may lie far behind its minimum
+            high = length  # on a steep line a tenth of the slope at its start may lie far beyond its minimum
 
     @np.errstate(over="ignore", invalid="ignore")
     def _minimum(
         self, dz: Floats, slope: float, curvature: float, decrease: float, high: float
-    ) -> tuple[float, Level | None]:
-        """Where the slope along the line is a tenth of that at its start, and the pull on one intercept there: Newton's
-        method in a bracket, halved where it crawls.
+    ) -> tuple[float, InterceptSums | None]:
+        """Where the slope along the line is a tenth of that at its start, and the slopes of one intercept there:
+        Newton's method in a bracket, halved where it crawls.
 
         `slope` at the start and `curvature` are those of the penalty; the minimum lies before `high`.
         """

@@ -25,7 +25,7 @@ class Objective(ABC):
     """A smooth function f of a vector x (q,)."""
 
     distributed: bool = False
-    """Whether a reading is a journey, on which other points are better looked at in one go."""
+    """Whether a pass is expensive, so that other points are better evaluated in the same one."""
 
     jumps: bool = False
     """Whether the curvature may jump within a step."""
@@ -41,16 +41,16 @@ class Objective(ABC):
         """The value and the gradient at x, and the Hessian, or what stands for it, at order 2."""
 
     def read_ahead(self, x: Floats, order: int, others: Sequence[Floats]) -> tuple[Reading, list[float]]:
-        """`read` at x, and the bare values at others, where possible in the same pass over the data."""
+        """`read` at x, and the values alone at others, where possible in the same pass over the data."""
         return self.read(x, order), self.values(others)
 
     def values(self, points: Sequence[Floats]) -> list[float]:
-        """The bare values at several points."""
+        """The values alone at points."""
         return [self.read(x, 1).value for x in points]
 
-    def extrapolate(self, x: Floats, here: Reading, before: Floats, there: Reading, share: float) -> Reading:
-        """`read` at x + share (x - before), from what is known at x and before."""
-        return self.read(x + share * (x - before))
+    def extrapolate(self, x: Floats, here: Reading, before: Floats, there: Reading, step: float) -> Reading:
+        """`read` at x + step (x - before), from what is known at x and before."""
+        return self.read(x + step * (x - before))
 
     def hessian_product(self, x: Floats, d: Floats) -> Floats:
         """The Hessian at x times d."""
@@ -85,10 +85,10 @@ class Place(NamedTuple):
 
 
 class Walk(Protocol):
-    """How an objective is followed along directions, by L-BFGS."""
+    """How an objective is searched along directions, by L-BFGS."""
 
     trusting: ClassVar[bool]
-    """Whether the first trial along a direction is mostly the last."""
+    """Whether the first trial along a direction is mostly accepted."""
 
     def start(self, x: Floats) -> Place: ...
     def along(self, place: Place, d: Floats, decrease: float) -> Place | None:

@@ -16,9 +16,7 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.gap_smooth import gap
-from tenfold.judge.gap_softmax import gap_of_classes
-from tenfold.judge.stationarity import stationarity
+from tenfold.judge.linear_models import gap, stationarity
 from tenfold.losses.classification import Logistic, Softmax
 from tenfold.losses.loss import Loss
 from tenfold.objectives.linear import LinearObjective, pack, unpack
@@ -173,9 +171,9 @@ def select_solver(problem: Glm, rows: Rows, outputs: int, solver: str, *, hessia
     n, p = rows.shape
     if not _is_smooth(problem):
         return "proximal"
-    if p > NEWTON_COLUMNS or not (hessian or problem.loss.joint):
+    if p > NEWTON_COLUMNS or not (hessian or problem.loss.multi_output):
         return "diagonal"
-    if problem.loss.joint:
+    if problem.loss.multi_output:
         size = outputs * (p + 1)
         return "newton" if size <= FEW_COEFFICIENTS and n * size**2 <= CHEAP_HESSIAN_OF_CLASSES else "blocks"
     return "sample" if _uses_sample(problem, rows, solver) else "newton"
@@ -208,14 +206,14 @@ def _way(problem: Glm, rows: Rows, outputs: int, solver: str, tol: float, start:
     """How a problem is solved and judged."""
     loss, strength, fresh = problem.loss, float(np.max(problem.penalty.strength)), start is None
     hessian, smooth, on_sample = forms_hessian(rows, strength), _is_smooth(problem), _uses_sample(problem, rows, solver)
-    sampled = smooth and hessian and loss.convex and not loss.joint
+    sampled = smooth and hessian and loss.convex and not loss.multi_output
     samples = glm_paths.take_samples(rows, on_sample) if sampled else []
     frame = _frame(problem, rows, samples[0][0] if samples else rows, hessian)
     b, scale = first_constant(problem, rows, outputs)
     constant = Params(np.zeros((outputs, rows.shape[1])), b)
     first = Params(np.zeros((outputs, frame.rows.shape[1])), b) if start is None else frame.inside(start)
     # where a Hessian is dear, more steps are cheaper than a search of the judge's own
-    dear = not smooth or (strength > 0.0 and (loss.joint or not hessian or on_sample))
+    dear = not smooth or (strength > 0.0 and (loss.multi_output or not hessian or on_sample))
     way = partial(_Way, constant=constant, search=0 if dear else SEARCH_STEPS, search_again=dear and hessian)
     chosen = select_solver(problem, frame.rows, outputs, solver, hessian=hessian)
     if chosen == "proximal":
@@ -228,7 +226,7 @@ def _way(problem: Glm, rows: Rows, outputs: int, solver: str, tol: float, start:
         path = glm_paths.by_diagonal(objective, x, rule)
     elif chosen == "blocks":
         path = glm_paths.by_blocks(objective, x, rule, fresh=fresh)
-    elif loss.joint:
+    elif loss.multi_output:
         path = glm_paths.by_classes(objective, x, rule, fresh=fresh)
     else:
         led_by = samples if frame.basis is None else []  # samples are in the coordinates of the data
@@ -257,7 +255,7 @@ def _frame(problem: Glm, rows: Rows, some: Rows, hessian: bool) -> Frame:
 def first_constant(problem: Glm, rows: Rows, outputs: int = 1) -> tuple[Floats, float]:
     """The intercepts to start from, and the mean loss there; that of zero where a constant says all."""
     loss = problem.loss
-    if loss.joint:
+    if loss.multi_output:
         return np.zeros(outputs), float(np.log(outputs))
     if loss.signs:
         return np.zeros(1), float(loss.value(np.ones(1), np.zeros(1))[0]) or 1.0
@@ -330,8 +328,8 @@ class _Judged:
         problem, rows = self.problem, self.rows
         if not problem.loss.convex:
             return stationarity(problem, rows, params, self.constant, status=status, dtype=self.dtype), None
-        judge, direction_of = (gap_of_classes, recession_of_classes) if problem.loss.joint else (gap, recession)
-        certificate = judge(problem, rows, params, status=status, dtype=self.dtype, search=self.search)
+        direction_of = recession_of_classes if problem.loss.multi_output else recession
+        certificate = gap(problem, rows, params, status=status, dtype=self.dtype, search=self.search)
         if certificate.status == Status.NO_MAXIMUM.value:
             return certificate, normalise(params)
         if certificate.ok or np.max(problem.penalty.strength) > 0.0 or not _is_smooth(problem):
@@ -339,5 +337,5 @@ class _Judged:
         check_tiny_columns(rows)
         direction = direction_of(problem, rows, params)
         if direction is not None:
-            certificate = judge(problem, rows, params, status=status, dtype=self.dtype, direction=direction, search=0)
+            certificate = gap(problem, rows, params, status=status, dtype=self.dtype, direction=direction, search=0)
         return certificate, direction if certificate.status == Status.NO_MAXIMUM.value else None

@@ -20,10 +20,9 @@ from tenfold.losses.loss import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.plans.coordinates import approximate_centre, shift_intercept
 from tenfold.stats.combined import Several
-from tenfold.stats.derivatives import Params, Total, adjoint, forward
+from tenfold.stats.derivatives import Params, Total, adjoint, derivatives, forward
 from tenfold.stats.intercept_only import mean_over_targets
-from tenfold.stats.sandwich import GroupedScores, gram_of, grouped_scores, score_products
-from tenfold.stats.softmax import softmax
+from tenfold.stats.sandwich import GroupedScores, gram_of, score_products, sum_scores_by_group
 
 MOST = 2048
 """Up to so many coefficients their covariance is formed."""
@@ -75,7 +74,7 @@ class _Model(NamedTuple):
     def slopes(self, block: Block) -> Array:
         """Of the raw predictions that are free."""
         u = self.likelihood.loss.slope(*self.at(block))
-        return u[:, 1:] if self.likelihood.loss.joint else u
+        return u[:, 1:] if self.likelihood.loss.multi_output else u
 
 
 class _Sums(NamedTuple):
@@ -166,7 +165,7 @@ def _distance(sums: _Sums, root: Floats, dispersion: float) -> float:
 
 
 def _read(model: _Model, rows: Rows, observed: bool) -> _Sums:
-    joint = model.likelihood.loss.joint
+    joint = model.likelihood.loss.multi_output
     found = rows.fold(partial(_information_of_classes, model) if joint else partial(_information, model, observed))
     H, score, sums = (part.sum for part in found.parts)
     return _Sums(H[np.ix_(model.inside, model.inside)], score[model.inside], *map(float, sums))
@@ -191,7 +190,7 @@ def _information(model: _Model, observed: bool, block: Block) -> Several:
 
 
 def _information_of_classes(model: _Model, block: Block) -> Several:
-    found = resolve(softmax(model.params, 2, model.shift)(block))
+    found = resolve(derivatives(model.likelihood.loss, model.params, 2, model.shift)(block))
     k = len(model.shift) + 1
     score = np.column_stack([found.gradient, found.slope])[1:].ravel()
     parts = (found.hessian[k:, k:], score, np.array([found.weight, found.value[0], np.nan, 0.0]))
@@ -226,11 +225,11 @@ def _sandwich(model: _Model, rows: Rows, root: Floats, count: float, covariance:
 
 
 def _by_group(model: _Model, block: Block) -> GroupedScores:
-    return grouped_scores(block, model.slopes(block), weights_of(block), model.shift)
+    return sum_scores_by_group(block, model.slopes(block), weights_of(block), model.shift)
 
 
 def _by_row(model: _Model, root: Floats, power: int, block: Block) -> Several:
-    if power and model.likelihood.loss.joint:
+    if power and model.likelihood.loss.multi_output:
         return _by_row_of_classes(model, root, power, block)
     weight, exact = weights_of(block), 0.0
     if power:
@@ -310,7 +309,7 @@ def _of_constant(likelihood: Likelihood, rows: Rows, classes: int) -> float:
     """The mean loss of the best constant beside the offset."""
     loss, power = likelihood.loss, likelihood.power
     if power is None:
-        values = range(classes) if loss.joint else (-1, 1)
+        values = range(classes) if loss.multi_output else (-1, 1)
         shares = np.array([mean_over_targets(rows, partial(_equal, value)) for value in values])
         return -float(np.sum(shares * np.log(shares)))
     if loss.link == "log":

@@ -82,7 +82,7 @@ def by_diagonal(objective: LinearObjective, first: Floats, measure: Measure) -> 
 
 def _mean(problem: Glm, rows: Rows) -> float | None:
     """The mean of the targets, for a loss without a largest curvature."""
-    bounded = problem.loss.joint or np.isfinite(problem.loss.lipschitz)
+    bounded = problem.loss.multi_output or np.isfinite(problem.loss.lipschitz)
     return None if bounded else mean_over_targets(rows, lambda y: y) or 1.0
 
 

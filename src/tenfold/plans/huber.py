@@ -8,7 +8,7 @@ import numpy as np
 
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES
-from tenfold.judge.gap_huber import scale_of, scaled_gap
+from tenfold.judge.gap_huber import huber_gap, scale_of
 from tenfold.losses.regression import Huber, Laplace
 from tenfold.penalties import L2
 from tenfold.plans import piecewise_linear
@@ -119,5 +119,5 @@ def _finish(problem: ScaledHuber, rows: Rows, frame: Frame, solution: Solution, 
     as_glm = Glm(Huber(problem.epsilon), L2(problem.strength), problem.intercept)
     params = stored(without_constants(as_glm, rows, Params(coef, np.array([b]))), dtype, frame.shift)
     sigma = max(float(sigma), float(np.finfo(np.float64).tiny))
-    certificate = scaled_gap(problem, rows, params, sigma, status=solution.status.value, dtype=dtype)
+    certificate = huber_gap(problem, rows, params, sigma, status=solution.status.value, dtype=dtype)
     return HuberFit(params, certificate, "newton", scale=sigma)

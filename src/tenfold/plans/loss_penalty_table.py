@@ -14,10 +14,7 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.gap_smooth import gap
-from tenfold.judge.gap_softmax import gap_of_classes
-from tenfold.judge.objective_points import prepare
-from tenfold.judge.stationarity import stationarity
+from tenfold.judge.linear_models import design_of, gap, stationarity
 from tenfold.losses.classification import Hinge, Logistic, ModifiedHuber, Softmax, SquaredHinge, Tanh
 from tenfold.losses.deviances import Gamma, Poisson, Tweedie
 from tenfold.losses.loss import Loss
@@ -119,7 +116,7 @@ def of_two_classes(loss: Loss, penalty: Any) -> tuple[Loss, Any]:
     """The softmax of two classes is the logistic loss of w = w_1 - w_0: for that difference a penalty on both is least
     where they share it, and squares of two halves are half the square. Others as they are.
     """
-    if not loss.joint:
+    if not loss.multi_output:
         return loss, penalty
     if isinstance(penalty, L2):
         # shared in proportion to their variances, 1 / strength
@@ -182,7 +179,7 @@ def fit(
     if chosen.method == INTERIOR:
         l1, l2 = (penalty.l1, penalty.l2) if isinstance(penalty, ElasticNet) else (0.0, float(penalty.strength))
         return piecewise_linear.fit(rows, loss, l1, l2, intercept, dtype=dtype, **limits)
-    outputs, problem = classes if loss.joint else 1, Glm(loss, penalty, intercept)
+    outputs, problem = classes if loss.multi_output else 1, Glm(loss, penalty, intercept)
     if chosen.method in (NEWTON, PARABOLAS, SPARSE, GROUPED):
         common: dict[str, Any] = {"outputs": outputs, "solver": "lbfgs", "tol": tol, "dtype": dtype, **limits}
         solve = partial(glm.fit, rows, loss, penalty, intercept, **common)
@@ -195,7 +192,7 @@ def fit(
 def _starts(problem: Glm, rows: Rows, seed: int) -> list[Params | None]:
     """Where a loss that is not convex is begun: without weights, and with random ones."""
     random, p = np.random.default_rng(seed), rows.shape[1]
-    spread = np.sqrt(prepare(problem, rows).squares)
+    spread = np.sqrt(design_of(problem, rows).squares)
     unit = SPREAD / np.where(spread > 0.0, spread, 1.0) / np.sqrt(p)
     drawn = [Params(random.standard_normal((1, p)) * unit, np.zeros(1)) for _ in range(STARTS - 1)]
     return [None, *drawn]
@@ -261,8 +258,6 @@ class _Proximal(NamedTuple):
         return Fitted(params, certificate, "proximal", iterations=solution.iterations, trace=solution.trace)
 
     def _certificate(self, params: Params, status: str) -> Certificate:
-        if self.problem.loss.joint:
-            return gap_of_classes(self.problem, self.rows, params, status=status, dtype=self.dtype)
         if self.problem.loss.convex:
             return gap(self.problem, self.rows, params, status=status, dtype=self.dtype)
         return stationarity(self.problem, self.rows, params, self.first, status=status, dtype=self.dtype)

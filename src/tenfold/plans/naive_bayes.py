@@ -28,7 +28,7 @@ from tenfold.judge import naive_bayes as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.machine import threads
 from tenfold.plans.class_statistics import PARTS_NOTE
-from tenfold.stats.argmax_float32 import decide_linear, decide_scaled, undecided
+from tenfold.stats.argmax_float32 import decide_linear, decide_scaled, leave_open
 from tenfold.stats.class_totals import (
     ClassColumns,
     ClassSums,
@@ -314,7 +314,7 @@ class LinearScores:
     def decide(self, X: Array) -> Integers:
         """The argmax of the scores of dense rows, -1 where single precision does not decide it."""
         if self.threshold is not None or self.impossible is not None:
-            return undecided(X)
+            return leave_open(X)
         return decide_linear(X, self.coef, self.intercept)
 
     def __call__(self, X: Array) -> Array:

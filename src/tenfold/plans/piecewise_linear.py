@@ -12,9 +12,8 @@ from tenfold.arrays import Floats, on_host
 from tenfold.data import NotFinite, Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_point_search import gap_at_kinks
-from tenfold.judge.gap_fenchel import LOOSE
-from tenfold.judge.gap_smooth import gap
-from tenfold.judge.objective_points import prepare
+from tenfold.judge.linear_models import gap, prepare
+from tenfold.judge.objective_points import LOOSE
 from tenfold.losses.loss import Pieces, PiecewiseLinear
 from tenfold.penalties import ElasticNet
 from tenfold.plans.coordinates import approximate_centre, shift_intercept

@@ -9,6 +9,7 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, namespace
 from tenfold.data import Block, Rows, resolve, sampling_step
+from tenfold.losses.classification import Softmax
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
 from tenfold.plans.coordinates import NEWTON_COLUMNS, approximate_centre, shift_intercept
@@ -16,7 +17,7 @@ from tenfold.problems import Glm
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, Total, derivatives, forward
 from tenfold.stats.min_max import of_columns, of_recession
-from tenfold.stats.softmax import noticed_hessian, of_right_margins
+from tenfold.stats.softmax import threshold_hessian
 
 
 def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
@@ -79,7 +80,7 @@ def recession_of_classes(problem: Glm, rows: Rows, params: Params) -> Params | N
     theta = np.column_stack([local.coef, local.intercept])[:, :k].ravel() * scale
     each = np.arange(k)
     for threshold in (1e-9, 1e-7, 1e-5):
-        core = rows.fold(noticed_hessian(local, shift, threshold)).sum.reshape(K, p + 1, K, p + 1) / columns.weight
+        core = rows.fold(threshold_hessian(local, shift, threshold)).sum.reshape(K, p + 1, K, p + 1) / columns.weight
         core = core[:, :k, :, :k].reshape(K * k, K * k) / scale / scale[:, None]
         lifted = core.reshape(K, k, K, k)
         lifted[:, each, :, each] += 1.0 / K  # a shift common to all classes changes no prediction
@@ -91,7 +92,7 @@ def recession_of_classes(problem: Glm, rows: Rows, params: Params) -> Params | N
         d = np.zeros((K, p + 1))
         d[:, :k] = (null @ (null.T @ theta) / scale).reshape(K, k)
         direction = Params(np.ascontiguousarray(d[:, :p]), np.ascontiguousarray(d[:, p]))
-        right = rows.fold(of_right_margins(direction, shift))
+        right = rows.fold(of_recession(Softmax(), direction, shift))
         if right.high[0] > 0.0 and right.low[0] >= -1e-12 * right.high[0]:
             return normalise(shift_intercept(direction, -shift))
     return None

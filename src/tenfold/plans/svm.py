@@ -23,10 +23,9 @@ from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, Rows, with_constant
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_point_search import gap_at_kinks
-from tenfold.judge.gap_crammer_singer import joint_gap
-from tenfold.judge.gap_fenchel import LOOSE
-from tenfold.judge.gap_smooth import gap
-from tenfold.judge.objective_points import prepare
+from tenfold.judge.gap_crammer_singer import crammer_singer_gap
+from tenfold.judge.linear_models import gap, prepare
+from tenfold.judge.objective_points import LOOSE
 from tenfold.losses.classification import JointHinge
 from tenfold.losses.loss import Loss
 from tenfold.penalties import L2, ElasticNet
@@ -132,15 +131,15 @@ class Machine:
         """The certificate for the Crammer-Singer loss, for weights without a dual point."""
         problem = self.joint
         if not _at_hand(rows):
-            return joint_gap(problem, rows, params, **options)
+            return crammer_singer_gap(problem, rows, params, **options)
         if rows.shape[1] <= NEWTON_COLUMNS:
-            certificate = joint_gap(problem, rows, params, **options)
+            certificate = crammer_singer_gap(problem, rows, params, **options)
             if certificate.ok:
                 return certificate
         shift = _joint_shift(problem, rows)
         way = _select_joint_solver(problem, rows, len(params.intercept), shift, 0, HINT * RULES["gap"].tol)
         tight = run(way.steps(), HINT_STEPS).status is Status.CONVERGED
-        certificate = joint_gap(problem, rows, params, shares=way.shares, **options)
+        certificate = crammer_singer_gap(problem, rows, params, shares=way.shares, **options)
         return (
             certificate if certificate.ok or tight else replace(certificate, note=f"{certificate.note} {LOOSE}".strip())
         )
@@ -305,7 +304,7 @@ def fit_joint(
     def certify(solution: Solution) -> Fitted:
         params, status = _round_classes(outside(solution.params), dtype, centre), solution.status.value
         try:
-            certificate = joint_gap(problem, rows, params, shares=way.shares, status=status, dtype=dtype)
+            certificate = crammer_singer_gap(problem, rows, params, shares=way.shares, status=status, dtype=dtype)
         except KeyboardInterrupt:
             certificate = not_judged("gap")
         name = "interior point" if inside else "joint ascent"

@@ -1,9 +1,9 @@
-"""The class with the largest score of every row, where single precision can tell; -1 where it cannot.
+"""The class with the largest score of every sample, where single precision determines it; -1 where it does not.
 
-Scores are of one of three forms, and only their differences matter: what they share, column by column, is taken off
-first, so that less is left to round. The units of the columns make the terms of a score about as large as the score.
-The compiled loop bounds its own rounding; `slack` bounds that of the same scores in double precision, so that a number
-that is written is the one that double precision finds.
+Scores are of one of three forms, and only their differences matter: what they have in common, column by column, is
+subtracted first, so that less is left to round. The units of the columns make the terms of a score about as large as
+the score. The compiled loop bounds its own rounding; `slack` bounds that of the same scores in double precision, so
+that a class that is written is the one of double precision.
 """
 
 import numpy as np
@@ -12,28 +12,23 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, unit_roundoff
 from tenfold.machine import threads
 
-AMID = 64
-"""The median of so many rows is a place amid all."""
-
-SHARED = 2.0**-20
-"""A column in which classes differ by less than this share of what they have in common is measured in units of that."""
-
-MOST_COLUMNS = 1024
-"""Of triangles; wider ones do not stay in the cache."""
+CENTRE_ROWS = 64  # rows whose median is the centre
+COMMON = 2.0**-20  # differences of classes below this part of what they have in common are in units of the latter
+MAX_COLUMNS = 1024  # of triangles: wider ones do not stay in the cache
 
 
-def undecided(X: Array) -> Integers:
-    """Of scores that are of no such form."""
+def leave_open(X: Array) -> Integers:
+    """-1 for every row: scores that are of no such form."""
     return np.full(X.shape[0], -1, dtype=np.int64)
 
 
 def decide_linear(X: Array, coef: Floats, intercept: Floats) -> Integers:
     """Of scores x'w_k + b_k."""
     if not (np.isfinite(intercept).all() and np.isfinite(coef).all()):
-        return undecided(X)
-    own, error = _apart(coef), _rounding(X)
-    unit = np.maximum(np.max(np.abs(own), axis=0), SHARED * np.max(np.abs(coef), axis=0))
-    place = _amid(X)
+        return leave_open(X)
+    own, error = _subtract_middle(coef), _rounding(X)
+    unit = np.maximum(np.max(np.abs(own), axis=0), COMMON * np.max(np.abs(coef), axis=0))
+    place = _median(X)
     constant = intercept + own @ place
     slack = np.array([
         error * np.max(np.abs(coef) @ np.abs(place) + np.abs(intercept)),
@@ -41,29 +36,29 @@ def decide_linear(X: Array, coef: Floats, intercept: Floats) -> Integers:
         0.0,
     ])  # fmt: skip
     return _core.argmax_diagonal_float32(
-        X, place, unit, _over(own, unit), None, _apart(constant), slack, _count(X, len(coef))
+        X, place, unit, _over(own, unit), None, _subtract_middle(constant), slack, _count(X, len(coef))
     )
 
 
 def decide_scaled(X: Array, centre: Floats, scale: Floats, constant: Floats) -> Integers:
     """Of scores c_k - sum_j (scale_kj (x_j - centre_kj))^2."""
     if not np.isfinite(constant).all():
-        return undecided(X)
+        return leave_open(X)
     place, unit, error = centre.mean(axis=0), np.max(scale, axis=0), _rounding(X)
     h = _over(scale, unit) ** 2
     away = unit * (centre - place)
     fixed = np.sum(h * away**2, axis=1)
     slack = error * np.array([np.max(2.0 * fixed + np.abs(constant)), 0.0, 2.0])
-    linear, squared = _apart(2.0 * h * away), _apart(-h)
+    linear, squared = _subtract_middle(2.0 * h * away), _subtract_middle(-h)
     return _core.argmax_diagonal_float32(
-        X, place, unit, linear, squared, _apart(constant - fixed), slack, _count(X, 2 * len(centre))
+        X, place, unit, linear, squared, _subtract_middle(constant - fixed), slack, _count(X, 2 * len(centre))
     )
 
 
 def decide_whole(X: Array, centres: Floats, factors: Floats, constant: Floats) -> Integers:
     """Of scores c_k - 1/2 ||(x - centre_k) B_k||^2 with upper triangles B_k."""
-    if X.shape[1] > MOST_COLUMNS or not np.isfinite(constant).all():
-        return undecided(X)
+    if X.shape[1] > MAX_COLUMNS or not np.isfinite(constant).all():
+        return leave_open(X)
     place, error = centres.mean(axis=0), _rounding(X)
     unit = np.sqrt(np.max(np.sum(factors**2, axis=2), axis=0))
     scaled = _over(factors, unit[:, None])
@@ -77,18 +72,18 @@ def decide_whole(X: Array, centres: Floats, factors: Floats, constant: Floats) -
 
 
 def _rounding(X: Array) -> float:
-    """What sums of a row's terms in double precision may be off by, in parts of the terms, with some to spare."""
+    """A bound of the relative rounding of a sum of the terms of a row in double precision."""
     return 4.0 * (X.shape[1] + 8) * unit_roundoff(np.float64)
 
 
-def _amid(X: Array) -> Floats:
-    """Medians of the first rows: values that are wild, or not finite, do not move them far."""
-    place = np.sort(X[:AMID], axis=0)[min(AMID, len(X)) // 2].astype(np.float64)
+def _median(X: Array) -> Floats:
+    """Medians of the first rows: outliers, and values that are not finite, do not move them far."""
+    place = np.sort(X[:CENTRE_ROWS], axis=0)[min(CENTRE_ROWS, len(X)) // 2].astype(np.float64)
     return np.where(np.isfinite(place), place, 0.0)
 
 
-def _apart(values: Floats) -> Floats:
-    """What the classes do not share: from the middle of the smallest and the largest."""
+def _subtract_middle(values: Floats) -> Floats:
+    """Values of the classes less the middle of the smallest and the largest."""
     return values - 0.5 * (values.min(axis=0) + values.max(axis=0))
 
 

@@ -33,24 +33,24 @@ class ModelSums:
 
 
 def of_models(
-    params: Params, share: Floats, order: int = 1, shift: Floats | None = None
+    params: Params, group_weight: Floats, order: int = 1, shift: Floats | None = None
 ) -> Callable[[Block], ModelSums]:
     """The lift of `ModelSums` for coef (M, K, p) and intercept (M, K) at z = (x - shift).w + b, on rows with groups:
-    model m gives a row of group g its weight times share[g, m].
+    model m gives a row of group g its weight times group_weight[g, m].
 
     K = 1 is the logistic loss of targets -1 and +1, more the softmax of class numbers. Order 0 stops at the slopes.
     """
-    return partial(_of_models, params, share, order, shift)
+    return partial(_of_models, params, group_weight, order, shift)
 
 
-def _of_models(params: Params, share: Floats, order: int, shift: Floats | None, block: Block) -> ModelSums:
+def _of_models(params: Params, group_weight: Floats, order: int, shift: Floats | None, block: Block) -> ModelSums:
     X = block.X
-    spend(products(X, params.intercept.size, order) * (_part_of_rows(share, block) if is_numpy(X) else 1.0))
+    spend(products(X, params.intercept.size, order) * (_fraction_of_rows(group_weight, block) if is_numpy(X) else 1.0))
     if not (is_sparse(X) or is_numpy(X)):
-        return models_in_arrays(params, share, order, shift, block)
+        return models_in_arrays(params, group_weight, order, shift, block)
     assert block.group is not None
     count = threads(entries(X) * max(1, len(params.coef)))
-    rows = (np.ascontiguousarray(block.y[:, 0]), block.weight, block.group, share)
+    rows = (np.ascontiguousarray(block.y[:, 0]), block.weight, block.group, group_weight)
     if is_numpy(X):
         return ModelSums(*_core.models(X, *rows, params.coef, params.intercept, shift, order, count))
     intercept = params.intercept if shift is None else params.intercept - np.einsum("mkp,p->mk", params.coef, shift)
@@ -62,19 +62,19 @@ def _of_models(params: Params, share: Floats, order: int, shift: Floats | None, 
     return ModelSums(value, slope, gradient)
 
 
-def _part_of_rows(share: Floats, block: Block) -> float:
-    """The part of the rows, in the mean over the models, that have a share in them: others are not read."""
+def _fraction_of_rows(group_weight: Floats, block: Block) -> float:
+    """The mean over the models of the fraction of the rows with a weight: others are not read."""
     assert block.group is not None
-    rows = np.bincount(block.group, minlength=len(share))
-    return float(rows @ np.mean(share > 0.0, axis=1)) / max(1.0, float(rows.sum()))
+    rows = np.bincount(block.group, minlength=len(group_weight))
+    return float(rows @ np.mean(group_weight > 0.0, axis=1)) / max(1.0, float(rows.sum()))
 
 
-def models_in_arrays(params: Params, share: Floats, order: int, shift: Floats | None, block: Block) -> ModelSums:
+def models_in_arrays(params: Params, group_weight: Floats, order: int, shift: Floats | None, block: Block) -> ModelSums:
     """The same lift in the Array API: the reference for the compiled loop."""
     xp = namespace(block.X)
     X = xp.astype(block.X, xp.float64, copy=False)
     X = X if shift is None else X - like(shift, X)
-    weight = weights_of(block)[:, None] * xp.take(like(share, X), like(on_host(block.group), X), axis=0)
+    weight = weights_of(block)[:, None] * xp.take(like(group_weight, X), like(on_host(block.group), X), axis=0)
     values, slopes, gradients = [], [], []
     for m, (coef, intercept) in enumerate(zip(params.coef, params.intercept, strict=True)):
         z = xp.matmul(X, like(np.ascontiguousarray(coef), X).T) + like(intercept, X)

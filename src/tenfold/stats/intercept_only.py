@@ -1,4 +1,6 @@
-"""The best constant prediction of targets whose best constant is their mean; nothing but the targets is read."""
+"""Models of an intercept alone, for losses whose best constant stands for the mean of the targets; only the targets are
+read.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -30,13 +32,13 @@ def best_constant(loss: Loss, rows: Rows) -> Constant:
 
 
 def mean_loss(loss: Loss, rows: Rows, z: float) -> float:
-    """The weighted mean loss of one constant: that of a model without columns."""
+    """The weighted mean loss of one constant: that of a model without features."""
     if not isinstance(rows, MemoryRows | BatchRows) or rows.on_device:
         return mean_over_targets(rows, lambda y: loss.value(y, z + namespace(y).zeros_like(y)))
     y, weight = np.ascontiguousarray(rows.y[:, :1]), rows.weight
     block = Block(np.zeros((len(y), 0)), y, None if weight is None else np.ascontiguousarray(weight))
-    found = resolve(derivatives(loss, Params(np.zeros((1, 0)), np.array([z])), 0)(block))
-    return float(found.value[0] / found.weight)
+    sums = resolve(derivatives(loss, Params(np.zeros((1, 0)), np.array([z])), 0)(block))
+    return float(sums.value[0] / sums.weight)
 
 
 def mean_over_targets(rows: Rows, f: Callable[[Array], Array]) -> float:

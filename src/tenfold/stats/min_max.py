@@ -1,4 +1,4 @@
-"""The smallest and the largest of numbers of each row: what a proof about every row needs."""
+"""The smallest and the largest of numbers of each sample, for bounds that hold for every sample."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,8 +29,8 @@ class Extremes:
         if weight is not None:
             inside = xp.reshape(weight > 0, (-1, 1))
             low, high = xp.where(inside, values, xp.inf), xp.where(inside, values, -xp.inf)
-        found = xp.min(low, axis=0), xp.max(high, axis=0)
-        return cls(*found) if is_numpy(values) else Deferred.of(found, lambda _, *parts: cls(*parts))
+        ends = xp.min(low, axis=0), xp.max(high, axis=0)
+        return cls(*ends) if is_numpy(values) else Deferred.of(ends, lambda _, *parts: cls(*parts))
 
     def merge(self, other: "Extremes") -> "Extremes":
         return Extremes(np.minimum(self.low, other.low), np.maximum(self.high, other.high))

@@ -14,11 +14,8 @@ from tenfold.data import Block, resolve
 from tenfold.losses.regression import Square
 from tenfold.stats.derivatives import Params, away, derivatives
 
-TILE_ENTRIES = 1 << 21
-"""Scores of several predictions are formed for so many numbers at a time."""
-
-GROUPS_AT_ONCE = 64
-"""On a device sums of so many groups come from one product."""
+TILE_ENTRIES = 1 << 21  # entries of the scores of several predictions that are formed at a time: 16 MB
+GROUPS_AT_ONCE = 64  # groups whose sums are one product on a device
 
 
 def gram_of(block: Block, weight: Array, shift: Floats) -> Floats:
@@ -73,7 +70,7 @@ class GroupedScores:
         return GroupedScores(group, sums)
 
 
-def grouped_scores(block: Block, u: Array, weight: Array, shift: Floats) -> GroupedScores:
+def sum_scores_by_group(block: Block, u: Array, weight: Array, shift: Floats) -> GroupedScores:
     """The sums of weight u * z over the rows of positive weight of each group."""
     assert block.group is not None
     number, positive = on_host(block.group), on_host(weight) > 0.0
@@ -94,9 +91,9 @@ def grouped_scores(block: Block, u: Array, weight: Array, shift: Floats) -> Grou
 def _sums_on_device(block: Block, u: Array, group: Integers, shift: Floats) -> Floats:
     xp, number = namespace(u), block.group
     assert number is not None
-    scores, found = _scores(block.X, u, shift), []
+    scores, sums = _scores(block.X, u, shift), []
     for start in range(0, len(group), GROUPS_AT_ONCE):
         chosen = like(group[start : start + GROUPS_AT_ONCE], number)
         member = xp.astype(number[:, None] == chosen, xp.float64)
-        found.append(on_host(xp.matmul(member.T, scores)))
-    return np.concatenate([np.zeros((0, scores.shape[1])), *found])
+        sums.append(on_host(xp.matmul(member.T, scores)))
+    return np.concatenate([np.zeros((0, scores.shape[1])), *sums])

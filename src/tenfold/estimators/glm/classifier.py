@@ -165,7 +165,7 @@ class GeneralizedLinearClassifier(ScoreMixin, InferenceMixin, Generalised, Class
         X, y = validate(self, X, y, numeric=False, multi_output=False)
         self.classes_, number = encode_classes(y, X)
         count = int(self.classes_.shape[0])
-        if count > 2 and not self._the_loss().joint:
+        if count > 2 and not self._the_loss().multi_output:
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is multiclass: {count} classes. Use "
                 "loss='softmax', or wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
@@ -181,7 +181,7 @@ class GeneralizedLinearClassifier(ScoreMixin, InferenceMixin, Generalised, Class
         loss, penalty = self._the_loss(), self._the_penalty(p)
         count = int(self.classes_.shape[0])
         strengths = np.asarray(penalty.strength, dtype=np.float64)
-        if strengths.ndim and (not loss.joint or strengths.shape != (count,) or not np.all(strengths > 0.0)):
+        if strengths.ndim and (not loss.multi_output or strengths.shape != (count,) or not np.all(strengths > 0.0)):
             raise ValueError(
                 f"Strengths of an L2 penalty, one for each of {count} classes and all positive, go with "
                 f"loss='softmax' alone; got {strengths.tolist()} with {self.loss!r}."
@@ -213,5 +213,5 @@ class GeneralizedLinearClassifier(ScoreMixin, InferenceMixin, Generalised, Class
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = self.loss == "softmax" or getattr(self.loss, "joint", False)
+        tags.classifier_tags.multi_class = self.loss == "softmax" or getattr(self.loss, "multi_output", False)
         return tags

@@ -83,7 +83,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
             names = ", ".join(LOSSES)
             raise ValueError(f"loss must be one of {names}, or an object of tenfold.losses; got {self.loss!r}.")
         loss = LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
-        if (loss.signs or loss.joint) is not self._of_classes:
+        if (loss.signs or loss.multi_output) is not self._of_classes:
             other = "GeneralizedLinear" if self._of_classes else "GeneralizedLinearClassifier"
             raise ValueError(f"{self.loss!r} is not a loss of {type(self).__name__}: use {other}.")
         return loss
