@@ -15,7 +15,7 @@ void bind_decide(nb::module_ &m);
 void bind_singles(nb::module_ &m);
 void bind_derivatives(nb::module_ &m);
 void bind_softmax(nb::module_ &m);
-void bind_models(nb::module_ &m);
+void bind_batched_loss(nb::module_ &m);
 void bind_mixture(nb::module_ &m);
 void bind_descent(nb::module_ &m);
 void bind_descent_columns(nb::module_ &m);

@@ -68,7 +68,7 @@ NB_MODULE(_core, m) {
   bind_singles(m);
   bind_derivatives(m);
   bind_softmax(m);
-  bind_models(m);
+  bind_batched_loss(m);
   bind_mixture(m);
   bind_descent(m);
   bind_descent_columns(m);

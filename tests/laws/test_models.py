@@ -11,7 +11,7 @@ from scipy import sparse
 
 from tenfold.data import Block
 from tenfold.losses import Logistic
-from tenfold.stats.batched_loss import models_in_arrays, of_models
+from tenfold.stats.batched_loss import model_losses, model_losses_in_arrays
 from tenfold.stats.derivatives import Params, derivatives
 from tenfold.stats.softmax import softmax
 
@@ -50,7 +50,7 @@ def close(found, other, data, tol=1e-12):
 @given(evaluated())
 def test_compiled_lift_is_the_lift_in_arrays(drawing):
     data, *at = drawing
-    compiled, plain = of_models(*at)(block_of(data)), models_in_arrays(*at, block_of(data))
+    compiled, plain = model_losses(*at)(block_of(data)), model_losses_in_arrays(*at, block_of(data))
     assert (compiled.gradient is None) == (plain.gradient is None) == (at[2] == 0)
     close(compiled, plain, data)
 
@@ -58,14 +58,14 @@ def test_compiled_lift_is_the_lift_in_arrays(drawing):
 @given(evaluated(), st.sampled_from([sparse.csr_array, sparse.csr_matrix]))
 def test_dense_is_sparse(drawing, kind):
     data, *at = drawing
-    found = of_models(*at)(Block(kind(data.X), data.y, data.weight, data.group))
-    close(found, of_models(*at)(block_of(data)), data)
+    found = model_losses(*at)(Block(kind(data.X), data.y, data.weight, data.group))
+    close(found, model_losses(*at)(block_of(data)), data)
 
 
 @given(evaluated())
 def test_sums_over_any_cut_are_the_same(drawing):
     data, *at = drawing
-    lift = of_models(*at)
+    lift = model_losses(*at)
     a, b, c = (lift(block_of(data.part(i))) for i in range(3))
     for total in (a.merge(b).merge(c), a.merge(b.merge(c)), c.merge(a).merge(b)):
         close(total, lift(block_of(data)), data)
@@ -74,7 +74,7 @@ def test_sums_over_any_cut_are_the_same(drawing):
 @given(evaluated())
 def test_each_model_is_what_it_is_alone(drawing):
     data, params, share, _, shift = drawing
-    found = of_models(params, share, 1, shift)(block_of(data))
+    found = model_losses(params, share, 1, shift)(block_of(data))
     for m in range(len(share[0])):
         weight = share[data.group, m] * (1.0 if data.weight is None else data.weight)
         own = Params(params.coef[m], params.intercept[m])
@@ -95,6 +95,6 @@ def test_many_rows_whatever_the_threads(classes):
     coef = rng.standard_normal((20, classes, 7)) * np.logspace(-3, 3, 20)[:, None, None]
     params = Params(coef, np.zeros((20, classes)))
     share = rng.integers(0, 2, (3, 20)).astype(np.float64)
-    found, plain = of_models(params, share)(data), models_in_arrays(params, share, 1, None, data)
+    found, plain = model_losses(params, share)(data), model_losses_in_arrays(params, share, 1, None, data)
     np.testing.assert_allclose(found.value, plain.value, rtol=1e-12)
     np.testing.assert_allclose(found.gradient, plain.gradient, atol=1e-9)

@@ -25,7 +25,7 @@ from tenfold.losses.loss import Loss
 from tenfold.losses.regression import Huber, Quantile
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans.glm import first_constant
-from tenfold.plans.loss_penalty_table import rescaled_penalty
+from tenfold.plans.loss_penalty_table import rescale_penalty
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset
 from tenfold.plans.piecewise_linear import judge_at_kinks
 from tenfold.problems import Glm, ScaledHuber
@@ -46,19 +46,19 @@ def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, loss: Loss, offset: 
     """What a regression is judged on."""
     X, y = validated(model, X, y, numeric=True)
     y, weight = as_float(y), validate_weights(sample_weight, X)
-    asked = total_weight(y, weight)
+    requested = total_weight(y, weight)
     if offset is not None:
         if not takes_offset(loss):
             raise ValueError(f"The loss {loss.name!r} takes no offset.")
         y, weight = without_offset(loss, y, weight, validate_offset(offset, X))
     total = total_weight(y, weight)
-    return Judged(kept_rows(X, y, weight), total, total / asked)
+    return Judged(kept_rows(X, y, weight), total, total / requested)
 
 
 def unit_deviance(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
     loss = loss_of(model)
     data = rows_of(model, X, y, sample_weight, loss, offset)
-    return _judged(model, data, loss, L2(float(model.alpha) / data.factor))
+    return _judge_model(model, data, loss, L2(float(model.alpha) / data.factor))
 
 
 def loss_of(model: Any) -> Loss:
@@ -76,7 +76,7 @@ def link_of(model: Any) -> str | None:
     return loss.link if loss.link == "log" else None
 
 
-def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
+def _judge_model(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     """The word of the judge that fits the loss."""
     fitted, dtype = params(model, int(model.classes_.shape[0]) if loss.joint else 1)
     problem, how = Glm(loss, penalty, bool(model.fit_intercept)), {"status": status(model), "dtype": dtype}
@@ -93,8 +93,10 @@ def huber(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) ->
     data = rows_of(model, X, y, sample_weight, Huber(1.0), offset)
     fitted, dtype = params(model, 1)
     problem = ScaledHuber(float(model.epsilon), strength(model.alpha, data.weight), bool(model.fit_intercept))
-    found = scaled_gap(problem, data.rows, fitted, float(model.scale_), status=status(model), dtype=dtype)
-    return found if not found.ok or _marks_outliers(model, X, y, offset) else contradicted(found, OUTLIERS)
+    certificate = scaled_gap(problem, data.rows, fitted, float(model.scale_), status=status(model), dtype=dtype)
+    if not certificate.ok or _marks_outliers(model, X, y, offset):
+        return certificate
+    return contradicted(certificate, OUTLIERS)
 
 
 OUTLIERS = "outliers_ are not the samples whose error is larger than epsilon times the scale."
@@ -125,7 +127,7 @@ def _marks_outliers(model: Any, X: Any, y: Any, offset: Any) -> bool:
 def quantile(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
     loss = Quantile(float(model.quantile))
     data = rows_of(model, X, y, sample_weight, loss, offset)
-    return _judged(model, data, loss, ElasticNet(float(model.alpha)))
+    return _judge_model(model, data, loss, ElasticNet(float(model.alpha)))
 
 
 def any_loss(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
@@ -137,10 +139,10 @@ def any_loss(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
         known(model, y)
         target = targets(numbered(model.classes_, y, X), int(model.classes_.shape[0]))
         data = Judged(kept_rows(X, target, validate_weights(sample_weight, X)), 0.0)
-    penalty = rescaled_penalty(penalty, 1.0 / data.factor)
+    penalty = rescale_penalty(penalty, 1.0 / data.factor)
     if loss.nonsmooth and isinstance(penalty, L2):
         penalty = ElasticNet(0.0, float(np.max(penalty.strength)))
-    return _judged(model, data, loss, penalty)
+    return _judge_model(model, data, loss, penalty)
 
 
 def mean(model: Any, X: Array) -> list[Output | Labels]:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, is_dask, is_foreign
 from tenfold.certification import certify, find_registration, samples_before
 from tenfold.certification.glm import loss_of
-from tenfold.certification.logistic import chosen
+from tenfold.certification.logistic import read_choice
 from tenfold.certification.models import is_pipeline, known, params, validated
 from tenfold.data import Rows
 from tenfold.estimators.classes import encoded, numbered, targets
@@ -45,7 +45,7 @@ def maximised(model: Any) -> Maximised | None:
         return Maximised(loss, not is_free(penalty, model.n_features_in_))
     if name == "LogisticRegression":
         loss = Logistic() if int(model.classes_.shape[0]) == 2 else Softmax()
-        return Maximised(loss, np.isfinite(chosen(model).C), "" if model.class_weight is None else CLASS_WEIGHTS)
+        return Maximised(loss, np.isfinite(read_choice(model).C), "" if model.class_weight is None else CLASS_WEIGHTS)
     if name == "LinearRegression":
         constrained = "The weights are constrained: classical standard errors do not hold. Use the bootstrap."
         return Maximised(Square(), False, constrained if model.positive else "")

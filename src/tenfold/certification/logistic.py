@@ -11,7 +11,7 @@ from tenfold.certification.models import contradicted, known, params, status, va
 from tenfold.data import Table
 from tenfold.estimators.classes import numbered, targets
 from tenfold.estimators.labels import shares, weighted
-from tenfold.estimators.logistic.settings import Chosen
+from tenfold.estimators.logistic.parameters import PenaltyChoice
 from tenfold.estimators.validation import kept_rows, rowwise, total_weight, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gap_smooth import gap
@@ -38,14 +38,14 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         intercept = False
     target = targets(number, count)
     rows = kept_rows(X, target, weight)
-    penalty = chosen(model).penalty(total_weight(target, weight))
+    penalty = read_choice(model).penalty(total_weight(target, weight))
     loss, judge = (Softmax(), gap_of_classes) if count > 2 else (Logistic(), gap)
-    found = judge(Glm(loss, penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
+    certificate = judge(Glm(loss, penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
     if hasattr(model, "class_prior_") and not np.allclose(
         model.class_prior_, shares(number, count, weight), rtol=1e-9, atol=0.0
     ):
-        return contradicted(found, "class_prior_ are not the shares of the classes in the data.")
-    return found
+        return contradicted(certificate, "class_prior_ are not the shares of the classes in the data.")
+    return certificate
 
 
 def _with_column(value: float, X: Array) -> Array:
@@ -54,13 +54,13 @@ def _with_column(value: float, X: Array) -> Array:
     return sparse.hstack([X, sparse.csr_array(column)], format="csr") if is_sparse(X) else np.hstack([X, column])
 
 
-def chosen(model: Any) -> Chosen:
+def read_choice(model: Any) -> PenaltyChoice:
     """C, infinite where there is no penalty, and the share of L1; what cross-validation has chosen where it has."""
     C = float(np.ravel(getattr(model, "C_", getattr(model, "C", np.inf)))[0])
     if model.penalty is None or np.inf == C:
-        return Chosen(np.inf, 0.0)
+        return PenaltyChoice(np.inf, 0.0)
     ratio = np.ravel(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 0.0)))[0]
-    return Chosen(C, {"l1": 1.0, "l2": 0.0}.get(str(model.penalty), float(ratio or 0.0)))
+    return PenaltyChoice(C, {"l1": 1.0, "l2": 0.0}.get(str(model.penalty), float(ratio or 0.0)))
 
 
 def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:

@@ -165,7 +165,7 @@ class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin
             )
         weight = weighted(None, self.classes_, number, validate_weights(sample_weight, X))
         target = targets(number, count)
-        params = self._fitted(X, y, kept_rows(X, target, weight), 1.0, flat=False, classes=count).params
+        params = self._fit_penalised(X, y, kept_rows(X, target, weight), 1.0, flat=False, classes=count).params
         loss = self._problem(X.shape[1])[0]
         self._inference = self._refusal(X.shape[1]) or inferred(self, loss, params, X, target, weight)
         return self

@@ -13,7 +13,7 @@ from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_cal
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, probabilities, targets
 from tenfold.estimators.inference_mixin import Inferred, inferred, refusal
 from tenfold.estimators.labels import numbered_classes, shares, weighted
-from tenfold.estimators.logistic.settings import SOLVERS, Chosen, chosen_penalty, refuse_liblinear
+from tenfold.estimators.logistic.parameters import SOLVERS, PenaltyChoice, check_liblinear, read_penalty
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -225,11 +225,11 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
-        chosen = chosen_penalty(self)
+        chosen = read_penalty(self)
         X, y = validate(self, X, y, numeric=False, multi_output=False)
         self.classes_, number = numbered_classes(y, X)
         count = int(self.classes_.shape[0])
-        refuse_liblinear(self.solver, count)
+        check_liblinear(self.solver, count)
         given = validate_weights(sample_weight, X)
         weight = weighted(self.class_weight, self.classes_, number, given)
         self.class_prior_ = shares(number, count, weight)
@@ -259,7 +259,7 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         )
         return self
 
-    def _refusal(self, chosen: Chosen) -> str | None:
+    def _refusal(self, chosen: PenaltyChoice) -> str | None:
         """Why there is no inference, or None."""
         if self.class_weight is not None:
             return CLASS_WEIGHTS
