@@ -25,7 +25,7 @@ auto evaluate(const Rows &x, const In<double, 1> &y, const Maybe<double, 1> &wei
   const BatchedLoss<Rows> in{
       x, y.span(), span_or_none(weight), group.span(), share.span(), coef.span(), intercept.span(), span_or_none(shift),
       M, K};
-  const Blas blas = RightFactor::fits(p, in.targets()) ? Blas{} : scipy_blas();
+  const Blas blas = PackedRhs::fits(p, in.targets()) ? Blas{} : scipy_blas();
   ModelSums s;
   {
     const nb::gil_scoped_release release;
@@ -80,7 +80,7 @@ void bind_quadratic_models(nb::module_ &m) {
         std::vector<double> x(g.data(), g.data() + count * q);
         {
           const nb::gil_scoped_release release;
-          solve_stack(lower.span(), q, which.span(), x);
+          solve_cholesky_batch(lower.span(), q, which.span(), x);
         }
         return give<double, 2>(std::move(x), {count, q});
       },

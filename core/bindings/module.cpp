@@ -56,7 +56,7 @@ nb::object empty_array(const Index *shape, std::size_t dimensions, const char *d
 
 NB_MODULE(_core, m) {
   using namespace tenfold;
-  look = look_at_python;
+  poll_hook = look_at_python;
   m.doc() =
       "The loops of tenfold: statistics, derivatives and products of rows, in C++. All arrays are C-contiguous; X is "
       "float32 or float64, everything else as its type says.";

@@ -73,44 +73,43 @@ public:
     const Index p = in_.x.columns;
     const double *shift = in_.shift.empty() ? zero_.data() : in_.shift.data();
     for (Index i = 0; i < count; ++i)
-      kernels().dense<T>().centred_row(in_.x.data + in_.row(begin + i) * p, shift, p, tile.x.data() + i * p);
+      kernels().dense<T>().centre_row(in_.x.data + in_.row(begin + i) * p, shift, p, tile.x.data() + i * p);
     factor_.multiply(blas_, tile.x.data(), p, count, tile.z.data());
   }
   void backward(Index, Index count, const ModelTile &tile, double *g) const {
     const Index t = in_.targets();
-    kernels().f64.gradient(tile.x.data(), count, in_.x.columns, tile.u.data(), t, t, 1, nullptr, g);
+    kernels().f64.matvec_t(tile.x.data(), count, in_.x.columns, tile.u.data(), t, t, 1, nullptr, g);
   }
 
 private:
   const BatchedLoss<Dense<T>> &in_;
   const Blas &blas_;
   Buffer zero_;
-  RightFactor factor_;
+  PackedRhs factor_;
 };
 
 template <class T, class I> class ModelProducts<Sparse<T, I>> {
 public:
   ModelProducts(const BatchedLoss<Sparse<T, I>> &in, const double *coef, const Blas &)
       : in_(in), zero_(in.targets()),
-        coef_(turned_coefficients(in.x, {coef, static_cast<std::size_t>(in.targets() * in.x.columns)}, in.targets(),
-                                  1)) {}
+        coef_(transpose_coef(in.x, {coef, static_cast<std::size_t>(in.targets() * in.x.columns)}, in.targets(), 1)) {}
 
   Index rows() const { return std::clamp<Index>(8192 / in_.targets() / 8 * 8, 16, 128); }
   Index columns() const { return 0; }
 
   void forward(Index begin, Index count, ModelTile &tile) const {
     const Index t = in_.targets();
-    margins(in_.x, begin, count, coef_.data(), t, nullptr, zero_.data(), tile.z.data(), t, 1);
+    matvec_tile(in_.x, begin, count, coef_.data(), t, nullptr, zero_.data(), tile.z.data(), t, 1);
   }
   void backward(Index begin, Index count, const ModelTile &tile, double *g) const {
     const Index t = in_.targets();
-    gradient(in_.x, begin, count, tile.u.data(), t, t, 1, nullptr, g);
+    matvec_t_tile(in_.x, begin, count, tile.u.data(), t, t, 1, nullptr, g);
   }
 
 private:
   const BatchedLoss<Sparse<T, I>> &in_;
   Buffer zero_;
-  Turned coef_;
+  TransposedCoef coef_;
 };
 
 // Values (M, ...) or (M, K, ...) of `length` numbers each as targets inside, and back.
@@ -156,7 +155,7 @@ ModelSums loss_side_by_side(const BatchedLoss<Rows> &in, int order, const Blas &
   const Index gradient_at = side + t, stride = gradient_at + (order >= 1 ? t * p : 0);
   const Index tile_length = products.rows();
   const double work = (2.0 * row_work(in.x) + 16.0) * static_cast<double>(t) / 4.0;
-  const Index slots = slot_count(n, work, order == 0 ? most_slots : most_slots_for(in.x));
+  const Index slots = partition_count(n, work, order == 0 ? max_partitions : max_partitions_for(in.x));
   const int workers = static_cast<int>(std::clamp<Index>(threads, 1, slots));
   std::vector<ModelTile> tiles;
   for (int w = 0; w < workers; ++w)
@@ -165,7 +164,7 @@ ModelSums loss_side_by_side(const BatchedLoss<Rows> &in, int order, const Blas &
   parallel(slots, workers, [&](Index slot, int worker) {
     ModelTile &tile = tiles[static_cast<std::size_t>(worker)];
     double *own = sums.data() + slot * stride;
-    const Range range = slot_range(n, slots, slot);
+    const Range range = partition_range(n, slots, slot);
     for (Index begin = range.begin; begin < range.end; begin += tile_length) {
       const Index count = std::min(tile_length, range.end - begin);
       products.forward(begin, count, tile);
@@ -188,12 +187,12 @@ ModelSums loss_side_by_side(const BatchedLoss<Rows> &in, int order, const Blas &
         products.backward(begin, count, tile, own + gradient_at);
     }
   });
-  merge_slots(sums.data(), slots, stride, stride, threads);
+  merge_partitions(sums.data(), slots, stride, stride, threads);
   ModelSums out;
   out.value.assign(sums.data(), sums.data() + M);
   out.slope = from_targets(in, sums.data() + side, 1);
   if (order >= 1)
-    out.gradient = from_targets(in, targets_major(in.x, sums.data() + gradient_at, t).data(), p);
+    out.gradient = from_targets(in, to_targets_major(in.x, sums.data() + gradient_at, t).data(), p);
   return out;
 }
 
@@ -218,7 +217,7 @@ template <class Rows> ModelSums batched_loss(const BatchedLoss<Rows> &in, int or
   check_groups(in.group, groups);
   if constexpr (std::is_same_v<Rows, Dense<typename Rows::Value>>) {
     if (std::find(in.share.begin(), in.share.end(), 0.0) != in.share.end()) {
-      const Selection rows = select_rows(in.x.rows, in.weight, in.group, groups);
+      const RowGroups rows = group_rows(in.x.rows, in.weight, in.group, groups);
       const auto zeros = [](Index size) { return std::vector<double>(static_cast<std::size_t>(size)); };
       ModelSums out{zeros(M), zeros(M * K), zeros(order >= 1 ? M * K * p : 0)};
       for (Index g = 0; g < groups; ++g) {

@@ -77,7 +77,7 @@ private:
   void solve() {
     factor();
     const auto dot = kernels().dense<double>().dot;
-    const auto add_scaled = kernels().dense<double>().add_scaled;
+    const auto axpy = kernels().dense<double>().axpy;
     const Index a = static_cast<Index>(active_.size());
     for (Index i = 0; i < a; ++i) {
       const double *row = lower_.data() + i * q_;
@@ -86,11 +86,11 @@ private:
     for (Index i = a - 1; i >= 0; --i) {
       const double *row = lower_.data() + i * q_;
       d_[static_cast<std::size_t>(i)] /= row[i];
-      add_scaled(-d_[static_cast<std::size_t>(i)], row, i, d_.data());
+      axpy(-d_[static_cast<std::size_t>(i)], row, i, d_.data());
     }
     std::fill(along_.begin(), along_.end(), 0.0);
     for (Index i = 0; i < a; ++i)
-      add_scaled(d_[static_cast<std::size_t>(i)], H_ + at(i).j * q_, q_, along_.data());
+      axpy(d_[static_cast<std::size_t>(i)], H_ + at(i).j * q_, q_, along_.data());
   }
 
   // Steps to the lowest point along d; whether no weight has changed its sign.

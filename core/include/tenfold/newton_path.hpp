@@ -183,7 +183,7 @@ private:
       for (std::size_t i = 0; i < q_; ++i)
         h[i * q_ + j] = h[j * q_ + i] = i == j ? 1.0 : 0.0;
     }
-    if (!(factor_in_place(h, static_cast<Index>(q_)) > min_pivot))
+    if (!(cholesky_in_place(h, static_cast<Index>(q_)) > min_pivot))
       return std::nullopt;
     return result;
   }
@@ -192,7 +192,7 @@ private:
     for (std::size_t j = 0; j < q_; ++j)
       g[j] = with.known[j] ? g[j] : 0.0;
     const std::int64_t only = 0;
-    solve_stack(with.lower, static_cast<Index>(q_), {&only, 1}, g);
+    solve_cholesky_batch(with.lower, static_cast<Index>(q_), {&only, 1}, g);
     return g;
   }
 

@@ -7,14 +7,14 @@ from sklearn.base import is_classifier
 
 from tenfold.arrays import Array, namespace, numpy_dtype, on_host, unit_roundoff
 from tenfold.certification.linear_outputs import scores
-from tenfold.certification.models import contradicted, known, params, status, validated
+from tenfold.certification.models import check_known_classes, contradict, fit_status, take_params, validate_like_fit
 from tenfold.certification.outputs import Labels, Output
 from tenfold.data import Block, Rows
-from tenfold.estimators.classes import numbered, targets
+from tenfold.estimators.class_labels import class_targets, label_indices
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.huber import strength
 from tenfold.estimators.glm.offset import validate_offset
-from tenfold.estimators.validation import as_rows, kept_rows, total_weight, validate_weights
+from tenfold.estimators.validation import as_rows, as_weighted_rows, total_weight, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gap_huber import scaled_gap
 from tenfold.judge.gap_smooth import gap
@@ -26,7 +26,7 @@ from tenfold.losses.regression import Huber, Quantile
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans.glm import first_constant
 from tenfold.plans.loss_penalty_table import rescale_penalty
-from tenfold.plans.offsets import rescaled, takes_offset, without_offset
+from tenfold.plans.offsets import rescale, takes_offset, without_offset
 from tenfold.plans.piecewise_linear import judge_at_kinks
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats.derivatives import Params, forward
@@ -44,7 +44,7 @@ class Judged(NamedTuple):
 
 def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, loss: Loss, offset: Any) -> Judged:
     """What a regression is judged on."""
-    X, y = validated(model, X, y, numeric=True)
+    X, y = validate_like_fit(model, X, y, numeric=True)
     y, weight = as_float(y), validate_weights(sample_weight, X)
     requested = total_weight(y, weight)
     if offset is not None:
@@ -52,7 +52,7 @@ def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, loss: Loss, offset: 
             raise ValueError(f"The loss {loss.name!r} takes no offset.")
         y, weight = without_offset(loss, y, weight, validate_offset(offset, X))
     total = total_weight(y, weight)
-    return Judged(kept_rows(X, y, weight), total, total / requested)
+    return Judged(as_weighted_rows(X, y, weight), total, total / requested)
 
 
 def unit_deviance(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
@@ -78,25 +78,25 @@ def link_of(model: Any) -> str | None:
 
 def _judge_model(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     """The word of the judge that fits the loss."""
-    fitted, dtype = params(model, int(model.classes_.shape[0]) if loss.joint else 1)
-    problem, how = Glm(loss, penalty, bool(model.fit_intercept)), {"status": status(model), "dtype": dtype}
+    fitted, dtype = take_params(model, int(model.classes_.shape[0]) if loss.joint else 1)
+    problem, how = Glm(loss, penalty, bool(model.fit_intercept)), {"status": fit_status(model), "dtype": dtype}
     if loss.joint:
         return gap_of_classes(problem, data.rows, fitted, **how)
     if not loss.convex:
         start = Params(np.zeros((1, data.rows.shape[1])), first_constant(problem, data.rows)[0])
-        return rescaled(stationarity(problem, data.rows, fitted, start, **how), data.factor)
+        return rescale(stationarity(problem, data.rows, fitted, start, **how), data.factor)
     judge = judge_at_kinks if loss.nonsmooth else gap
-    return rescaled(judge(problem, data.rows, fitted, **how), data.factor)
+    return rescale(judge(problem, data.rows, fitted, **how), data.factor)
 
 
 def huber(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
     data = rows_of(model, X, y, sample_weight, Huber(1.0), offset)
-    fitted, dtype = params(model, 1)
+    fitted, dtype = take_params(model, 1)
     problem = ScaledHuber(float(model.epsilon), strength(model.alpha, data.weight), bool(model.fit_intercept))
-    certificate = scaled_gap(problem, data.rows, fitted, float(model.scale_), status=status(model), dtype=dtype)
+    certificate = scaled_gap(problem, data.rows, fitted, float(model.scale_), fit_status=fit_status(model), dtype=dtype)
     if not certificate.ok or _marks_outliers(model, X, y, offset):
         return certificate
-    return contradicted(certificate, OUTLIERS)
+    return contradict(certificate, OUTLIERS)
 
 
 OUTLIERS = "outliers_ are not the samples whose error is larger than epsilon times the scale."
@@ -104,9 +104,9 @@ OUTLIERS = "outliers_ are not the samples whose error is larger than epsilon tim
 
 def _marks_outliers(model: Any, X: Any, y: Any, offset: Any) -> bool:
     """Whether the samples marked are those of large errors; on the edge, to rounding, either will do."""
-    X, y = validated(model, X, y, numeric=True)
+    X, y = validate_like_fit(model, X, y, numeric=True)
     y = as_float(y) if offset is None else as_float(y) - validate_offset(offset, X)
-    fitted, dtype = params(model, 1)
+    fitted, dtype = take_params(model, 1)
     sizes = Params(np.abs(fitted.coef), np.abs(fitted.intercept))
     unit = max(unit_roundoff(numpy_dtype(part)) for part in (X.dtype, dtype))
 
@@ -135,10 +135,10 @@ def any_loss(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
     if not is_classifier(model):
         data = rows_of(model, X, y, sample_weight, loss, offset)
     else:
-        X, y = validated(model, X, y, numeric=False)
-        known(model, y)
-        target = targets(numbered(model.classes_, y, X), int(model.classes_.shape[0]))
-        data = Judged(kept_rows(X, target, validate_weights(sample_weight, X)), 0.0)
+        X, y = validate_like_fit(model, X, y, numeric=False)
+        check_known_classes(model, y)
+        target = class_targets(label_indices(model.classes_, y, X), int(model.classes_.shape[0]))
+        data = Judged(as_weighted_rows(X, target, validate_weights(sample_weight, X)), 0.0)
     penalty = rescale_penalty(penalty, 1.0 / data.factor)
     if loss.nonsmooth and isinstance(penalty, L2):
         penalty = ElasticNet(0.0, float(np.max(penalty.strength)))

@@ -6,16 +6,16 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, is_dask, is_foreign
+from tenfold.arrays import Array, is_array_api, is_dask
 from tenfold.certification import certify, find_registration, samples_before
 from tenfold.certification.glm import loss_of
 from tenfold.certification.logistic import read_choice
-from tenfold.certification.models import is_pipeline, known, params, validated
+from tenfold.certification.models import check_known_classes, is_pipeline, take_params, validate_like_fit
 from tenfold.data import Rows
-from tenfold.estimators.classes import encoded, numbered, targets
+from tenfold.estimators.class_labels import class_targets, encode_labels, label_indices
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.offset import validate_offset, with_offset
-from tenfold.estimators.inference_mixin import coefficient_names, refusal
+from tenfold.estimators.inference_mixin import coefficient_names, inference_obstacle
 from tenfold.estimators.logistic.regression import CLASS_WEIGHTS
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.inference import COVARIANCES, LikelihoodInference
@@ -137,13 +137,15 @@ def _inference_of(
     check_is_fitted(model)
     found = maximised(model)
     assert found is not None
-    reason = found.refused or refusal(certificate, found.penalised) or _unclear(model, sample_weight, covariance)
+    reason = (
+        found.refused or inference_obstacle(certificate, found.penalised) or _unclear(model, sample_weight, covariance)
+    )
     if reason:
         raise ValueError(reason)
     rows = _rows(model, X, y, sample_weight, offset)
     if groups is not None:
-        rows = rows.grouped(_numbers(groups, rows.shape[0]))
-    fitted = params(model, int(model.coef_.shape[0]) if len(model.coef_.shape) > 1 else 1)[0]
+        rows = rows.regroup(_numbers(groups, rows.shape[0]))
+    fitted = take_params(model, int(model.coef_.shape[0]) if len(model.coef_.shape) > 1 else 1)[0]
     answer = infer_likelihood(rows, found.loss, fitted, bool(model.fit_intercept), coefficient_names(model), covariance)
     if isinstance(answer, str):
         raise ValueError(answer)
@@ -169,22 +171,22 @@ def _unclear(model: Any, sample_weight: Any, covariance: str) -> str:
 def _rows(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Rows:
     """All rows with their targets, the offset beside them; a weight is how often a row is there."""
     classes = is_classifier(model)
-    X, y = validated(model, X, y, numeric=not classes)
+    X, y = validate_like_fit(model, X, y, numeric=not classes)
     weight = validate_weights(sample_weight, X)
     if not classes:
         return as_rows(X, with_offset(as_float(y), validate_offset(offset, X)), weight)
-    known(model, y)
-    return as_rows(X, targets(numbered(model.classes_, y, X), int(model.classes_.shape[0])), weight)
+    check_known_classes(model, y)
+    return as_rows(X, class_targets(label_indices(model.classes_, y, X), int(model.classes_.shape[0])), weight)
 
 
 def _numbers(groups: Any, n: int) -> Array:
     """A number for each row's group."""
-    labels = groups if is_foreign(groups) or is_dask(groups) else np.asarray(groups)
+    labels = groups if is_array_api(groups) or is_dask(groups) else np.asarray(groups)
     if tuple(labels.shape) != (n,):
         raise ValueError(f"groups must have one label a row, shape {(n,)}, got shape {tuple(labels.shape)}.")
     if isinstance(labels, np.ndarray):  # any values: groups need not be classes
         return np.unique(labels, return_inverse=True)[1].astype(np.int32)
-    return encoded(labels, labels)[1]
+    return encode_labels(labels, labels)[1]
 
 
 def _check_asked(covariance: Any, groups: Any) -> None:

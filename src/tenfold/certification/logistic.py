@@ -7,12 +7,11 @@ import numpy as np
 from scipy import sparse
 
 from tenfold.arrays import Array, is_sparse
-from tenfold.certification.models import contradicted, known, params, status, validated
+from tenfold.certification.models import check_known_classes, contradict, fit_status, take_params, validate_like_fit
 from tenfold.data import Table
-from tenfold.estimators.classes import numbered, targets
-from tenfold.estimators.labels import shares, weighted
+from tenfold.estimators.class_labels import class_frequencies, class_targets, combine_weights, label_indices
 from tenfold.estimators.logistic.parameters import PenaltyChoice
-from tenfold.estimators.validation import kept_rows, rowwise, total_weight, validate_weights
+from tenfold.estimators.validation import as_weighted_rows, rowwise, total_weight, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gap_smooth import gap
 from tenfold.judge.gap_softmax import gap_of_classes
@@ -22,12 +21,12 @@ from tenfold.stats.derivatives import Params
 
 
 def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    X, y = validated(model, X, y, numeric=False)
-    known(model, y)
+    X, y = validate_like_fit(model, X, y, numeric=False)
+    check_known_classes(model, y)
     count = int(model.classes_.shape[0])
-    number = numbered(model.classes_, y, X)
-    weight = weighted(model.class_weight, model.classes_, number, validate_weights(sample_weight, X))
-    fitted, dtype = params(model, 1 if count == 2 else count)
+    number = label_indices(model.classes_, y, X)
+    weight = combine_weights(model.class_weight, model.classes_, number, validate_weights(sample_weight, X))
+    fitted, dtype = take_params(model, 1 if count == 2 else count)
     intercept = bool(model.fit_intercept)
     if intercept and model.solver == "liblinear" and type(model).__module__.startswith("sklearn."):
         # liblinear: the intercept is the weight of one more column, and penalised
@@ -36,15 +35,15 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         X = rowwise(partial(_with_column, unit), X)
         fitted = Params(np.column_stack([fitted.coef, fitted.intercept / unit]), np.zeros(1))
         intercept = False
-    target = targets(number, count)
-    rows = kept_rows(X, target, weight)
+    target = class_targets(number, count)
+    rows = as_weighted_rows(X, target, weight)
     penalty = read_choice(model).penalty(total_weight(target, weight))
     loss, judge = (Softmax(), gap_of_classes) if count > 2 else (Logistic(), gap)
-    certificate = judge(Glm(loss, penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
+    certificate = judge(Glm(loss, penalty, intercept), rows, fitted, fit_status=fit_status(model), dtype=dtype)
     if hasattr(model, "class_prior_") and not np.allclose(
-        model.class_prior_, shares(number, count, weight), rtol=1e-9, atol=0.0
+        model.class_prior_, class_frequencies(number, count, weight), rtol=1e-9, atol=0.0
     ):
-        return contradicted(certificate, "class_prior_ are not the shares of the classes in the data.")
+        return contradict(certificate, "class_prior_ are not the shares of the classes in the data.")
     return certificate
 
 

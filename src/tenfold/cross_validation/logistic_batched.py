@@ -48,7 +48,7 @@ from tenfold.solvers.quasi_newton_batched import (
     minimise,
     minimise_quadratics,
 )
-from tenfold.stats.combined import together
+from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import Params, derivatives, total_weight
 from tenfold.stats.softmax import class_curvatures, summed_curvatures
 
@@ -359,7 +359,7 @@ class _Blocks(_Search):
         super().__init__(losses, max_iter)
         rows, member = losses.rows, losses.member
         assert rows.group is not None
-        self.sample = rows.thin(sample_step(rows))
+        self.sample = rows.subsample(sample_step(rows))
         assert self.sample.group is not None
         in_cells = np.bincount(self.sample.group, weights=self.sample.weight, minlength=len(member))
         self.weight = float(np.sum(in_cells @ member))
@@ -418,7 +418,7 @@ class _Blocks(_Search):
                 if losses.outputs > 1
                 else derivatives(losses.loss, centre, 2, losses.shift)
             )
-            sums, weight = self.sample.fold(together([lift, total_weight])).parts
+            sums, weight = self.sample.fold(combine([lift, total_weight])).parts
             blocks = (sums.sum if losses.outputs > 1 else sums.hessian[None]) / weight.sum
         return regular(Glm(losses.loss, L2(0.0), losses.intercept), blocks)
 

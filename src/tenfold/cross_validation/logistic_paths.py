@@ -13,7 +13,7 @@ from tenfold.cross_validation.fold_losses import Paths
 from tenfold.cross_validation.logistic_batched import solve_batched
 from tenfold.cross_validation.logistic_per_fold import follow, follow_newton, uses_loop
 from tenfold.data import MemoryRows
-from tenfold.plans.coordinates import NEWTON_COLUMNS, middle, moved
+from tenfold.plans.coordinates import NEWTON_COLUMNS, approximate_centre, shift_intercept
 from tenfold.plans.glm import CHEAP_HESSIAN_OF_CLASSES, FEW_COEFFICIENTS, forms_hessian
 from tenfold.stats.derivatives import Params
 
@@ -41,7 +41,7 @@ def paths(
     by_blocks = similar and p <= SHARED_FEATURES if outputs == 1 else p <= NEWTON_COLUMNS and 3 * n >= 2 * p
     unique = all(np.bincount(fold).max() == 1 for fold in folds)
     if weakest > 0.0 and unique and (by_blocks or (similar and cheap)):
-        shift = middle(rows, True) if intercept else np.zeros(p)
+        shift = approximate_centre(rows, True) if intercept else np.zeros(p)
         result = None
         if l1_ratio == 0.0 and outputs == 1 and similar and uses_loop(rows, strengths.shape[1]):
             result = follow_newton(rows, folds, strengths, intercept, shift=shift, tol=tol, max_iter=max_iter)
@@ -68,5 +68,5 @@ def paths(
 def _uncentre(params: Floats, shift: Floats) -> Floats:
     """Coefficients (..., p + 1) of samples measured from `shift`, for the samples themselves."""
     flat = params.reshape(-1, params.shape[-1])
-    back = moved(Params(flat[:, :-1], flat[:, -1]), -shift)
+    back = shift_intercept(Params(flat[:, :-1], flat[:, -1]), -shift)
     return np.column_stack([back.coef, back.intercept]).reshape(params.shape)

@@ -16,7 +16,7 @@ from tenfold.cross_validation.fold_losses import TINY, Paths
 from tenfold.data import MemoryRows
 from tenfold.judge.certificate import RULES
 from tenfold.losses.classification import Logistic, Softmax
-from tenfold.machine import at_once, spend, threads
+from tenfold.machine import run_concurrently, spend, threads
 from tenfold.penalties import mixture
 from tenfold.plans.glm import minimise
 from tenfold.stats.derivatives import products
@@ -97,7 +97,7 @@ def follow(
             counts.append(count)
         return coefficients, counts
 
-    results = at_once(follow_fold, range(len(folds)), rows.entries)
+    results = run_concurrently(follow_fold, range(len(folds)), rows.entries)
     iterations = np.array([counts for _, counts in results], dtype=np.int32)
     return Paths(np.array([part for part, _ in results]), iterations, int(np.sum(iterations + 1)))
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tenfold.arrays import Floats, Integers, on_host, picked
+from tenfold.arrays import Floats, Integers, on_host, take_rows
 from tenfold.cross_validation.ridge_spectrum import Spectrum, intercepts, tall, wide
 from tenfold.data import Block, MemoryRows, NotFinite, Rows, weights_of
 from tenfold.machine import one_blas_thread, require_memory
@@ -129,7 +129,7 @@ def grouped(rows: Rows, group: Integers, count: int) -> tuple[Moments, ...]:
     require_memory(
         f"The {p} x {p} matrices of second moments of {count} folds", 16 * count * p * p, "Use fewer folds or columns."
     )
-    parts = rows.grouped(group).fold(GroupedMoments.lifter(count)).groups
+    parts = rows.regroup(group).fold(GroupedMoments.lifter(count)).groups
     if not all(np.isfinite(part.XX).all() and np.isfinite(part.XY).all() for part in parts):
         raise NotFinite
     return parts
@@ -138,8 +138,8 @@ def grouped(rows: Rows, group: Integers, count: int) -> tuple[Moments, ...]:
 def subset(rows: Rows, index: Integers) -> MemoryRows:
     """Some rows, copied."""
     block = rows.whole()
-    weight = None if block.weight is None else picked(block.weight, index)
-    return MemoryRows(picked(block.X, index), picked(block.y, index), weight)
+    weight = None if block.weight is None else take_rows(block.weight, index)
+    return MemoryRows(take_rows(block.X, index), take_rows(block.y, index), weight)
 
 
 def disjoint_folds(n: int, splits: list[Split]) -> Integers | None:

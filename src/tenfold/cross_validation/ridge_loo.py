@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, is_foreign, is_numpy, is_sparse, likes, namespace, on_host, ones
+from tenfold.arrays import Array, Floats, is_array_api, is_numpy, is_sparse, likes, namespace, on_host, ones
 from tenfold.cross_validation.ridge_spectrum import Tall, Wide, intercepts, inverse
-from tenfold.data import Block, Deferred, Lifted, Rows, is_near
+from tenfold.data import Block, Deferred, MaybeDeferred, Rows, is_near
 from tenfold.machine import one_blas_thread, require_memory, threads
 
 
@@ -76,19 +76,19 @@ def leave_one_out(
     return rows.fold(partial(_compiled, products, keep))
 
 
-def _compiled(products: _Products, keep: bool, block: Block) -> Lifted[LeaveOneOut]:
+def _compiled(products: _Products, keep: bool, block: Block) -> MaybeDeferred[LeaveOneOut]:
     if not is_numpy(block.X):
         return loo_in_arrays(products, keep, block)
     P = products
     count = threads(P.D.size * len(block.X))
     with one_blas_thread:
-        squares, _, errors, _ = _core.loo(
+        squares, _, errors, _ = _core.ridge_loo(
             block.X, block.y, block.weight, P.centre, P.target_mean, P.V, P.D, P.C, P.base, count, keep
         )
     return LeaveOneOut(squares, errors)
 
 
-def loo_in_arrays(products: _Products, keep: bool, block: Block) -> Lifted[LeaveOneOut]:
+def loo_in_arrays(products: _Products, keep: bool, block: Block) -> MaybeDeferred[LeaveOneOut]:
     """The lift in the Array API, a tile of rows at a time: for sparse rows and other namespaces, and the reference for
     the compiled loop.
 
@@ -98,7 +98,7 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> Lifted[Leave
     xp, P = namespace(block.y), products
     t, candidates, r = P.C.shape
     C, base, mean = P.C.reshape(t * candidates, r), np.asarray(P.base), P.target_mean[:, None]
-    near = is_foreign(block.X) and is_near(P.centre, block)
+    near = is_array_api(block.X) and is_near(P.centre, block)
     with one_blas_thread:
         shift = P.centre @ P.V
         if near:
@@ -106,7 +106,7 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> Lifted[Leave
             C = np.vstack([C, 2.0 * shift * P.D])
     V, D, C, shift, base, mean, squares = likes((P.V, P.D, C, shift, base, mean, np.zeros((t, candidates))), block.y)
     kept = []
-    tile = max(64, (1 << (25 if is_foreign(block.X) else 20)) // max(1, r))
+    tile = max(64, (1 << (25 if is_array_api(block.X) else 20)) // max(1, r))
     for start in range(0, block.X.shape[0], tile):
         part = slice(start, min(start + tile, block.X.shape[0]))
         X = block.X[part] if is_sparse(block.X) else xp.astype(block.X[part, :], xp.float64, copy=False)
@@ -131,7 +131,7 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> Lifted[Leave
 def _sum_of_squares(e: Array, weight: Array | None) -> Array:
     """Over the rows of e (m, t, A), weighted."""
     xp = namespace(e)
-    if is_foreign(e):
+    if is_array_api(e):
         # as a product: down a long column a library's own sum may be many times slower
         flat = xp.reshape(e * e, (e.shape[0], -1))
         return xp.reshape(xp.matmul(ones(e.shape[0], e) if weight is None else weight, flat), e.shape[1:])

@@ -24,9 +24,9 @@ from tenfold.losses.loss import Loss
 from tenfold.objectives.linear import LinearObjective, pack, unpack
 from tenfold.penalties import L2, Penalty
 from tenfold.plans import glm_paths, l1_glm
-from tenfold.plans.coordinates import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
+from tenfold.plans.coordinates import NEWTON_COLUMNS, ROTATED_ROWS, Frame, approximate_centre, without_constants
 from tenfold.plans.result import Fitted, certified, not_judged, stored
-from tenfold.plans.separability import recession, recession_of_classes, refuse_tiny, unit
+from tenfold.plans.separability import check_tiny_columns, normalise, recession, recession_of_classes
 from tenfold.problems import Glm
 from tenfold.solvers.loop import Solution, Status, Step, Watch, converted, run
 from tenfold.stats.derivatives import Params, curvatures, total_weight
@@ -240,12 +240,16 @@ def _frame(problem: Glm, rows: Rows, some: Rows, hessian: bool) -> Frame:
     """The coordinates of the solver; the middle of the rows is that of `some` of them."""
     zero = np.zeros(rows.shape[1])
     if not _is_smooth(problem):  # a rotation would change the penalty
-        return Frame(rows, middle(rows, hessian) if problem.intercept else zero)
+        return Frame(rows, approximate_centre(rows, hessian) if problem.intercept else zero)
     if problem.balances:
-        return Frame.of(rows, middle(some, hessian))
+        return Frame.of(rows, approximate_centre(some, hessian))
     frame = Frame.of(rows, zero)
     # the rows of a tied intercept are turned as they are, and measured from elsewhere where the Hessian gains by it
-    return Frame(rows, middle(some, hessian)) if problem.intercept and hessian and frame.basis is None else frame
+    return (
+        Frame(rows, approximate_centre(some, hessian))
+        if problem.intercept and hessian and frame.basis is None
+        else frame
+    )
 
 
 def first_constant(problem: Glm, rows: Rows, outputs: int = 1) -> tuple[Floats, float]:
@@ -327,10 +331,10 @@ class _Judged:
         judge, direction_of = (gap_of_classes, recession_of_classes) if problem.loss.joint else (gap, recession)
         certificate = judge(problem, rows, params, status=status, dtype=self.dtype, search=self.search)
         if certificate.status == Status.NO_MAXIMUM.value:
-            return certificate, unit(params)
+            return certificate, normalise(params)
         if certificate.ok or np.max(problem.penalty.strength) > 0.0 or not _is_smooth(problem):
             return certificate, None
-        refuse_tiny(rows)
+        check_tiny_columns(rows)
         direction = direction_of(problem, rows, params)
         if direction is not None:
             certificate = judge(problem, rows, params, status=status, dtype=self.dtype, direction=direction, search=0)

@@ -18,7 +18,7 @@ from tenfold.losses.classification import Softmax
 from tenfold.losses.likelihoods import Likelihood, likelihood_of
 from tenfold.losses.loss import Loss
 from tenfold.machine import one_blas_thread
-from tenfold.plans.coordinates import middle, moved
+from tenfold.plans.coordinates import approximate_centre, shift_intercept
 from tenfold.stats.combined import Several
 from tenfold.stats.derivatives import Params, Total, adjoint, forward
 from tenfold.stats.intercept_only import mean_over_targets
@@ -102,8 +102,8 @@ def infer(
         return f"The loss {loss.name!r} is not a likelihood here: standard errors are not known. Use the bootstrap."
     if k > MOST:
         return f"With more than {MOST} coefficients their covariance is not formed. Fit on fewer columns."
-    shift = middle(rows, True) if intercept else np.zeros(rows.shape[1])
-    model = _Model(likelihood, moved(params, shift), shift, intercept)
+    shift = approximate_centre(rows, True) if intercept else np.zeros(rows.shape[1])
+    model = _Model(likelihood, shift_intercept(params, shift), shift, intercept)
     robust = covariance != "nonrobust"
     sums = _read(model, rows, observed=robust)
     dispersion = sums.pearson / (sums.weight - k) if likelihood.dispersed and sums.weight > k else 1.0

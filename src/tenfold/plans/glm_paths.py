@@ -30,7 +30,7 @@ from tenfold.plans.coordinates import NEWTON_COLUMNS
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Step
-from tenfold.stats.combined import together
+from tenfold.stats.combined import combine
 from tenfold.stats.derivatives import total_weight
 from tenfold.stats.intercept_only import mean_over_targets
 from tenfold.stats.min_max import of_weights
@@ -137,7 +137,7 @@ def take_samples(rows: Rows, on_sample: bool) -> list[tuple[Rows, int]]:
     """
     # the densest first: the others are samples of it
     sizes = reversed(_sizes(rows, on_sample))
-    samples = [(rows.thin(sampling_step(rows.shape[0], size)), steps) for size, steps in sizes]
+    samples = [(rows.subsample(sampling_step(rows.shape[0], size)), steps) for size, steps in sizes]
     return [(sample, steps) for sample, steps in reversed(samples) if _has_weight(sample)]
 
 
@@ -183,7 +183,7 @@ def _from_samples(
 def _some_of(sample: Rows) -> Rows:
     """As many rows of a sample as a leap needs."""
     n, p = sample.shape
-    some = sample.thin(sampling_step(n, LEAP_ROWS * p))
+    some = sample.subsample(sampling_step(n, LEAP_ROWS * p))
     return some if _has_weight(some) else sample
 
 
@@ -252,7 +252,7 @@ def _sample(objective: LinearObjective) -> LinearObjective | None:
     step = sample_step(objective.rows)
     if step == 1:
         return None
-    sample = objective.rows.thin(step)
+    sample = objective.rows.subsample(step)
     if not _has_weight(sample):
         return None
     return LinearObjective(objective.problem, sample, objective.shift, objective.outputs)
@@ -284,7 +284,7 @@ def _blocks(objective: LinearObjective, x: Floats) -> lbfgs.Map:
     have nothing in common.
     """
     problem, shift, classes = objective.problem, objective.shift, objective.outputs
-    sums = objective.rows.fold(together([class_curvatures(unpack(x, classes), shift), total_weight])).parts
+    sums = objective.rows.fold(combine([class_curvatures(unpack(x, classes), shift), total_weight])).parts
     blocks = regular(problem, sums[0].sum / sums[1].sum)
     p = len(shift)
     strength = np.asarray(problem.penalty.strength).reshape(-1, 1)

@@ -32,7 +32,7 @@ from tenfold.losses.regression import (
 )
 from tenfold.penalties import L2, ElasticNet, Groups, Penalty
 from tenfold.plans import glm, l1_glm, piecewise_linear
-from tenfold.plans.coordinates import middle, moved
+from tenfold.plans.coordinates import approximate_centre, shift_intercept
 from tenfold.plans.result import Fitted, certified, stored
 from tenfold.problems import Evaluation, Glm
 from tenfold.solvers.loop import Solution, Watch
@@ -240,23 +240,23 @@ class _Proximal(NamedTuple):
     @classmethod
     def on(cls, problem: Glm, rows: Rows, outputs: int, dtype: Any) -> "_Proximal":
         p = rows.shape[1]
-        shift = middle(rows, False) if problem.intercept else np.zeros(p)
+        shift = approximate_centre(rows, False) if problem.intercept else np.zeros(p)
         b, scale = glm.first_constant(problem, rows, outputs)
         return cls(problem, rows, shift, Params(np.zeros((outputs, p)), b), scale, dtype)
 
     def fit(self, start: Params | None, max_iter: int, time_limit: float | None, callback: Watch | None) -> Fitted:
         """By FISTA from the best constant or a start of the rows as they are; then the judge."""
         problem, rows, shift = self.problem, self.rows, self.shift
-        first = self.first if start is None else moved(start, shift)
+        first = self.first if start is None else shift_intercept(start, shift)
         rule = Distance(problem, self.scale)
         path = l1_glm.gradient_steps(problem, rows, first, shift, rule)
         heard: Watch | None = (
-            None if callback is None else lambda record, params: callback(record, moved(params, -shift))
+            None if callback is None else lambda record, params: callback(record, shift_intercept(params, -shift))
         )
         return certified(path, self._judge, rule.tighten, max_iter, time_limit, heard)[1]
 
     def _judge(self, solution: Solution) -> Fitted:
-        params = stored(moved(solution.params, -self.shift), self.dtype, self.shift)
+        params = stored(shift_intercept(solution.params, -self.shift), self.dtype, self.shift)
         certificate = self._certificate(params, solution.status.value)
         return Fitted(params, certificate, "proximal", iterations=solution.iterations, trace=solution.trace)
 

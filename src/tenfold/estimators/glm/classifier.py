@@ -8,14 +8,21 @@ from sklearn.utils.metaestimators import available_if
 
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, probabilities, targets
+from tenfold.estimators.class_labels import (
+    argmax_scores,
+    class_targets,
+    combine_weights,
+    encode_classes,
+    log_probabilities,
+    probabilities,
+    take_classes,
+)
 from tenfold.estimators.glm.generalized_linear import PARAMETERS, REPORT_ONLY, Generalised
-from tenfold.estimators.inference_mixin import Inferred, inferred
-from tenfold.estimators.labels import numbered_classes, weighted
+from tenfold.estimators.inference_mixin import InferenceMixin, compute_inference
 from tenfold.estimators.parameters import array_like, check_parameters, real
-from tenfold.estimators.predictors import Scored
+from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.validation import kept_rows, restore_on_error, rowwise, validate, validate_weights
+from tenfold.estimators.validation import as_weighted_rows, restore_on_error, rowwise, validate, validate_weights
 from tenfold.losses.likelihoods import likelihood_of
 from tenfold.plans.loss_penalty_table import of_two_classes
 
@@ -30,7 +37,7 @@ def _has_probabilities(model: Any) -> bool:
     return True
 
 
-class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin, BaseEstimator):
+class GeneralizedLinearClassifier(ScoreMixin, InferenceMixin, Generalised, ClassifierMixin, BaseEstimator):
     """A linear model of classes with any loss and any penalty.
 
     Two classes: minimises ``1/sum_i s_i sum_i s_i loss(y_i, x_i.w + b) + penalty(w)``, y_i = +1 for the second of the
@@ -156,18 +163,18 @@ class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin
         check_parameters(self, {**PARAMETERS, "alpha": (real(0), array_like())})
         self._the_loss()
         X, y = validate(self, X, y, numeric=False, multi_output=False)
-        self.classes_, number = numbered_classes(y, X)
+        self.classes_, number = encode_classes(y, X)
         count = int(self.classes_.shape[0])
         if count > 2 and not self._the_loss().joint:
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is multiclass: {count} classes. Use "
                 "loss='softmax', or wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
             )
-        weight = weighted(None, self.classes_, number, validate_weights(sample_weight, X))
-        target = targets(number, count)
-        params = self._fit_penalised(X, y, kept_rows(X, target, weight), 1.0, flat=False, classes=count).params
+        weight = combine_weights(None, self.classes_, number, validate_weights(sample_weight, X))
+        target = class_targets(number, count)
+        params = self._fit_penalised(X, y, as_weighted_rows(X, target, weight), 1.0, flat=False, classes=count).params
         loss = self._problem(X.shape[1])[0]
-        self._inference = self._refusal(X.shape[1]) or inferred(self, loss, params, X, target, weight)
+        self._inference = self._refusal(X.shape[1]) or compute_inference(self, loss, params, X, target, weight)
         return self
 
     def _problem(self, p: int) -> tuple[Any, Any]:
@@ -185,13 +192,13 @@ class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin
         """Scores of the samples X. Two classes: ``x.w + b``, positive for the second, (n,). More: scores of all, (n,
         n_classes).
         """
-        z = self._raw(X)
+        z = self._predict_raw(X)
         return z[:, 0] if z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Array:
         """The class of each sample of X, (n,)."""
         z = self.decision_function(X)
-        return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(largest, z))
+        return take_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(argmax_scores, z))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:

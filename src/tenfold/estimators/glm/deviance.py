@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array, namespace, on_host
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from tenfold.estimators.glm.offset import moved, validate_offset, with_offset
 from tenfold.estimators.glm.warm_start import earlier
-from tenfold.estimators.inference_mixin import Inferred, inferred, refusal
+from tenfold.estimators.inference_mixin import InferenceMixin, compute_inference, inference_obstacle
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -24,10 +24,10 @@ from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
-    kept_rows,
-    own_target,
+    as_weighted_rows,
+    convert_like,
     require_finite,
+    resolve_target,
     restore_on_error,
     rowwise,
     store,
@@ -40,7 +40,7 @@ from tenfold.losses.loss import Loss
 from tenfold.penalties import L2
 from tenfold.plans.glm import GlmFit
 from tenfold.plans.glm import fit as fit_glm
-from tenfold.plans.offsets import rescaled, takes_offset, without_offset
+from tenfold.plans.offsets import rescale, takes_offset, without_offset
 from tenfold.stats.derivatives import Params, derivatives
 from tenfold.stats.intercept_only import best_constant
 
@@ -62,7 +62,7 @@ CONSTRAINTS: Constraints = {
 REPORT_ONLY = {"n_iter_": "how many steps the solver took"}
 
 
-class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+class DevianceRegressor(InferenceMixin, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """What the regressions by a deviance have in common."""
 
     _constraints: ClassVar[Constraints] = CONSTRAINTS
@@ -101,7 +101,7 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
         counts, offset = validate_weights(sample_weight, X), self._offset(offset, X)
         target, weight = without_offset(loss, given, counts, offset)
         factor = total_weight(target, weight) / total_weight(y, counts)
-        rows = kept_rows(X, target, weight)
+        rows = as_weighted_rows(X, target, weight)
         fitted = require_finite(
             self,
             X,
@@ -115,12 +115,12 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
                 max_iter=int(self.max_iter),
                 start=earlier(self, X.shape[1]),
                 time_limit=self.time_limit,
-                callback=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                callback=make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
                 dtype=rows.dtype,
             ),
         )
         self._store(fitted, factor, X)
-        self._inference = refusal(self.certificate_, penalised=self.alpha > 0) or inferred(
+        self._inference = inference_obstacle(self.certificate_, penalised=self.alpha > 0) or compute_inference(
             self, loss, fitted.params, X, with_offset(given, offset), counts
         )
         return self
@@ -140,12 +140,12 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
             raise ValueError(out_of_range(self._family(), closed, low))
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        b = follow(params.intercept[0], X) if self.fit_intercept else 0.0
-        return {"coef_": follow(params.coef[0], X), "intercept_": b}
+        b = convert_like(params.intercept[0], X) if self.fit_intercept else 0.0
+        return {"coef_": convert_like(params.coef[0], X), "intercept_": b}
 
     def _store(self, fitted: GlmFit, factor: float, X: Array) -> None:
         store(self, fitted, X, coef_flat=True, intercept_flat=True, intercept=bool(self.fit_intercept))
-        self.certificate_ = rescaled(fitted.certificate, factor)
+        self.certificate_ = rescale(fitted.certificate, factor)
         self.n_iter_ = int(fitted.iterations or 0)
         self.status_ = fitted.certificate.status
         self.trace_ = fitted.trace
@@ -155,15 +155,15 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
         """The expected target of each sample of X, (n,); with the offset (n,) that belongs to it, where one was fitted
         with.
         """
-        raw = moved(self._raw(X), offset)
+        raw = moved(self._predict_raw(X), offset)
         return rowwise(_exponential, raw) if self._loss().link == "log" else raw
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
         """D^2 of the predictions for X with targets y, `sample_weight` and `offset`: the share of the deviance that is
         explained, one for a perfect model, zero for the mean of y.
         """
-        y, sample_weight = own_target(X, y, sample_weight)
-        z, loss = self._raw(X), self._loss()
+        y, sample_weight = resolve_target(X, y, sample_weight)
+        z, loss = self._predict_raw(X), self._loss()
         z, y = validate(BaseEstimator(), z[:, None], y, multi_output=False)
         target, weight = as_float(y), validate_weights(sample_weight, z)
         self._check_targets(target)

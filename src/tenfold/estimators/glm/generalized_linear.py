@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, namespace, on_host
 from tenfold.data import Rows
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from tenfold.estimators.glm.deviance import as_float, out_of_range
 from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset, with_offset
-from tenfold.estimators.inference_mixin import Inferred, inferred, refusal
+from tenfold.estimators.inference_mixin import InferenceMixin, compute_inference, inference_obstacle
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -29,8 +29,8 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    follow,
-    kept_rows,
+    as_weighted_rows,
+    convert_like,
     require_finite,
     restore_on_error,
     rowwise,
@@ -41,7 +41,7 @@ from tenfold.estimators.validation import (
     warn_unless_certified,
 )
 from tenfold.plans.loss_penalty_table import LOSSES, PENALTIES, PERCEPTRON, fit, is_free, penalty_of, rescale_penalty
-from tenfold.plans.offsets import rescaled, takes_offset, without_offset
+from tenfold.plans.offsets import rescale, takes_offset, without_offset
 from tenfold.plans.result import Fitted
 from tenfold.stats.derivatives import Params
 
@@ -124,7 +124,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
                 time_limit=self.time_limit,
-                callback=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X, flat)),
+                callback=make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X, flat)),
                 seed=self._seed(),
                 dtype=rows.dtype,
             ),
@@ -138,22 +138,22 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
 
     def _refusal(self, p: int) -> str | None:
         """Why there is no inference, or None."""
-        return refusal(self.certificate_, penalised=not is_free(self._problem(p)[1], p))
+        return inference_obstacle(self.certificate_, penalised=not is_free(self._problem(p)[1], p))
 
     def _attributes(self, params: Params, X: Array, flat: bool) -> dict[str, Any]:
         coef, b = (params.coef[0], params.intercept[0]) if flat else params
-        return {"coef_": follow(coef, X), "intercept_": follow(b, X) if self.fit_intercept else 0.0}
+        return {"coef_": convert_like(coef, X), "intercept_": convert_like(b, X) if self.fit_intercept else 0.0}
 
     def _store(self, fitted: Fitted, factor: float, X: Array, flat: bool) -> None:
         store(self, fitted, X, coef_flat=flat, intercept_flat=flat, intercept=bool(self.fit_intercept))
-        self.certificate_ = rescaled(fitted.certificate, factor)
+        self.certificate_ = rescale(fitted.certificate, factor)
         self.n_iter_ = int(fitted.iterations or 0)
         self.status_ = fitted.certificate.status
         self.trace_ = fitted.trace
         warn_unless_certified(self)
 
 
-class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, BaseEstimator):
+class GeneralizedLinear(ScoredBeside, InferenceMixin, Generalised, RegressorMixin, BaseEstimator):
     """A linear model of numbers with any loss and any penalty.
 
     Minimises ``1/sum_i s_i sum_i s_i loss(y_i, x_i.w + b) + penalty(w)`` with weights s_i; the intercept is never
@@ -286,8 +286,8 @@ class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, Bas
         offset = validate_offset(offset, X)
         target, weight = without_offset(loss, given, counts, offset)
         factor = total_weight(target, weight) / total_weight(given, counts)
-        params = self._fit_penalised(X, y, kept_rows(X, target, weight), factor, flat=True).params
-        self._inference = self._refusal(X.shape[1]) or inferred(
+        params = self._fit_penalised(X, y, as_weighted_rows(X, target, weight), factor, flat=True).params
+        self._inference = self._refusal(X.shape[1]) or compute_inference(
             self, loss, params, X, with_offset(given, offset), counts
         )
         return self
@@ -296,7 +296,7 @@ class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, Bas
         """The prediction for each sample of X, (n,): ``x.w + b`` plus the `offset` (n,), or its exponential where that
         is the mean.
         """
-        raw = moved(self._raw(X), offset)
+        raw = moved(self._predict_raw(X), offset)
         return rowwise(lambda z: namespace(z).exp(z), raw) if self._the_loss().link == "log" else raw
 
     def __sklearn_tags__(self) -> Any:

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array, is_dask, namespace, on_host
 from tenfold.data import Block, Table
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
 from tenfold.estimators.glm.warm_start import earlier
@@ -18,8 +18,8 @@ from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
-    follow,
-    kept_rows,
+    as_weighted_rows,
+    convert_like,
     require_finite,
     restore_on_error,
     store,
@@ -161,7 +161,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
         X, y = validate(self, X, y, multi_output=False)
         offset, weight = validate_offset(offset, X), validate_weights(sample_weight, X)
         target, weight = without_offset(Huber(1.0), as_float(y), weight, offset)
-        rows = kept_rows(X, target, weight)
+        rows = as_weighted_rows(X, target, weight)
         fitted = require_finite(
             self,
             X,
@@ -173,7 +173,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
                 max_iter=int(self.max_iter),
                 start=self._start(X.shape[1]),
                 time_limit=self.time_limit,
-                callback=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                callback=make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
                 dtype=rows.dtype,
             ),
         )
@@ -183,8 +183,8 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
         b, scale = params.intercept
         return {
-            "coef_": follow(params.coef[0], X),
-            "intercept_": follow(np.asarray(b), X) if self.fit_intercept else 0.0,
+            "coef_": convert_like(params.coef[0], X),
+            "intercept_": convert_like(np.asarray(b), X) if self.fit_intercept else 0.0,
             "scale_": float(scale),
         }
 
@@ -206,7 +206,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
 
     def predict(self, X: Any, *, offset: Any = None) -> Array:
         """``X w + b``, and the offset."""
-        return moved(self._raw(X), offset)
+        return moved(self._predict_raw(X), offset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

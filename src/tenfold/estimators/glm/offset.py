@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.utils import check_array
 
-from tenfold.arrays import Array, is_dask, is_foreign, like, namespace, on_host
-from tenfold.estimators.array_api import refuse_elsewhere
-from tenfold.estimators.predictors import Scored
-from tenfold.estimators.validation import beside, own_target, rowwise
+from tenfold.arrays import Array, is_array_api, is_dask, like, namespace, on_host
+from tenfold.estimators.array_api import check_same_device
+from tenfold.estimators.predictors import ScoreMixin
+from tenfold.estimators.validation import align_values, resolve_target, rowwise
 
 
 def validate_offset(offset: Any, X: Array) -> Array | None:
@@ -18,14 +18,14 @@ def validate_offset(offset: Any, X: Array) -> Array | None:
         return None
     n = X.shape[0]
     if is_dask(X):
-        return beside(offset, X, "offset")
-    if is_foreign(offset):
-        refuse_elsewhere(X, offset, "offset")
+        return align_values(offset, X, "offset")
+    if is_array_api(offset):
+        check_same_device(X, offset, "offset")
         return like(validate_offset(on_host(offset), np.zeros((n, 1))), X)
     values = check_array(offset, ensure_2d=False, dtype=np.float64, order="C", input_name="offset")
     if values.shape != (n,):
         raise ValueError(f"offset must have one number a row, shape {(n,)}, got shape {values.shape}.")
-    return like(values, X) if is_foreign(X) else values
+    return like(values, X) if is_array_api(X) else values
 
 
 def moved(raw: Array, offset: Any) -> Array:
@@ -37,7 +37,7 @@ def moved(raw: Array, offset: Any) -> Array:
     return raw + (offset if is_dask(raw) else xp.astype(offset, raw.dtype, copy=False))
 
 
-class ScoredBeside(Scored):
+class ScoredBeside(ScoreMixin):
     """`score` with an offset beside the rows."""
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
@@ -46,7 +46,7 @@ class ScoredBeside(Scored):
         """
         if offset is None:
             return super().score(X, y, sample_weight)
-        y, sample_weight = own_target(X, y, sample_weight)
+        y, sample_weight = resolve_target(X, y, sample_weight)
         predicted, weight = self.predict(X, offset=offset), None if sample_weight is None else on_host(sample_weight)  # type: ignore[attr-defined]
         return float(r2_score(on_host(y), on_host(predicted), sample_weight=weight))
 

@@ -13,8 +13,7 @@ from tenfold.arrays import Array, Floats, Integers, contiguous, is_sparse
 from tenfold.cross_validation.classifier_scores import SCORES, roc_areas
 from tenfold.cross_validation.classifier_scores import scores as known_scores
 from tenfold.cross_validation.logistic_paths import paths as choose_paths
-from tenfold.estimators.classes import targets
-from tenfold.estimators.labels import numbered_classes, shares, weighted
+from tenfold.estimators.class_labels import class_frequencies, class_targets, combine_weights, encode_classes
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.logistic.cv_splits import (
     check_test_folds,
@@ -49,8 +48,8 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
     as_rows,
-    counted,
-    refuse_extra,
+    check_no_extra_params,
+    drop_zero_weights,
     require_finite,
     restore_on_error,
     validate,
@@ -297,7 +296,7 @@ class LogisticRegressionCV(LogisticRegression):
             )
         X, y = validate(self, X, y, numeric=False, multi_output=False)
         X = X if is_sparse(X) else contiguous(np.asarray(X))
-        self.classes_, number = numbered_classes(y, X)
+        self.classes_, number = encode_classes(y, X)
         count = len(self.classes_)
         check_liblinear(self.solver, count)
         weight = validate_weights(sample_weight, X)
@@ -306,10 +305,10 @@ class LogisticRegressionCV(LogisticRegression):
         trains, tests = rows_of_splits(splits, X.shape[0])
         self.Cs_ = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else np.asarray(self.Cs, dtype=np.float64)
         # classes are balanced by all rows, in every fold alike
-        whole = weighted(self._factors(y, weight), self.classes_, number, weight)
-        self.class_prior_ = shares(number, count, whole)
+        whole = combine_weights(self._factors(y, weight), self.classes_, number, weight)
+        self.class_prior_ = class_frequencies(number, count, whole)
         check_test_folds(whole, tests)
-        rows = as_rows(*counted(X, targets(number, count), whole))
+        rows = as_rows(*drop_zero_weights(X, class_targets(number, count), whole))
         trains = select_positive(trains, whole)
         with counting_work() as grid:
             paths, iterations = require_finite(self, X, lambda: self._paths(rows, trains, ratios, count))
@@ -459,7 +458,7 @@ class LogisticRegressionCV(LogisticRegression):
         if get_config()["enable_metadata_routing"]:
             given = params if sample_weight is None else {**params, "sample_weight": sample_weight}
             return process_routing(self, "fit", **given)
-        refuse_extra(self, params)
+        check_no_extra_params(self, params)
         return _Routed({} if sample_weight is None else {"sample_weight": sample_weight})
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, **score_params: Any) -> float:

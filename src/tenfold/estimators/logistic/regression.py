@@ -9,10 +9,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_sparse, like, on_host
-from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
-from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, probabilities, targets
-from tenfold.estimators.inference_mixin import Inferred, inferred, refusal
-from tenfold.estimators.labels import numbered_classes, shares, weighted
+from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
+from tenfold.estimators.class_labels import (
+    argmax_scores,
+    class_frequencies,
+    class_targets,
+    combine_weights,
+    encode_classes,
+    log_probabilities,
+    probabilities,
+    take_classes,
+)
+from tenfold.estimators.inference_mixin import InferenceMixin, compute_inference, inference_obstacle
 from tenfold.estimators.logistic.parameters import SOLVERS, PenaltyChoice, check_liblinear, read_penalty
 from tenfold.estimators.parameters import (
     Constraints,
@@ -26,11 +34,11 @@ from tenfold.estimators.parameters import (
     real,
     unset,
 )
-from tenfold.estimators.predictors import Scored, Sparsified
+from tenfold.estimators.predictors import ScoreMixin, SparsifyMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
-    follow,
-    kept_rows,
+    as_weighted_rows,
+    convert_like,
     require_finite,
     restore_on_error,
     rowwise,
@@ -57,7 +65,9 @@ REPORT_ONLY = {
 }
 
 
-class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseEstimator):
+class LogisticRegression(
+    ScoreMixin, InferenceMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin, BaseEstimator
+):
     """Logistic regression of two classes or more, without a penalty, with L2, L1 or a mixture of them.
 
     Two classes: minimises ``C sum_i s_i log(1 + exp(-y_i (x_i.w + b))) + r(w)``, y_i = +1 for the second class and -1
@@ -227,14 +237,14 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         check_parameters(self, self._constraints)
         chosen = read_penalty(self)
         X, y = validate(self, X, y, numeric=False, multi_output=False)
-        self.classes_, number = numbered_classes(y, X)
+        self.classes_, number = encode_classes(y, X)
         count = int(self.classes_.shape[0])
         check_liblinear(self.solver, count)
         given = validate_weights(sample_weight, X)
-        weight = weighted(self.class_weight, self.classes_, number, given)
-        self.class_prior_ = shares(number, count, weight)
-        target = targets(number, count)
-        rows = kept_rows(X, target, weight)
+        weight = combine_weights(self.class_weight, self.classes_, number, given)
+        self.class_prior_ = class_frequencies(number, count, weight)
+        target = class_targets(number, count)
+        rows = as_weighted_rows(X, target, weight)
         fitted = require_finite(
             self,
             X,
@@ -249,12 +259,12 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
                 max_iter=int(self.max_iter),
                 start=self._start(X.shape[1], 1 if count == 2 else count),
                 time_limit=self.time_limit,
-                callback=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                callback=make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
                 dtype=rows.dtype,
             ),
         )
         self._store(fitted, X)
-        self._inference = self._refusal(chosen) or inferred(
+        self._inference = self._refusal(chosen) or compute_inference(
             self, loss_of_classes(count), fitted.params, X, target, given
         )
         return self
@@ -263,11 +273,11 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         """Why there is no inference, or None."""
         if self.class_weight is not None:
             return CLASS_WEIGHTS
-        return refusal(self.certificate_, penalised=np.isfinite(chosen.C))
+        return inference_obstacle(self.certificate_, penalised=np.isfinite(chosen.C))
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
         b = params.intercept if self.fit_intercept else np.zeros_like(params.intercept)
-        return {"coef_": follow(params.coef, X), "intercept_": follow(b, X)}
+        return {"coef_": convert_like(params.coef, X), "intercept_": convert_like(b, X)}
 
     def _store(self, fitted: GlmFit, X: Array) -> None:
         for name, value in self._attributes(fitted.params, X).items():
@@ -295,13 +305,13 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
 
     def decision_function(self, X: Any) -> Array:
         """Two classes: log odds of the second, ``X w + b``, of shape (n,). More: raw scores of all, (n, n_classes)."""
-        z = self._raw(X)
+        z = self._predict_raw(X)
         return z[:, 0] if z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each sample of X, (n,)."""
         z = self.decision_function(X)
-        return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(largest, z))
+        return take_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(argmax_scores, z))
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of all classes for the samples X, (n, n_classes); small ones to full relative accuracy."""
