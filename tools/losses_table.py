@@ -47,7 +47,7 @@ def table() -> str:
 def refusals() -> str:
     """Why pairs are refused, each reason once."""
     penalties = [penalty_of(name, alpha, 0.5, [0, 0, 1], 3) for name, alpha in PENALTIES.values() if not np.ndim(alpha)]
-    found = [way(make(), penalty).refused for make in LOSSES.values() for penalty in penalties]
+    found = [way(make(), penalty).rejected for make in LOSSES.values() for penalty in penalties]
     return " ".join(dict.fromkeys(reason for reason in found if reason))
 
 

@@ -1,8 +1,8 @@
 #include "bindings.hpp"
 #include "sparse.hpp"
 
-#include "tenfold/fold_paths.hpp"
 #include "tenfold/loss_at_margins.hpp"
+#include "tenfold/newton_path.hpp"
 
 #include <algorithm>
 #include <array>
@@ -137,9 +137,9 @@ void bind_margins(nb::module_ &m) {
       "curvatures there.");
 }
 
-template <class T> void bind_paths(nb::module_ &m) {
+template <class T> void bind_newton_path(nb::module_ &m) {
   m.def(
-      "fold_paths",
+      "newton_path",
       [](const In<T, 2> &X, const In<double, 1> &y, const Maybe<double, 1> &weight, const In<double, 1> &shift,
          const In<std::int64_t, 1> &rows, const In<std::int64_t, 1> &starts, const In<double, 2> &strengths,
          const std::string &loss, double parameter, bool intercept, double tol, double part, double most, Index limit,
@@ -160,19 +160,20 @@ template <class T> void bind_paths(nb::module_ &m) {
         const Dense<T> x{X.data(), n, p};
         const Folds<T> folds{
             x, y.span(), span_or_none(weight), shift.span(), rows.span(), cuts, loss_named(loss), parameter, intercept};
-        FoldPaths position;
+        NewtonPaths paths;
         {
           const nb::gil_scoped_release release;
-          position = fold_paths(folds, strengths.span(), {tol, part, most, limit}, workers);
+          paths = newton_path(folds, strengths.span(), {tol, part, most, limit}, workers);
         }
-        return std::make_tuple(give<double, 3>(std::move(position.params), {F, A, p + 1}),
-                               give<std::int32_t, 2>(std::move(position.steps), {F, A}),
-                               give<std::int64_t, 2>(std::move(position.passes), {F, 2}), position.regular);
+        return std::make_tuple(give<double, 3>(std::move(paths.params), {F, A, p + 1}),
+                               give<std::int32_t, 2>(std::move(paths.steps), {F, A}),
+                               give<std::int64_t, 2>(std::move(paths.passes), {F, 2}), paths.regular);
       },
       nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("shift"), nb::arg("rows"), nb::arg("starts"),
       nb::arg("strengths"), nb::arg("loss"), nb::arg("parameter"), nb::arg("intercept"), nb::arg("tol"),
       nb::arg("part"), nb::arg("most"), nb::arg("limit"), nb::arg("threads"),
-      "Minima of the folds along falling penalties: (params, steps, passes over the rows of each fold with a gradient "
+      "Newton's method along decreasing penalties, fold by fold: (params, steps, passes over the rows of each fold "
+      "with a gradient "
       "and with a Hessian, whether all Hessians were regular).");
 }
 
@@ -180,8 +181,8 @@ template <class T> void bind_paths(nb::module_ &m) {
 
 void bind_loss_derivatives(nb::module_ &m) {
   bind_margins(m);
-  bind_paths<float>(m);
-  bind_paths<double>(m);
+  bind_newton_path<float>(m);
+  bind_newton_path<double>(m);
   bind_dense<float>(m);
   bind_dense<double>(m);
   bind_sparse<float, std::int32_t>(m);

@@ -67,7 +67,7 @@ NB_MODULE(_core, m) {
   bind_scatter_float32(m);
   bind_loss_derivatives(m);
   bind_softmax(m);
-  bind_models(m);
+  bind_batched_loss(m);
   bind_gmm_estep(m);
   bind_cd(m);
   bind_cd_quadratic(m);

@@ -407,7 +407,7 @@ def loss_along_line(
     threads: int,
 ) -> tuple[float, float, float, float]: ...
 @overload
-def fold_paths(
+def newton_path(
     X: NDArray[numpy.float32],
     y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
@@ -425,7 +425,7 @@ def fold_paths(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int64], bool]: ...
 @overload
-def fold_paths(
+def newton_path(
     X: NDArray[numpy.float64],
     y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
@@ -656,7 +656,7 @@ def softmax_csr(
 def solve_stack(
     lower: NDArray[numpy.float64], which: NDArray[numpy.int64], g: NDArray[numpy.float64]
 ) -> NDArray[numpy.float64]: ...
-def sign_stack(
+def feature_sign(
     H: NDArray[numpy.float64],
     g: NDArray[numpy.float64],
     limit: NDArray[numpy.float64],
@@ -664,7 +664,7 @@ def sign_stack(
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
-def models(
+def batched_loss(
     X: NDArray[numpy.float32],
     y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
@@ -677,7 +677,7 @@ def models(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
 @overload
-def models(
+def batched_loss(
     X: NDArray[numpy.float64],
     y: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
@@ -690,7 +690,7 @@ def models(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
 @overload
-def models_csr(
+def batched_loss_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -705,7 +705,7 @@ def models_csr(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
 @overload
-def models_csr(
+def batched_loss_csr(
     data: NDArray[numpy.float32],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -720,7 +720,7 @@ def models_csr(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
 @overload
-def models_csr(
+def batched_loss_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int32],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
@@ -735,7 +735,7 @@ def models_csr(
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
 @overload
-def models_csr(
+def batched_loss_csr(
     data: NDArray[numpy.float64],
     indices: NDArray[numpy.int64],
     indptr: NDArray[numpy.int32] | NDArray[numpy.int64],

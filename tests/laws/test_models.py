@@ -4,15 +4,16 @@ in it is what it is alone, with the weights of its rows.
 
 import numpy as np
 import pytest
-from block_strategies import drawn
 from hypothesis import given
 from hypothesis import strategies as st
+from rows_of_numbers import drawn
 from scipy import sparse
 
 from tenfold.data import Block
-from tenfold.losses import Logistic, Softmax
-from tenfold.stats.batched_loss import models_in_arrays, of_models
+from tenfold.losses import Logistic
+from tenfold.stats.batched_loss import model_losses, model_losses_in_arrays
 from tenfold.stats.derivatives import Params, derivatives
+from tenfold.stats.softmax import softmax
 
 
 @st.composite
@@ -31,8 +32,8 @@ def evaluated(draw):
     return data._replace(y=y, group=group), params, share, draw(st.integers(0, 1)), shift
 
 
-def joined(result):
-    parts = (result.value, result.slope, result.gradient)
+def joined(found):
+    parts = (found.value, found.slope, found.gradient)
     return np.concatenate([np.ravel(part) for part in parts if part is not None])
 
 
@@ -40,16 +41,16 @@ def block_of(data):
     return Block(data.X, data.y, data.weight, data.group)
 
 
-def close(result, other, data, tol=1e-12):
+def close(found, other, data, tol=1e-12):
     size = 1.0 + np.abs(data.X.astype(np.float64)).max(initial=0.0)
     weight = float(len(data.X)) if data.weight is None else data.weight.sum()
-    np.testing.assert_allclose(joined(result), joined(other), atol=tol * size**2 * (1.0 + weight), rtol=0.0)
+    np.testing.assert_allclose(joined(found), joined(other), atol=tol * size**2 * (1.0 + weight), rtol=0.0)
 
 
 @given(evaluated())
 def test_compiled_lift_is_the_lift_in_arrays(drawing):
     data, *at = drawing
-    compiled, plain = of_models(*at)(block_of(data)), models_in_arrays(*at, block_of(data))
+    compiled, plain = model_losses(*at)(block_of(data)), model_losses_in_arrays(*at, block_of(data))
     assert (compiled.gradient is None) == (plain.gradient is None) == (at[2] == 0)
     close(compiled, plain, data)
 
@@ -57,14 +58,14 @@ def test_compiled_lift_is_the_lift_in_arrays(drawing):
 @given(evaluated(), st.sampled_from([sparse.csr_array, sparse.csr_matrix]))
 def test_dense_is_sparse(drawing, kind):
     data, *at = drawing
-    result = of_models(*at)(Block(kind(data.X), data.y, data.weight, data.group))
-    close(result, of_models(*at)(block_of(data)), data)
+    found = model_losses(*at)(Block(kind(data.X), data.y, data.weight, data.group))
+    close(found, model_losses(*at)(block_of(data)), data)
 
 
 @given(evaluated())
 def test_sums_over_any_cut_are_the_same(drawing):
     data, *at = drawing
-    lift = of_models(*at)
+    lift = model_losses(*at)
     a, b, c = (lift(block_of(data.part(i))) for i in range(3))
     for total in (a.merge(b).merge(c), a.merge(b.merge(c)), c.merge(a).merge(b)):
         close(total, lift(block_of(data)), data)
@@ -73,15 +74,15 @@ def test_sums_over_any_cut_are_the_same(drawing):
 @given(evaluated())
 def test_each_model_is_what_it_is_alone(drawing):
     data, params, share, _, shift = drawing
-    result = of_models(params, share, 1, shift)(block_of(data))
+    found = model_losses(params, share, 1, shift)(block_of(data))
     for m in range(len(share[0])):
         weight = share[data.group, m] * (1.0 if data.weight is None else data.weight)
         own = Params(params.coef[m], params.intercept[m])
-        lift = derivatives(Softmax() if len(own.intercept) > 1 else Logistic(), own, 1, shift)
+        lift = softmax(own, 1, shift) if len(own.intercept) > 1 else derivatives(Logistic(), own, 1, shift)
         alone = lift(Block(data.X, data.y, np.ascontiguousarray(weight)))
         size = (1.0 + np.abs(data.X.astype(np.float64)).max(initial=0.0)) ** 2 * (1.0 + weight.sum())
-        np.testing.assert_allclose(result.value[m], alone.value[0], atol=1e-12 * size)
-        np.testing.assert_allclose(result.gradient[m], alone.gradient, atol=1e-12 * size)
+        np.testing.assert_allclose(found.value[m], alone.value[0], atol=1e-12 * size)
+        np.testing.assert_allclose(found.gradient[m], alone.gradient, atol=1e-12 * size)
 
 
 @pytest.mark.parametrize("classes", [1, 3])
@@ -94,6 +95,6 @@ def test_many_rows_whatever_the_threads(classes):
     coef = rng.standard_normal((20, classes, 7)) * np.logspace(-3, 3, 20)[:, None, None]
     params = Params(coef, np.zeros((20, classes)))
     share = rng.integers(0, 2, (3, 20)).astype(np.float64)
-    result, plain = of_models(params, share)(data), models_in_arrays(params, share, 1, None, data)
-    np.testing.assert_allclose(result.value, plain.value, rtol=1e-12)
-    np.testing.assert_allclose(result.gradient, plain.gradient, atol=1e-9)
+    found, plain = model_losses(params, share)(data), model_losses_in_arrays(params, share, 1, None, data)
+    np.testing.assert_allclose(found.value, plain.value, rtol=1e-12)
+    np.testing.assert_allclose(found.gradient, plain.gradient, atol=1e-9)

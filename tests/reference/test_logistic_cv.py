@@ -114,6 +114,24 @@ def test_small_data_share_their_work_too(few):
             assert np.abs(gradient).max() <= model.tol
 
 
+@pytest.mark.parametrize("features", [5, 50])
+def test_scores_are_as_exact_as_documented(features):
+    """Log losses beside those of exact fits: 1e-6 at tol=1e-8, and 5e-5 at the default."""
+    rng = np.random.default_rng(0)
+    n = 40 * features
+    X = rng.standard_normal((n, features))
+    y = (2.0 * X @ rng.standard_normal(features) / np.sqrt(features) + rng.logistic(size=n) > 0).astype(int)
+    loose, tight = (
+        tf.LogisticRegressionCV(Cs=100, cv=5, **NEW, **settings).fit(X, y) for settings in ({}, {"tol": 1e-8})
+    )
+    train, test = next(iter(StratifiedKFold(5).split(X, y)))
+    for k in range(3, 100, 12):
+        exact = tf.LogisticRegression(C=tight.Cs_[k], tol=1e-10, max_iter=1000).fit(X[train], y[train])
+        score = get_scorer("neg_log_loss")(exact, X[test], y[test])
+        assert tight.scores_[0, 0, k] == pytest.approx(score, abs=1e-6, rel=0)
+        assert loose.scores_[0, 0, k] == pytest.approx(score, abs=5e-5, rel=0)
+
+
 def test_many_coefficients_of_several_classes_share_their_work():
     """Five hundred models of 650 coefficients: each meets the rule by itself, and scores are those of single fits."""
     X, y = load_digits(return_X_y=True)

@@ -10,12 +10,12 @@ from sklearn.preprocessing import scale
 
 from logistic_paths import SETTINGS, problem, rows_of
 from tenfold import _core
-from tenfold.cross_validation import logistic_l1_path
+from tenfold.cross_validation import logistic_batched
 from tenfold.cross_validation.logistic_paths import paths
 from tenfold.losses.classification import loss_of_classes
 from tenfold.penalties import mixture
 from tenfold.plans.glm import fit
-from tenfold.solvers import prox_newton_batched
+from tenfold.solvers.quasi_newton_batched import least_subgradients
 
 
 def scores(X, params):
@@ -56,7 +56,7 @@ def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, rat
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_models_of_a_dense_grid_meet_the_rule_everywhere(classes):
-    """Most of them are where the lines between their neighbours lead, and no pass is spent on them."""
+    """Most of them are minima of quadratic models between their neighbours, and no pass is spent on them."""
     X, number = problem(n=600, classes=classes)
     folds = [train for train, _ in KFold(3).split(X)]
     strengths = np.tile(np.logspace(0, -7, 120), (3, 1))
@@ -70,7 +70,7 @@ def test_models_of_a_dense_grid_meet_the_rule_everywhere(classes):
             gradient = u.T @ np.column_stack([X[fold] - X.mean(axis=0), np.ones(len(fold))]) / len(fold)
             gradient = gradient[-len(params) :]
             limits = np.append(np.full(X.shape[1], l1), 0.0)
-            least = prox_newton_batched.subgradients(params * (limits > 0), gradient, limits)
+            least = least_subgradients(params * (limits > 0), gradient, limits)
             assert np.abs(least).max() <= settings["tol"]
 
 
@@ -118,7 +118,7 @@ def test_sparse_rows_and_parts_of_stages_change_nothing(monkeypatch):
     folds = [train for train, _ in KFold(3).split(X)]
     strengths = np.tile(np.logspace(0, -3, 30), (3, 1))
     dense = paths(rows_of(X, number, 2), folds, strengths, 1.0, True, classes=2, **SETTINGS)
-    monkeypatch.setattr(logistic_l1_path, "MOST_NUMBERS", 500)
+    monkeypatch.setattr(logistic_batched, "BATCH_NUMBERS", 500)
     for rows in (rows_of(X, number, 2), rows_of(sparse.csr_array(X), number, 2)):
         other = paths(rows, folds, strengths, 1.0, True, classes=2, **SETTINGS)
         np.testing.assert_allclose(other.params, dense.params, atol=1e-5)
@@ -126,11 +126,12 @@ def test_sparse_rows_and_parts_of_stages_change_nothing(monkeypatch):
 
 def test_too_many_coefficients_or_cells_go_alone():
     X, number = problem(n=400, p=130)
-    wide = logistic_l1_path.nonsmooth(
+    wide = logistic_batched.solve_batched(
         rows_of(X, number, 2),
         [np.arange(200), np.arange(200, 400)],
         *np.ones((2, 2, 1)),
         True,
+        cell_hessians=True,
         outputs=1,
         shift=X.mean(axis=0),
         tol=1e-4,
@@ -150,23 +151,23 @@ def test_signs_are_found(q):
     x *= rng.random((m, q)) < 0.5
     limits = np.repeat(10.0 ** rng.uniform(-4, 0.5, (m, 1)), q, axis=1)
     limits[:, -1] = 0.0
-    u = _core.sign_stack(H, g, limits, x, 1)
+    u = _core.feature_sign(H, g, limits, x, 1)
     slopes = g + np.einsum("mpq,mq->mp", H, u - x)
-    assert np.abs(prox_newton_batched.subgradients(u, slopes, limits)[:, :-1]).max(initial=0.0) < 1e-9
+    assert np.abs(least_subgradients(u, slopes, limits)[:, :-1]).max(initial=0.0) < 1e-9
     assert np.abs(slopes[:, -1]).max() < 1e-9
-    np.testing.assert_array_equal(_core.sign_stack(H, g, limits, x, 3), u)
-    np.testing.assert_allclose(_core.sign_stack(H, slopes, limits, u, 1), u, atol=1e-9)
+    np.testing.assert_array_equal(_core.feature_sign(H, g, limits, x, 3), u)
+    np.testing.assert_allclose(_core.feature_sign(H, slopes, limits, u, 1), u, atol=1e-9)
 
 
 def test_signs_without_curvature():
     """A direction without curvature is followed to where a weight is zero; what pulls at nothing stays."""
     H = np.ones((1, 2, 2))
-    u = _core.sign_stack(H, np.array([[-2.0, -2.0]]), np.array([[0.5, 0.25]]), np.array([[3.0, 1.0]]), 1)
+    u = _core.feature_sign(H, np.array([[-2.0, -2.0]]), np.array([[0.5, 0.25]]), np.array([[3.0, 1.0]]), 1)
     # g.(u - x) + (sum of u - 4)^2 / 2: the cheaper weight does it all
     np.testing.assert_allclose(u, [[0.0, 5.75]], atol=1e-9)
     nothing = np.zeros((1, 2))
     np.testing.assert_array_equal(
-        _core.sign_stack(np.zeros((1, 2, 2)), nothing, nothing, nothing + 2.0, 1), [[2.0, 2.0]]
+        _core.feature_sign(np.zeros((1, 2, 2)), nothing, nothing, nothing + 2.0, 1), [[2.0, 2.0]]
     )
     with pytest.raises(ValueError, match="models, size"):
-        _core.sign_stack(H, np.zeros((1, 3)), np.zeros((1, 2)), np.zeros((1, 2)), 1)
+        _core.feature_sign(H, np.zeros((1, 3)), np.zeros((1, 2)), np.zeros((1, 2)), 1)

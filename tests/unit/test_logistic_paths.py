@@ -13,24 +13,24 @@ from threadpoolctl import threadpool_limits
 from logistic_paths import SETTINGS, problem, rows_of
 from tenfold import LogisticRegression, hessians
 from tenfold.cross_validation import classifier_scores as score_module
-from tenfold.cross_validation import logistic_batched, logistic_paths, multinomial_path
-from tenfold.cross_validation import logistic_per_fold as apart_module
+from tenfold.cross_validation import logistic_batched, logistic_paths, logistic_per_fold
 from tenfold.cross_validation.classifier_scores import SCORES, scores
 from tenfold.cross_validation.logistic_paths import paths
-from tenfold.cross_validation.logistic_per_fold import apart
+from tenfold.cross_validation.logistic_per_fold import follow_newton
 from tenfold.losses.classification import loss_of_classes
 from tenfold.machine import counting_work
 from tenfold.penalties import L2
 from tenfold.plans.glm import fit
-from tenfold.solvers import lbfgs_batched
+from tenfold.solvers import quasi_newton_batched
 
-ROUTES = ["apart", "trail", "path"]
+ROUTES = ["loop", "cells", "blocks"]
 
 
 def take(route, monkeypatch):
-    """Send the models of two classes of few rows one way, those of three the second or the third."""
-    monkeypatch.setattr(apart_module, "FEW_PRODUCTS", np.inf if route == "apart" else 0)
-    monkeypatch.setattr(logistic_batched, "FEW_ENTRIES", 0 if route == "trail" else np.inf)
+    """The compiled loop fold by fold, or all models in batches on Hessians of cells, or on blocks of the mean one."""
+    monkeypatch.setattr(logistic_per_fold, "LOOP_PRODUCTS", np.inf if route == "loop" else 0)
+    if route == "blocks":
+        monkeypatch.setattr(logistic_batched, "MAX_COEFFICIENTS", 0)
 
 
 def objective(X, number, weight, params, strength):
@@ -41,7 +41,7 @@ def objective(X, number, weight, params, strength):
     return np.average(loss, weights=weight) + 0.5 * strength * np.sum(params[:, :-1] ** 2)
 
 
-@pytest.mark.parametrize(("classes", "route"), [(2, "apart"), (2, "trail"), (2, "path"), (3, "trail"), (3, "path")])
+@pytest.mark.parametrize(("classes", "route"), [(2, "loop"), (2, "cells"), (2, "blocks"), (3, "cells"), (3, "blocks")])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("splitter", [KFold(4), ShuffleSplit(3, random_state=0)], ids=["folds", "overlapping"])
 def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, route, monkeypatch):
@@ -65,7 +65,7 @@ def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, rou
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_models_of_a_dense_grid_meet_the_rule_everywhere(classes):
-    """Most of them are where the curve through their neighbours leads, and no pass is spent on them."""
+    """Most of them are interpolated, and no pass is spent on them."""
     X, number = problem(n=600, classes=classes)
     folds = [train for train, _ in KFold(3).split(X)]
     strengths = np.tile(np.logspace(0, -7, 60), (3, 1))
@@ -97,10 +97,10 @@ def slopes_of_classes(X, number, weight, params, strength, intercept):
     "kind", [np.ascontiguousarray, sparse.csr_array, np.float32], ids=["dense", "sparse", "single"]
 )
 @pytest.mark.parametrize("splitter", [KFold(4), ShuffleSplit(3, random_state=0)], ids=["folds", "overlapping"])
-def test_every_model_on_the_way_of_strides_meets_the_rule(kind, intercept, splitter, monkeypatch):
+def test_every_model_on_blocks_meets_the_criterion(kind, intercept, splitter, monkeypatch):
     """Those that no pass was spent on as well, and those of folds that are alone in their batch."""
     monkeypatch.setattr(logistic_paths, "FEW_COEFFICIENTS", 0)
-    monkeypatch.setattr(multinomial_path, "MOST_FOLDS", 2)
+    monkeypatch.setattr(logistic_batched, "MAX_FOLDS", 2)
     X, number = problem(n=240, p=8, classes=5)
     X = np.ascontiguousarray(kind(X), dtype=np.float64) if kind is np.float32 else X
     X[np.abs(X) < 2.0] = 0.0
@@ -121,19 +121,19 @@ def test_every_model_on_the_way_of_strides_meets_the_rule(kind, intercept, split
             assert intercept or not params[:, -1].any()
 
 
-def test_strides_with_few_blocks_kept(monkeypatch):
-    """Blocks that are given up make no difference to what is found."""
+def test_few_blocks_are_kept(monkeypatch):
+    """Factors of blocks that are dropped make no difference to the solutions."""
     monkeypatch.setattr(logistic_paths, "FEW_COEFFICIENTS", 0)
     X, number = problem(n=240, p=8, classes=5)
     folds = [train for train, _ in KFold(3).split(X)]
     strengths = np.tile(np.logspace(0, -5, 30), (3, 1))
     many = paths(rows_of(X, number, 5), folds, strengths, 0.0, True, classes=5, **SETTINGS)
-    monkeypatch.setattr(multinomial_path, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(logistic_batched, "BLOCK_NUMBERS", 0)
     few = paths(rows_of(X, number, 5), folds, strengths, 0.0, True, classes=5, **SETTINGS)
     np.testing.assert_allclose(few.params, many.params, atol=1e-3)
 
 
-def test_one_penalty_and_penalties_that_come_twice_by_strides(monkeypatch):
+def test_one_penalty_and_penalties_that_come_twice_on_blocks(monkeypatch):
     monkeypatch.setattr(logistic_paths, "FEW_COEFFICIENTS", 0)
     X, number = problem(classes=4)
     folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
@@ -158,7 +158,7 @@ def test_penalties_that_come_twice_and_one_alone(route, monkeypatch):
         np.testing.assert_allclose(found.params[1, -1, 0, :-1], alone.params.coef[0], atol=1e-4)
 
 
-@pytest.mark.parametrize("route", ["apart", "path"])
+@pytest.mark.parametrize("route", ROUTES)
 def test_classes_that_can_be_separated(route, monkeypatch):
     """Weak penalties let the weights grow, folds differ, and a Hessian of all rows is not enough."""
     take(route, monkeypatch)
@@ -167,7 +167,7 @@ def test_classes_that_can_be_separated(route, monkeypatch):
     folds = [train for train, _ in KFold(3, shuffle=True, random_state=0).split(X)]
     strengths = np.tile(np.logspace(0, -8, 9), (3, 1))
     found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
-    assert route == "apart" or found.iterations.max() > lbfgs_batched.STEPS_PER_MAP
+    assert route == "loop" or found.iterations.max() >= quasi_newton_batched.PATIENCE
     for f, fold in enumerate(folds):
         alone = fit(rows_of(X[fold], number[fold], 2), loss_of_classes(2), L2(1e-8), True, outputs=1, **SETTINGS)
         here = objective(X[fold], number[fold], None, found.params[f, -1], 1e-8)
@@ -201,7 +201,7 @@ def test_sparse_rows_and_many_folds():
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("weighted", [True, False])
 def test_scores_are_scikit_learns(classes, name, weighted, monkeypatch):
-    monkeypatch.setattr(score_module, "MOST_NUMBERS", 500)  # in pieces of rows
+    monkeypatch.setattr(score_module, "CHUNK_NUMBERS", 500)  # in pieces of rows
     X, number = problem(classes=classes)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X)) if weighted else None
     model = LogisticRegression().fit(X, number)
@@ -235,12 +235,12 @@ def test_factors_side_by_side_are_the_same():
 
 def test_few_rows_take_few_passes(monkeypatch):
     """A pass takes as long for one model as for all, so that all go at once."""
-    take("path", monkeypatch)
+    take("cells", monkeypatch)
     X, number = problem(n=200)
     folds = [train for train, _ in KFold(5).split(X)]
     strengths = np.tile(np.logspace(0, -6, 20), (5, 1))
     found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **{**SETTINGS, "tol": 1e-4})
-    assert found.passes <= 12
+    assert found.passes <= 15
     assert (found.iterations > 0).any()
 
 
@@ -263,7 +263,7 @@ def with_a_constant(X):
 @pytest.mark.parametrize("change", [np.asarray, np.float32, badly_scaled, with_a_constant, lambda X: 1e3 + X])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_folds_apart_meet_the_rule(change, intercept, weighted):
+def test_models_of_the_compiled_loop_meet_the_criterion(change, intercept, weighted):
     X, number = problem(n=90, p=6)
     X = np.ascontiguousarray(change(X))
     rows = rows_of(X, number, 2, np.random.default_rng(1).uniform(0.0, 2.0, len(X)) if weighted else None)
@@ -272,7 +272,7 @@ def test_folds_apart_meet_the_rule(change, intercept, weighted):
     shift = X.mean(axis=0, dtype=np.float64) if intercept else np.zeros(X.shape[1])
     settings = {"shift": shift, "tol": 1e-6, "max_iter": 100}
     with counting_work() as work:
-        found = apart(rows, folds, strengths, intercept, **settings)
+        found = follow_newton(rows, folds, strengths, intercept, **settings)
     reads = work.products / X.size
     assert found.passes * 2 <= reads <= found.passes * (2 + X.shape[1] / 2)
     assert found.iterations.max() < 100
@@ -282,22 +282,25 @@ def test_folds_apart_meet_the_rule(change, intercept, weighted):
         assert slopes(away, number[fold], weight, found.params[f, :, 0], strengths[f], intercept).max() <= 1e-6
     assert intercept or not found.params[..., -1].any()
     with threadpool_limits(1):
-        alone = apart(rows, folds, strengths, intercept, **settings)
+        alone = follow_newton(rows, folds, strengths, intercept, **settings)
     np.testing.assert_array_equal(alone.params, found.params)
 
 
-def test_folds_apart_leave_what_is_singular_to_others():
+def test_compiled_loop_leaves_singular_hessians_to_others():
     """A column twice, under a penalty that is rounding beside its squares."""
     X, number = problem(n=120)
     X = np.column_stack([X, X[:, 0]])
     folds = [train for train, _ in KFold(3).split(X)]
     strengths = np.full((3, 1), 1e-18)
     shift = X.mean(axis=0)
-    assert apart(rows_of(X, number, 2), folds, strengths, True, shift=shift, tol=1e-6, max_iter=100) is None
+    assert follow_newton(rows_of(X, number, 2), folds, strengths, True, shift=shift, tol=1e-6, max_iter=100) is None
     found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
     lost = X.copy()
     lost[50, 2] = np.nan
     none = np.zeros(X.shape[1])
-    assert apart(rows_of(lost, number, 2), folds, strengths + 1.0, True, shift=none, tol=1e-6, max_iter=100) is None
+    assert (
+        follow_newton(rows_of(lost, number, 2), folds, strengths + 1.0, True, shift=none, tol=1e-6, max_iter=100)
+        is None
+    )
     for f, fold in enumerate(folds):
         assert slopes(X[fold], number[fold], None, found.params[f, :, 0], strengths[f], True).max() <= 1e-5

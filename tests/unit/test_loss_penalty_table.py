@@ -42,7 +42,7 @@ def test_a_cell_of_the_matrix(loss, penalty):
     X, y = made(loss)
     model = model_of(loss, penalty)
     known = way(LOSSES[loss](), penalty_of(penalty, 0.05, 0.5, GROUPS, 6))
-    if known.refused:
+    if known.rejected:
         assert (LOSSES[loss]().nonsmooth, penalty) == (True, "group")
         with pytest.raises(ValueError, match=r"The nearest that do: loss='huber'"):
             model.fit(X, y)

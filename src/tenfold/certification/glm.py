@@ -23,7 +23,7 @@ from tenfold.losses.loss import Loss
 from tenfold.losses.regression import Huber, Quantile
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans.glm import first_constant
-from tenfold.plans.loss_penalty_table import rescaled_penalty
+from tenfold.plans.loss_penalty_table import rescale_penalty
 from tenfold.plans.offsets import rescale, takes_offset, without_offset
 from tenfold.plans.piecewise_linear import judge_at_kinks
 from tenfold.problems import Glm, ScaledHuber
@@ -44,19 +44,19 @@ def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, loss: Loss, offset: 
     """What a regression is judged on."""
     X, y = validate_like_fit(model, X, y, numeric=True)
     y, weight = as_float(y), validate_weights(sample_weight, X)
-    asked = total_weight(y, weight)
+    requested = total_weight(y, weight)
     if offset is not None:
         if not takes_offset(loss):
             raise ValueError(f"The loss {loss.name!r} takes no offset.")
         y, weight = without_offset(loss, y, weight, validate_offset(offset, X))
     total = total_weight(y, weight)
-    return Judged(as_weighted_rows(X, y, weight), total, total / asked)
+    return Judged(as_weighted_rows(X, y, weight), total, total / requested)
 
 
 def unit_deviance(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
     loss = loss_of(model)
     data = rows_of(model, X, y, sample_weight, loss, offset)
-    return _judged(model, data, loss, L2(float(model.alpha) / data.factor))
+    return _judge_model(model, data, loss, L2(float(model.alpha) / data.factor))
 
 
 def loss_of(model: Any) -> Loss:
@@ -74,7 +74,7 @@ def link_of(model: Any) -> str | None:
     return loss.link if loss.link == "log" else None
 
 
-def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
+def _judge_model(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     """The word of the judge that fits the loss."""
     fitted, dtype = take_params(model, int(model.classes_.shape[0]) if loss.multi_output else 1)
     problem, how = Glm(loss, penalty, bool(model.fit_intercept)), {"status": fit_status(model), "dtype": dtype}
@@ -91,8 +91,10 @@ def huber(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) ->
     data = rows_of(model, X, y, sample_weight, Huber(1.0), offset)
     fitted, dtype = take_params(model, 1)
     problem = ScaledHuber(float(model.epsilon), strength(model.alpha, data.weight), bool(model.fit_intercept))
-    found = huber_gap(problem, data.rows, fitted, float(model.scale_), status=fit_status(model), dtype=dtype)
-    return found if not found.ok or _marks_outliers(model, X, y, offset) else contradict(found, OUTLIERS)
+    certificate = huber_gap(problem, data.rows, fitted, float(model.scale_), status=fit_status(model), dtype=dtype)
+    if not certificate.ok or _marks_outliers(model, X, y, offset):
+        return certificate
+    return contradict(certificate, OUTLIERS)
 
 
 OUTLIERS = "outliers_ are not the samples whose error is larger than epsilon times the scale."
@@ -123,7 +125,7 @@ def _marks_outliers(model: Any, X: Any, y: Any, offset: Any) -> bool:
 def quantile(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
     loss = Quantile(float(model.quantile))
     data = rows_of(model, X, y, sample_weight, loss, offset)
-    return _judged(model, data, loss, ElasticNet(float(model.alpha)))
+    return _judge_model(model, data, loss, ElasticNet(float(model.alpha)))
 
 
 def any_loss(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
@@ -135,10 +137,10 @@ def any_loss(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
         check_known_classes(model, y)
         target = class_targets(label_indices(model.classes_, y, X), int(model.classes_.shape[0]))
         data = Judged(as_weighted_rows(X, target, validate_weights(sample_weight, X)), 0.0)
-    penalty = rescaled_penalty(penalty, 1.0 / data.factor)
+    penalty = rescale_penalty(penalty, 1.0 / data.factor)
     if loss.nonsmooth and isinstance(penalty, L2):
         penalty = ElasticNet(0.0, float(np.max(penalty.strength)))
-    return _judged(model, data, loss, penalty)
+    return _judge_model(model, data, loss, penalty)
 
 
 def mean(model: Any, X: Array) -> list[Output | Labels]:

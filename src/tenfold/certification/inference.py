@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, is_array_api, is_dask
 from tenfold.certification import certify, find_registration, samples_before
 from tenfold.certification.glm import loss_of
-from tenfold.certification.logistic import chosen
+from tenfold.certification.logistic import read_choice
 from tenfold.certification.models import check_known_classes, is_pipeline, take_params, validate_like_fit
 from tenfold.data import Rows
 from tenfold.estimators.class_labels import class_targets, encode_labels, label_indices
@@ -45,7 +45,7 @@ def maximised(model: Any) -> Maximised | None:
         return Maximised(loss, not is_free(penalty, model.n_features_in_))
     if name == "LogisticRegression":
         loss = Logistic() if int(model.classes_.shape[0]) == 2 else Softmax()
-        return Maximised(loss, np.isfinite(chosen(model).C), "" if model.class_weight is None else CLASS_WEIGHTS)
+        return Maximised(loss, np.isfinite(read_choice(model).C), "" if model.class_weight is None else CLASS_WEIGHTS)
     if name == "LinearRegression":
         constrained = "The weights are constrained: classical standard errors do not hold. Use the bootstrap."
         return Maximised(Square(), False, constrained if model.positive else "")

@@ -10,7 +10,7 @@ from tenfold.arrays import Array, is_sparse
 from tenfold.certification.models import check_known_classes, contradict, fit_status, take_params, validate_like_fit
 from tenfold.data import Table
 from tenfold.estimators.class_labels import class_frequencies, class_targets, combine_weights, label_indices
-from tenfold.estimators.logistic.settings import Chosen
+from tenfold.estimators.logistic.parameters import PenaltyChoice
 from tenfold.estimators.validation import as_weighted_rows, rowwise, total_weight, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.linear_models import gap
@@ -36,7 +36,7 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         intercept = False
     target = class_targets(number, count)
     rows = as_weighted_rows(X, target, weight)
-    penalty = chosen(model).penalty(total_weight(target, weight))
+    penalty = read_choice(model).penalty(total_weight(target, weight))
     loss = Softmax() if count > 2 else Logistic()
     found = gap(Glm(loss, penalty, intercept), rows, fitted, status=fit_status(model), dtype=dtype)
     if hasattr(model, "class_prior_") and not np.allclose(
@@ -52,13 +52,13 @@ def _with_column(value: float, X: Array) -> Array:
     return sparse.hstack([X, sparse.csr_array(column)], format="csr") if is_sparse(X) else np.hstack([X, column])
 
 
-def chosen(model: Any) -> Chosen:
+def read_choice(model: Any) -> PenaltyChoice:
     """C, infinite where there is no penalty, and the share of L1; what cross-validation has chosen where it has."""
     C = float(np.ravel(getattr(model, "C_", getattr(model, "C", np.inf)))[0])
     if model.penalty is None or np.inf == C:
-        return Chosen(np.inf, 0.0)
+        return PenaltyChoice(np.inf, 0.0)
     ratio = np.ravel(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 0.0)))[0]
-    return Chosen(C, {"l1": 1.0, "l2": 0.0}.get(str(model.penalty), float(ratio or 0.0)))
+    return PenaltyChoice(C, {"l1": 1.0, "l2": 0.0}.get(str(model.penalty), float(ratio or 0.0)))
 
 
 def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:

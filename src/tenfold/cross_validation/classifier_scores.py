@@ -1,4 +1,4 @@
-"""Scores of many linear classifiers on the same rows."""
+"""Scores of many linear classifiers on the same samples."""
 
 import numpy as np
 from scipy.stats import rankdata
@@ -8,25 +8,20 @@ from tenfold.arrays import Array, Floats, Integers
 from tenfold.losses.classification import Softmax
 from tenfold.stats.derivatives import Params, forward
 
-SCORES = ("accuracy", "neg_log_loss")
-"""What is known here, by scikit-learn's names."""
-
-MOST_NUMBERS = 1 << 18
-"""Rows are gathered, and raw predictions made, for so many numbers at a time: they stay in the cache."""
-
-EPS = float(np.finfo(np.float64).eps)
-"""scikit-learn takes no probability for smaller, or for nearer to one."""
+SCORES = ("accuracy", "neg_log_loss")  # by scikit-learn's names
+CHUNK_NUMBERS = 1 << 18  # of features and raw predictions at a time: 2 MB stay in the cache
+EPS = float(np.finfo(np.float64).eps)  # scikit-learn clips probabilities to [EPS, 1 - EPS]
 
 
 def scores(name: str, X: Array, chosen: Integers, number: Integers, weight: Floats | None, params: Floats) -> Floats:
-    """The scores (A,) of classifiers with coefficients (A, K, p + 1), the intercepts last, on chosen rows of class
-    `number` (m,): the weighted mean of right predictions, or minus that of the log loss. K = 1 for two classes.
+    """The scores (A,) of classifiers with coefficients (A, K, p + 1), the intercepts last, on chosen samples of class
+    `number` (m,): the weighted mean of correct predictions, or minus that of the log loss. K = 1 for two classes.
     """
     count, K, width = params.shape
     flat = params.reshape(-1, width)
     every = Params(np.ascontiguousarray(flat[:, :-1]), np.ascontiguousarray(flat[:, -1]))
     of_rows = _right if name == "accuracy" else _minus_losses
-    most = max(1, MOST_NUMBERS // (count * K + width))
+    most = max(1, CHUNK_NUMBERS // (count * K + width))
     sums, total = np.zeros(count), 0.0
     for first in range(0, len(chosen), most):
         part = slice(first, first + most)
@@ -61,7 +56,7 @@ def _right(z: Floats, number: Integers) -> Floats:
 def _minus_losses(z: Floats, number: Integers) -> Floats:
     if z.shape[2] == 1:
         second = _core.sigmoid(z.ravel()).reshape(z.shape[:2])
-        right = np.where(number[:, None] == 1, second, 1.0 - second)  # digits and all, as scikit-learn has it
+        right = np.where(number[:, None] == 1, second, 1.0 - second)  # to the last digit as scikit-learn has it
     else:
         probabilities = Softmax().probabilities(z.reshape(-1, z.shape[2])).reshape(z.shape)
         right = probabilities[np.arange(len(number)), :, number]

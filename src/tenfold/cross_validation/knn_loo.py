@@ -33,10 +33,10 @@ def votes_left_out(
 def means_left_out(rows: Integers, weight: Floats, y: Floats, candidates: Integers) -> Floats:
     """Means (m, t, c) of the targets y (n, t) of the first k of the neighbours rows (m, K), for each candidate k."""
     sums = np.cumsum(weight, axis=1)[:, candidates - 1]
-    found = np.empty((len(rows), y.shape[1], len(candidates)))
+    result = np.empty((len(rows), y.shape[1], len(candidates)))
     for t in range(y.shape[1]):
-        found[:, t] = np.cumsum(weight * y[rows, t], axis=1)[:, candidates - 1] / sums
-    return found
+        result[:, t] = np.cumsum(weight * y[rows, t], axis=1)[:, candidates - 1] / sums
+    return result
 
 
 def mean_error(errors: Floats, of_rows: Floats | None) -> Floats:
@@ -59,10 +59,10 @@ class NeighbourJackknife:
         """Intervals (m, 2) from the k + 1 nearest rows of each query, in order, and their weights, (m, k + 1)."""
         n, size = self.errors.size, np.abs(self.errors)
         rank = int(np.ceil(coverage * (n + 1)))
-        found = np.empty((len(rows), 2))
+        result = np.empty((len(rows), 2))
         if rank > n:
-            found[:] = -np.inf, np.inf
-            return found
+            result[:] = -np.inf, np.inf
+            return result
         products = weight * self.y[rows]
         first, others = products[:, :-1].sum(axis=1), weight[:, :-1].sum(axis=1)
         for start in range(0, len(rows), max(1, TILE // n)):
@@ -72,12 +72,12 @@ class NeighbourJackknife:
                 weight[part].sum(axis=1)[:, None] - weight[part, :-1]
             )
             np.put_along_axis(without, rows[part, :-1], replaced, axis=1)
-            found[part, 0] = -np.partition(size - without, rank - 1, axis=1)[:, rank - 1]
-            found[part, 1] = np.partition(without + size, rank - 1, axis=1)[:, rank - 1]
-        return found
+            result[part, 0] = -np.partition(size - without, rank - 1, axis=1)[:, rank - 1]
+            result[part, 1] = np.partition(without + size, rank - 1, axis=1)[:, rank - 1]
+        return result
 
 
 def list_of(candidates: Array, most: int) -> Integers:
     """The numbers of neighbours to try: all up to a number, or those given; none above `most`."""
-    found = np.arange(1, int(candidates) + 1) if np.ndim(candidates) == 0 else np.unique(np.asarray(candidates))
-    return found[found <= most]
+    result = np.arange(1, int(candidates) + 1) if np.ndim(candidates) == 0 else np.unique(np.asarray(candidates))
+    return result[result <= most]

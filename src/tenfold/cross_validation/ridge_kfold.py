@@ -85,10 +85,10 @@ def folds(rows: Rows, splits: list[Split], alphas: Floats, intercept: bool) -> F
         how = f"exact, {len(splits)} splits, a matrix of inner products each"
         return Folds(_wide_folds(rows, splits, alphas, intercept), how, None)
     training, tests, how = training_moments(rows, splits)
-    found = (_fold(tall(moments, intercept), alphas, test) for moments, test in zip(training, tests, strict=True))
+    folds = (_fold(tall(moments, intercept), alphas, test) for moments, test in zip(training, tests, strict=True))
     parts = [test for test in tests if test is not None]
     total = reduce(Moments.merge, parts) if len(parts) == len(splits) else None
-    return Folds(found, f"exact, {len(splits)} splits, {how}", total)
+    return Folds(folds, f"exact, {len(splits)} splits, {how}", total)
 
 
 def _fold(spectrum: Spectrum, alphas: Floats, test: Moments | None) -> Fold:

@@ -125,7 +125,7 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> MaybeDeferre
             kept.append(on_host(e))
     if is_sparse(block.X) or keep:
         return LeaveOneOut(on_host(squares), np.concatenate([np.zeros((0, t, candidates)), *kept]) if keep else None)
-    return Deferred.of((squares,), lambda _, found: LeaveOneOut(found), key=True)
+    return Deferred.of((squares,), lambda _, result: LeaveOneOut(result), key=True)
 
 
 def _sum_of_squares(e: Array, weight: Array | None) -> Array:
@@ -181,18 +181,18 @@ class JackknifePlus:
         """Intervals (m, 2) around the predictions `fits` of the rows of X."""
         n, size = self.errors.size, np.abs(self.errors)
         rank = int(np.ceil(coverage * (n + 1)))
-        found = np.empty((len(fits), 2))
+        result = np.empty((len(fits), 2))
         if rank > n:
-            found[:] = -np.inf, np.inf
-            return found
+            result[:] = -np.inf, np.inf
+            return result
         tile = max(1, (1 << 21) // n)
         for start in range(0, len(fits), tile):
             part = slice(start, start + tile)
             moves = (self.base + self._solve(X[part] - self.centre) @ self.rows.T) * (self.weight * self.errors)
             without = fits[part, None] - moves
-            found[part, 0] = -np.partition(size - without, rank - 1, axis=1)[:, rank - 1]
-            found[part, 1] = np.partition(without + size, rank - 1, axis=1)[:, rank - 1]
-        return found
+            result[part, 0] = -np.partition(size - without, rank - 1, axis=1)[:, rank - 1]
+            result[part, 1] = np.partition(without + size, rank - 1, axis=1)[:, rank - 1]
+        return result
 
     def _solve(self, Z: Floats) -> Floats:
         """Z (S + alpha I)^-1."""

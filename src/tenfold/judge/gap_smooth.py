@@ -233,7 +233,7 @@ def _distance(data: DesignProblem, point: ObjectivePoint, gradient: Floats) -> f
     value = float(np.sum(penalty.value(w)))
     loss = point.value - value
     inner = replace(penalty, l2=0.0) if isinstance(penalty, ElasticNet) else penalty
-    scalings = {float(np.min(penalty.dual_scaling(-v))), float(np.min(inner.share(-v)))}
+    scalings = {float(np.min(penalty.dual_scaling(-v))), float(np.min(inner.dual_scaling(-v)))}
     return min(
         (1.0 - scaling) * loss
         + max(value + float(np.sum(penalty.conjugate(-scaling * v))) + scaling * float(np.sum(v * w)), 0.0)

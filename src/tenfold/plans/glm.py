@@ -77,14 +77,14 @@ class StoppingRule:
     def tighten(self) -> None:
         self.allowed = max(1e-3 * self.allowed, self.tiny)
 
-    def __call__(self, gradient: Floats, fall: float) -> float:
+    def __call__(self, gradient: Floats, decrease: float) -> float:
         """From the gradient and the expected fall of the objective to the number that is compared with one."""
         # without a penalty the judge needs a fall so small that Newton's method cannot leave the neighbourhood
-        bound = 1e4 * fall
+        bound = 1e4 * decrease
         if self.strength > 0.0 and self.convex:
             # the judge's number; an intercept that is not penalised counts by what it can gain
             by_class = gradient.reshape(self.outputs, -1)
-            bound = float(np.sum(by_class[:, :-1] ** 2)) / (2.0 * self.strength) + fall
+            bound = float(np.sum(by_class[:, :-1] ** 2)) / (2.0 * self.strength) + decrease
             bound += (
                 float(np.sum(by_class[:, -1] ** 2)) / (2.0 * self.intercept_penalty)
                 if self.intercept_penalty > 0.0
@@ -92,7 +92,7 @@ class StoppingRule:
             )
         wanted = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
         # whatever the units of the columns, there is nothing below rounding
-        return min(wanted, abs(fall) / max(1e-26 * self.scale, self.tiny))
+        return min(wanted, abs(decrease) / max(1e-26 * self.scale, self.tiny))
 
 
 class _Way(NamedTuple):
@@ -136,14 +136,14 @@ def fit(
         None if callback is None else lambda record, params: callback(record, frame.outside(params))
     )
     judged = _Judged(problem, rows, frame, dtype, way.search, way.constant)
-    solution, found = certified(way.path, judged.finished, way.tighten, max_iter, time_limit, heard)
-    if way.search_again and found.certificate.status == Status.STALLED.value and not found.certificate.ok:
-        found = replace(judged, search=SEARCH_STEPS).finished(solution)
+    solution, result = certified(way.path, judged.store_and_judge, way.tighten, max_iter, time_limit, heard)
+    if way.search_again and result.certificate.status == Status.STALLED.value and not result.certificate.ok:
+        result = replace(judged, search=SEARCH_STEPS).store_and_judge(solution)
     trace = solution.trace
     if len(trace) > 1:
         # the last step may not have been evaluated by the solver: the judge has done it
-        trace = (*trace[:-1], replace(trace[-1], objective=min(trace[-2].objective, found.certificate.objective)))
-    return replace(found, method=solver, iterations=solution.iterations, trace=trace)
+        trace = (*trace[:-1], replace(trace[-1], objective=min(trace[-2].objective, result.certificate.objective)))
+    return replace(result, method=solver, iterations=solution.iterations, trace=trace)
 
 
 def minimise(
@@ -310,7 +310,7 @@ class _Judged:
     search: int
     constant: Params
 
-    def finished(self, solution: Solution) -> GlmFit:
+    def store_and_judge(self, solution: Solution) -> GlmFit:
         """The parameters as they are stored, the judge's word on them, and a direction of length one where there is no
         maximum.
         """
@@ -319,12 +319,12 @@ class _Judged:
             params = without_constants(self.problem, self.rows, params)
         params = stored(params, self.dtype, self.frame.shift)
         try:
-            certificate, direction = self._judged(params, solution.status.value)
+            certificate, direction = self._judge(params, solution.status.value)
         except KeyboardInterrupt:
             certificate, direction = not_judged("gap" if self.problem.loss.convex else "stationarity"), None
         return GlmFit(params, certificate, "", direction=direction)
 
-    def _judged(self, params: Params, status: str) -> tuple[Certificate, Params | None]:
+    def _judge(self, params: Params, status: str) -> tuple[Certificate, Params | None]:
         problem, rows = self.problem, self.rows
         if not problem.loss.convex:
             return stationarity(problem, rows, params, self.constant, status=status, dtype=self.dtype), None

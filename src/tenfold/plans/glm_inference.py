@@ -111,12 +111,12 @@ def infer(
     if root is None or reason:
         return reason
     classical = _Spread(dispersion * _product(root, root))
-    found = _sandwich(model, rows, root, sums.weight, covariance) if robust else classical
-    if isinstance(found, str):
-        return found
+    result = _sandwich(model, rows, root, sums.weight, covariance) if robust else classical
+    if isinstance(result, str):
+        return result
     outside = _outside(model).T
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = _product(outside, _product(found.covariance, outside))
+        spread = _product(outside, _product(result.covariance, outside))
     if not np.isfinite(spread).all():
         return BEYOND
     deviance, targets = 2.0 * sums.value, sums.targets
@@ -138,7 +138,7 @@ def infer(
         pearson=sums.pearson,
         distance=_distance(sums, root, dispersion),
         log_likelihood=likelihood.logarithm(deviance, sums.weight, targets, dispersion),
-        groups=found.groups,
+        groups=result.groups,
     )
 
 
@@ -166,8 +166,8 @@ def _distance(sums: _Sums, root: Floats, dispersion: float) -> float:
 
 def _read(model: _Model, rows: Rows, observed: bool) -> _Sums:
     joint = model.likelihood.loss.multi_output
-    found = rows.fold(partial(_information_of_classes, model) if joint else partial(_information, model, observed))
-    H, score, sums = (part.sum for part in found.parts)
+    result = rows.fold(partial(_information_of_classes, model) if joint else partial(_information, model, observed))
+    H, score, sums = (part.sum for part in result.parts)
     return _Sums(H[np.ix_(model.inside, model.inside)], score[model.inside], *map(float, sums))
 
 
@@ -190,10 +190,10 @@ def _information(model: _Model, observed: bool, block: Block) -> Several:
 
 
 def _information_of_classes(model: _Model, block: Block) -> Several:
-    found = resolve(derivatives(model.likelihood.loss, model.params, 2, model.shift)(block))
+    result = resolve(derivatives(model.likelihood.loss, model.params, 2, model.shift)(block))
     k = len(model.shift) + 1
-    score = np.column_stack([found.gradient, found.slope])[1:].ravel()
-    parts = (found.hessian[k:, k:], score, np.array([found.weight, found.value[0], np.nan, 0.0]))
+    score = np.column_stack([result.gradient, result.slope])[1:].ravel()
+    parts = (result.hessian[k:, k:], score, np.array([result.weight, result.value[0], np.nan, 0.0]))
     return Several(tuple(map(Total, parts)))
 
 

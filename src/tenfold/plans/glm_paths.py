@@ -285,14 +285,14 @@ def _blocks(objective: LinearObjective, x: Floats) -> lbfgs.Map:
     """
     problem, shift, classes = objective.problem, objective.shift, objective.outputs
     sums = objective.rows.fold(combine([class_curvatures(unpack(x, classes), shift), total_weight])).parts
-    found = regular(problem, sums[0].sum / sums[1].sum)
+    blocks = regular(problem, sums[0].sum / sums[1].sum)
     p = len(shift)
     strength = np.asarray(problem.penalty.strength).reshape(-1, 1)
-    if len(strength) > len(found):
-        found = np.repeat(found, classes, axis=0)
+    if len(strength) > len(blocks):
+        blocks = np.repeat(blocks, classes, axis=0)
     each = np.arange(p)
-    found[:, each, each] += strength
-    factors = [factor_linear(block, shift) for block in found]
+    blocks[:, each, each] += strength
+    factors = [factor_linear(block, shift) for block in blocks]
 
     def solve(g: Floats) -> Floats:
         by_class = g.reshape(classes, -1)

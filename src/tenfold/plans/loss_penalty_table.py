@@ -62,7 +62,7 @@ PERCEPTRON = (
     "loss='hinge', which asks for a margin, or tenfold.Perceptron, which counts mistakes."
 )
 POSITIVE = "A loss with kinks does not go with weights that are constrained to be positive. Use a smooth loss."
-KINKED_GROUPS = (
+NONSMOOTH_GROUPS = (
     "A loss with kinks does not go with groups of columns here. The nearest that do: loss='huber' for 'laplace' and "
     "the epsilon-insensitive losses, loss='squared_hinge' for 'hinge'; or penalty='l1'."
 )
@@ -96,7 +96,7 @@ def penalty_of(name: str | None, alpha: Any, ratio: float, groups: Any, p: int) 
     return Groups(table, alpha * np.sqrt(table.sum(axis=0)))
 
 
-def rescaled_penalty(penalty: Any, factor: float) -> Any:
+def rescale_penalty(penalty: Any, factor: float) -> Any:
     """The penalty times a factor."""
     if factor == 1.0:
         return penalty
@@ -130,7 +130,7 @@ class Way(NamedTuple):
 
     method: str
     kind: str
-    refused: str = ""
+    rejected: str = ""
 
 
 NEWTON = "Newton's method, L-BFGS"
@@ -146,7 +146,7 @@ def way(loss: Any, penalty: Any) -> Way:
     """How a pair is solved and judged."""
     kind = "gap" if loss.convex else "stationarity"
     if loss.nonsmooth:
-        reason = KINKED_GROUPS if isinstance(penalty, Groups) else POSITIVE if penalty.positive else ""
+        reason = NONSMOOTH_GROUPS if isinstance(penalty, Groups) else POSITIVE if penalty.positive else ""
         return Way("refused" if reason else INTERIOR, "" if reason else kind, reason)
     if isinstance(penalty, L2) and not penalty.positive:
         return Way(NEWTON if loss.convex else PARABOLAS, kind)
@@ -173,8 +173,8 @@ def fit(
 ) -> Fitted:
     """Minimise the weighted mean loss + penalty; `classes` are those of a softmax."""
     chosen = way(loss, penalty)
-    if chosen.refused:
-        raise ValueError(chosen.refused)
+    if chosen.rejected:
+        raise ValueError(chosen.rejected)
     limits: dict[str, Any] = {"max_iter": max_iter, "time_limit": time_limit, "callback": callback}
     if chosen.method == INTERIOR:
         l1, l2 = (penalty.l1, penalty.l2) if isinstance(penalty, ElasticNet) else (0.0, float(penalty.strength))
@@ -198,9 +198,9 @@ def _starts(problem: Glm, rows: Rows, seed: int) -> list[Params | None]:
     return [None, *drawn]
 
 
-def _best(found: Iterable[Fitted]) -> Fitted:
+def _best(fits: Iterable[Fitted]) -> Fitted:
     """The lowest of several places of rest."""
-    return min(found, key=lambda fitted: (not fitted.certificate.ok, fitted.certificate.objective))
+    return min(fits, key=lambda fitted: (not fitted.certificate.ok, fitted.certificate.objective))
 
 
 class Distance:
@@ -218,8 +218,8 @@ class Distance:
     def __call__(self, params: Params, here: Evaluation) -> float:
         penalty = self.problem.penalty
         g = here.gradient.reshape(len(params.intercept), -1)
-        pull = g[:, :-1] - np.reshape(penalty.strength, (-1, 1)) * params.coef
-        away = penalty.subgradient_distance(params.coef, pull)
+        loss_gradient = g[:, :-1] - np.reshape(penalty.strength, (-1, 1)) * params.coef
+        away = penalty.subgradient_distance(params.coef, loss_gradient)
         room = float(np.sum(np.abs(params.coef) * away)) + float(np.sum(away * away)) / self.scale
         return (room + float(np.sum(g[:, -1] ** 2))) / self.allowed
 
@@ -250,9 +250,9 @@ class _Proximal(NamedTuple):
         heard: Callback | None = (
             None if callback is None else lambda record, params: callback(record, shift_intercept(params, -shift))
         )
-        return certified(path, self._judged, rule.tighten, max_iter, time_limit, heard)[1]
+        return certified(path, self._judge, rule.tighten, max_iter, time_limit, heard)[1]
 
-    def _judged(self, solution: Solution) -> Fitted:
+    def _judge(self, solution: Solution) -> Fitted:
         params = stored(shift_intercept(solution.params, -self.shift), self.dtype, self.shift)
         certificate = self._certificate(params, solution.status.value)
         return Fitted(params, certificate, "proximal", iterations=solution.iterations, trace=solution.trace)

@@ -1,4 +1,4 @@
-"""Losses of many models on the same rows, each with weights of its own, and their slopes: one pass for all folds and
+"""Losses of many models on the same samples, each with its own weights, and their gradients: one pass for all folds and
 penalties of a cross-validation.
 """
 
@@ -18,7 +18,7 @@ from tenfold.stats.derivatives import Params, products
 
 @dataclass(frozen=True, slots=True)
 class ModelSums:
-    """Sums over rows of weighted loss (M,), slopes (M, K), and slopes times row (M, K, p) of M models."""
+    """Sums over samples of weighted loss (M,), slopes (M, K), and slopes times features (M, K, p) of M models."""
 
     value: Floats
     slope: Floats
@@ -32,29 +32,29 @@ class ModelSums:
         )
 
 
-def of_models(
-    params: Params, group_weight: Floats, order: int = 1, shift: Floats | None = None
+def model_losses(
+    params: Params, share: Floats, order: int = 1, shift: Floats | None = None
 ) -> Callable[[Block], ModelSums]:
-    """The lift of `ModelSums` for coef (M, K, p) and intercept (M, K) at z = (x - shift).w + b, on rows with groups:
-    model m gives a row of group g its weight times group_weight[g, m].
+    """The lift of `ModelSums` for coef (M, K, p) and intercept (M, K) at z = (x - shift).w + b, on samples with groups:
+    model m gives a sample of group g its weight times share[g, m].
 
-    K = 1 is the logistic loss of targets -1 and +1, more the softmax of class numbers. Order 0 stops at the slopes.
+    K = 1 is the logistic loss of targets -1 and +1, K > 1 the softmax loss of class numbers. Order 0 has no gradients.
     """
-    return partial(_of_models, params, group_weight, order, shift)
+    return partial(_model_losses, params, share, order, shift)
 
 
-def _of_models(params: Params, group_weight: Floats, order: int, shift: Floats | None, block: Block) -> ModelSums:
+def _model_losses(params: Params, share: Floats, order: int, shift: Floats | None, block: Block) -> ModelSums:
     X = block.X
-    spend(products(X, params.intercept.size, order) * (_fraction_of_rows(group_weight, block) if is_numpy(X) else 1.0))
+    spend(products(X, params.intercept.size, order) * (_mean_share(share, block) if is_numpy(X) else 1.0))
     if not (is_sparse(X) or is_numpy(X)):
-        return models_in_arrays(params, group_weight, order, shift, block)
+        return model_losses_in_arrays(params, share, order, shift, block)
     assert block.group is not None
     count = threads(entries(X) * max(1, len(params.coef)))
-    rows = (np.ascontiguousarray(block.y[:, 0]), block.weight, block.group, group_weight)
+    rows = (np.ascontiguousarray(block.y[:, 0]), block.weight, block.group, share)
     if is_numpy(X):
-        return ModelSums(*_core.models(X, *rows, params.coef, params.intercept, shift, order, count))
+        return ModelSums(*_core.batched_loss(X, *rows, params.coef, params.intercept, shift, order, count))
     intercept = params.intercept if shift is None else params.intercept - np.einsum("mkp,p->mk", params.coef, shift)
-    value, slope, gradient = _core.models_csr(
+    value, slope, gradient = _core.batched_loss_csr(
         X.data, X.indices, X.indptr, X.shape[1], *rows, params.coef, intercept, order, count
     )
     if gradient is not None and shift is not None:
@@ -62,19 +62,19 @@ def _of_models(params: Params, group_weight: Floats, order: int, shift: Floats |
     return ModelSums(value, slope, gradient)
 
 
-def _fraction_of_rows(group_weight: Floats, block: Block) -> float:
-    """The mean over the models of the fraction of the rows with a weight: others are not read."""
+def _mean_share(share: Floats, block: Block) -> float:
+    """The part of the samples that models give weight, in the mean over the models: others are not read."""
     assert block.group is not None
-    rows = np.bincount(block.group, minlength=len(group_weight))
-    return float(rows @ np.mean(group_weight > 0.0, axis=1)) / max(1.0, float(rows.sum()))
+    rows = np.bincount(block.group, minlength=len(share))
+    return float(rows @ np.mean(share > 0.0, axis=1)) / max(1.0, float(rows.sum()))
 
 
-def models_in_arrays(params: Params, group_weight: Floats, order: int, shift: Floats | None, block: Block) -> ModelSums:
+def model_losses_in_arrays(params: Params, share: Floats, order: int, shift: Floats | None, block: Block) -> ModelSums:
     """The same lift in the Array API: the reference for the compiled loop."""
     xp = namespace(block.X)
     X = xp.astype(block.X, xp.float64, copy=False)
     X = X if shift is None else X - like(shift, X)
-    weight = weights_of(block)[:, None] * xp.take(like(group_weight, X), like(on_host(block.group), X), axis=0)
+    weight = weights_of(block)[:, None] * xp.take(like(share, X), like(on_host(block.group), X), axis=0)
     values, slopes, gradients = [], [], []
     for m, (coef, intercept) in enumerate(zip(params.coef, params.intercept, strict=True)):
         z = xp.matmul(X, like(np.ascontiguousarray(coef), X).T) + like(intercept, X)

@@ -172,7 +172,7 @@ class GeneralizedLinearClassifier(ScoreMixin, InferenceMixin, Generalised, Class
             )
         weight = combine_weights(None, self.classes_, number, validate_weights(sample_weight, X))
         target = class_targets(number, count)
-        params = self._fitted(X, y, as_weighted_rows(X, target, weight), 1.0, flat=False, classes=count).params
+        params = self._fit_penalised(X, y, as_weighted_rows(X, target, weight), 1.0, flat=False, classes=count).params
         loss = self._problem(X.shape[1])[0]
         self._inference = self._refusal(X.shape[1]) or compute_inference(self, loss, params, X, target, weight)
         return self

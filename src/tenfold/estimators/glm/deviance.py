@@ -97,7 +97,7 @@ class DevianceRegressor(InferenceMixin, CallbackSupportMixin, RegressorMixin, Li
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, multi_output=False)
         loss, given = self._loss(), as_float(y)
-        self._refuse_targets(given)
+        self._check_targets(given)
         counts, offset = validate_weights(sample_weight, X), self._offset(offset, X)
         target, weight = without_offset(loss, given, counts, offset)
         factor = total_weight(target, weight) / total_weight(y, counts)
@@ -133,7 +133,7 @@ class DevianceRegressor(InferenceMixin, CallbackSupportMixin, RegressorMixin, Li
             )
         return validate_offset(offset, X)
 
-    def _refuse_targets(self, y: Array) -> None:
+    def _check_targets(self, y: Array) -> None:
         least, closed = self._lowest()
         low = float(on_host(namespace(y).min(y))) if least > -np.inf else np.inf
         if low < least or (low == least and not closed):
@@ -166,11 +166,11 @@ class DevianceRegressor(InferenceMixin, CallbackSupportMixin, RegressorMixin, Li
         z, loss = self._predict_raw(X), self._loss()
         z, y = validate(BaseEstimator(), z[:, None], y, multi_output=False)
         target, weight = as_float(y), validate_weights(sample_weight, z)
-        self._refuse_targets(target)
+        self._check_targets(target)
         target, weight = without_offset(loss, target, weight, self._offset(offset, z))
         rows = as_rows(z, target, weight)
-        found = rows.fold(derivatives(loss, Params(np.ones((1, 1)), np.zeros(1)), 0))
-        return explained(float(found.value[0]) / found.weight, best_constant(loss, rows).value)
+        sums = rows.fold(derivatives(loss, Params(np.ones((1, 1)), np.zeros(1)), 0))
+        return explained_deviance(float(sums.value[0]) / sums.weight, best_constant(loss, rows).value)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -180,7 +180,7 @@ class DevianceRegressor(InferenceMixin, CallbackSupportMixin, RegressorMixin, Li
         return tags
 
 
-def explained(left: float, null: float) -> float:
+def explained_deviance(left: float, null: float) -> float:
     """The share of a deviance that is explained; where a constant explains all, one or, with something left, zero."""
     return 1.0 - left / null if null > 0.0 else float(left <= 0.0)
 

@@ -40,7 +40,7 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.loss_penalty_table import LOSSES, PENALTIES, PERCEPTRON, fit, is_free, penalty_of, rescaled_penalty
+from tenfold.plans.loss_penalty_table import LOSSES, PENALTIES, PERCEPTRON, fit, is_free, penalty_of, rescale_penalty
 from tenfold.plans.offsets import rescale, takes_offset, without_offset
 from tenfold.plans.result import Fitted
 from tenfold.stats.derivatives import Params
@@ -110,7 +110,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
             )
         return self._the_loss(), penalty
 
-    def _fitted(self, X: Array, y: Any, rows: Rows, factor: float, flat: bool, classes: int = 2) -> Fitted:
+    def _fit_penalised(self, X: Array, y: Any, rows: Rows, factor: float, flat: bool, classes: int = 2) -> Fitted:
         loss, penalty = self._problem(X.shape[1])
         fitted = require_finite(
             self,
@@ -118,7 +118,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
             lambda: fit(
                 rows,
                 loss,
-                rescaled_penalty(penalty, 1.0 / factor),
+                rescale_penalty(penalty, 1.0 / factor),
                 bool(self.fit_intercept),
                 classes=classes,
                 tol=float(self.tol),
@@ -286,7 +286,7 @@ class GeneralizedLinear(ScoredBeside, InferenceMixin, Generalised, RegressorMixi
         offset = validate_offset(offset, X)
         target, weight = without_offset(loss, given, counts, offset)
         factor = total_weight(target, weight) / total_weight(given, counts)
-        params = self._fitted(X, y, as_weighted_rows(X, target, weight), factor, flat=True).params
+        params = self._fit_penalised(X, y, as_weighted_rows(X, target, weight), factor, flat=True).params
         self._inference = self._refusal(X.shape[1]) or compute_inference(
             self, loss, params, X, with_offset(given, offset), counts
         )

@@ -195,8 +195,8 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
         self.status_ = fitted.certificate.status
         self.trace_ = fitted.trace
         error = as_rows(X, target, None).map(errors_of(fitted.params))[:, 0]
-        found = namespace(error).abs(error) > self.scale_ * self.epsilon
-        self.outliers_ = on_host(found) if is_dask(X) or isinstance(X, Table) else found
+        outliers = namespace(error).abs(error) > self.scale_ * self.epsilon
+        self.outliers_ = on_host(outliers) if is_dask(X) or isinstance(X, Table) else outliers
         warn_unless_certified(self)
 
     def _start(self, p: int) -> Params | None:

@@ -47,8 +47,8 @@ class ScoredBeside(ScoreMixin):
         if offset is None:
             return super().score(X, y, sample_weight)
         y, sample_weight = resolve_target(X, y, sample_weight)
-        found, weight = self.predict(X, offset=offset), None if sample_weight is None else on_host(sample_weight)  # type: ignore[attr-defined]
-        return float(r2_score(on_host(y), on_host(found), sample_weight=weight))
+        predicted, weight = self.predict(X, offset=offset), None if sample_weight is None else on_host(sample_weight)  # type: ignore[attr-defined]
+        return float(r2_score(on_host(y), on_host(predicted), sample_weight=weight))
 
 
 def with_offset(y: Array, offset: Array | None) -> Array:

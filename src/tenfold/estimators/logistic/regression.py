@@ -21,7 +21,7 @@ from tenfold.estimators.class_labels import (
     take_classes,
 )
 from tenfold.estimators.inference_mixin import InferenceMixin, compute_inference, inference_obstacle
-from tenfold.estimators.logistic.settings import SOLVERS, Chosen, chosen_penalty, refuse_liblinear
+from tenfold.estimators.logistic.parameters import SOLVERS, PenaltyChoice, check_liblinear, read_penalty
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -245,11 +245,11 @@ class LogisticRegression(
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
-        chosen = chosen_penalty(self)
+        chosen = read_penalty(self)
         X, y = validate(self, X, y, numeric=False, multi_output=False)
         self.classes_, number = encode_classes(y, X)
         count = int(self.classes_.shape[0])
-        refuse_liblinear(self.solver, count)
+        check_liblinear(self.solver, count)
         given = validate_weights(sample_weight, X)
         weight = combine_weights(self.class_weight, self.classes_, number, given)
         self.class_prior_ = class_frequencies(number, count, weight)
@@ -279,7 +279,7 @@ class LogisticRegression(
         )
         return self
 
-    def _refusal(self, chosen: Chosen) -> str | None:
+    def _refusal(self, chosen: PenaltyChoice) -> str | None:
         """Why there is no inference, or None."""
         if self.class_weight is not None:
             return CLASS_WEIGHTS

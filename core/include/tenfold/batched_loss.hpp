@@ -1,14 +1,14 @@
-// Value and gradient of the loss of many models on the same rows, each with weights of its own, in one pass: the folds
-// and the penalties of a cross-validation.
+// Value and gradient of the loss of many models on the same samples, each with weights of its own, in one pass: the
+// folds and the penalties of a cross-validation.
 //
 // Given X (n x p), y (n), weights (or none), groups (n), share (groups x M), coef (M x K x p), intercept (M x K) and a
 // shift of X (or none), with margins z_ik = (x_i - shift) . coef_mk + intercept_mk and weights w_i = weight_i share_gm,
 // g the group of row i, returns for each model m
 //   value = sum w loss(y, z)    slope_k = sum w dloss/dz_k    gradient_k = sum w dloss/dz_k (x - shift)     (order 1)
 // The loss is logistic for K = 1, with y of -1 and +1, and the softmax for more, with y a class number.
-// A tile of rows meets all models while it is in cache: margins and gradient are products of matrices. Dense rows come
-// group by group, and meet those models alone that have a share of them.
-// Flops: 4 n p M K and n M K exponentials, for n the rows that a model has a share of; bytes: X once.
+// A tile of rows is multiplied with all models while it is in cache: margins and gradient are products of matrices.
+// Dense rows come group by group, and are read only for the models that give them weight.
+// Flops: 4 n p M K and n M K exponentials, n the rows with weight; bytes: X once.
 #pragma once
 
 #include "tenfold/packed_rhs.hpp"
@@ -28,7 +28,7 @@ struct ModelSums {
 };
 
 // Empty weight: ones; empty shift: zeros; empty list: all rows in their order.
-template <class Rows> struct Models {
+template <class Rows> struct BatchedLoss {
   const Rows &x;
   std::span<const double> y;
   std::span<const double> weight;
@@ -62,27 +62,27 @@ template <class Rows> class ModelProducts;
 
 template <class T> class ModelProducts<Dense<T>> {
 public:
-  ModelProducts(const Models<Dense<T>> &in, const double *coef, const Blas &blas)
+  ModelProducts(const BatchedLoss<Dense<T>> &in, const double *coef, const Blas &blas)
       : in_(in), blas_(blas), zero_(in.x.columns), factor_(coef, true, in.x.columns, in.targets()) {}
 
   // rows of a tile that stays in the second-level cache with its margins
   Index rows() const { return std::clamp<Index>(4096 / (in_.x.columns + in_.targets()) / 8 * 8, 16, 128); }
   Index columns() const { return in_.x.columns; }
 
-  void forth(Index begin, Index count, ModelTile &tile) const {
+  void forward(Index begin, Index count, ModelTile &tile) const {
     const Index p = in_.x.columns;
     const double *shift = in_.shift.empty() ? zero_.data() : in_.shift.data();
     for (Index i = 0; i < count; ++i)
       kernels().dense<T>().centre_row(in_.x.data + in_.row(begin + i) * p, shift, p, tile.x.data() + i * p);
     factor_.multiply(blas_, tile.x.data(), p, count, tile.z.data());
   }
-  void back(Index, Index count, const ModelTile &tile, double *g) const {
+  void backward(Index, Index count, const ModelTile &tile, double *g) const {
     const Index t = in_.targets();
     kernels().f64.matvec_t(tile.x.data(), count, in_.x.columns, tile.u.data(), t, t, 1, nullptr, g);
   }
 
 private:
-  const Models<Dense<T>> &in_;
+  const BatchedLoss<Dense<T>> &in_;
   const Blas &blas_;
   Buffer zero_;
   PackedRhs factor_;
@@ -90,35 +90,36 @@ private:
 
 template <class T, class I> class ModelProducts<Sparse<T, I>> {
 public:
-  ModelProducts(const Models<Sparse<T, I>> &in, const double *coef, const Blas &)
+  ModelProducts(const BatchedLoss<Sparse<T, I>> &in, const double *coef, const Blas &)
       : in_(in), zero_(in.targets()),
         coef_(transpose_coef(in.x, {coef, static_cast<std::size_t>(in.targets() * in.x.columns)}, in.targets(), 1)) {}
 
   Index rows() const { return std::clamp<Index>(8192 / in_.targets() / 8 * 8, 16, 128); }
   Index columns() const { return 0; }
 
-  void forth(Index begin, Index count, ModelTile &tile) const {
+  void forward(Index begin, Index count, ModelTile &tile) const {
     const Index t = in_.targets();
     matvec_tile(in_.x, begin, count, coef_.data(), t, nullptr, zero_.data(), tile.z.data(), t, 1);
   }
-  void back(Index begin, Index count, const ModelTile &tile, double *g) const {
+  void backward(Index begin, Index count, const ModelTile &tile, double *g) const {
     const Index t = in_.targets();
     matvec_t_tile(in_.x, begin, count, tile.u.data(), t, t, 1, nullptr, g);
   }
 
 private:
-  const Models<Sparse<T, I>> &in_;
+  const BatchedLoss<Sparse<T, I>> &in_;
   Buffer zero_;
   TransposedCoef coef_;
 };
 
 // Values (M, ...) or (M, K, ...) of `length` numbers each as targets inside, and back.
-template <class Rows> void to_targets(const Models<Rows> &in, std::span<const double> from, Index length, double *to) {
+template <class Rows>
+void to_targets(const BatchedLoss<Rows> &in, std::span<const double> from, Index length, double *to) {
   for (Index m = 0; m < in.models; ++m)
     for (Index k = 0; k < in.classes; ++k)
       std::copy_n(from.data() + (m * in.classes + k) * length, length, to + in.target(m, k) * length);
 }
-template <class Rows> std::vector<double> from_targets(const Models<Rows> &in, const double *from, Index length) {
+template <class Rows> std::vector<double> from_targets(const BatchedLoss<Rows> &in, const double *from, Index length) {
   std::vector<double> to(static_cast<std::size_t>(in.models * in.classes * length));
   for (Index m = 0; m < in.models; ++m)
     for (Index k = 0; k < in.classes; ++k)
@@ -135,7 +136,8 @@ inline void check_groups(std::span<const std::int32_t> group, Index groups) {
 }
 
 // The sums of all models over the rows of the list.
-template <class Rows> ModelSums models_side_by_side(const Models<Rows> &in, int order, const Blas &blas, int threads) {
+template <class Rows>
+ModelSums loss_side_by_side(const BatchedLoss<Rows> &in, int order, const Blas &blas, int threads) {
   const Index n = in.rows(), p = in.x.columns, side = in.side(), t = in.targets(), M = in.models;
   const Index groups = static_cast<Index>(in.share.size()) / M;
   Buffer coef(t * p), intercept(t), share(groups * side);
@@ -165,7 +167,7 @@ template <class Rows> ModelSums models_side_by_side(const Models<Rows> &in, int 
     const Range range = partition_range(n, slots, slot);
     for (Index begin = range.begin; begin < range.end; begin += tile_length) {
       const Index count = std::min(tile_length, range.end - begin);
-      products.forth(begin, count, tile);
+      products.forward(begin, count, tile);
       if (plain)
         std::fill_n(tile.factor.data(), side, 1.0);
       for (Index i = 0; i < count; ++i) {
@@ -182,7 +184,7 @@ template <class Rows> ModelSums models_side_by_side(const Models<Rows> &in, int 
           own[m] += tile.factor[m];
       }
       if (order >= 1)
-        products.back(begin, count, tile, own + gradient_at);
+        products.backward(begin, count, tile, own + gradient_at);
     }
   });
   merge_partitions(sums.data(), slots, stride, stride, threads);
@@ -208,7 +210,7 @@ inline void add_to(std::vector<double> &to, const std::vector<double> &from, con
       to[static_cast<std::size_t>(some[k]) * length + j] += from[k * length + j];
 }
 
-template <class Rows> ModelSums models(const Models<Rows> &in, int order, const Blas &blas, int threads) {
+template <class Rows> ModelSums batched_loss(const BatchedLoss<Rows> &in, int order, const Blas &blas, int threads) {
   const Index M = in.models, K = in.classes, p = in.x.columns, groups = static_cast<Index>(in.share.size()) / M;
   check_weights(in.weight);
   check_weights(in.share);
@@ -232,13 +234,13 @@ template <class Rows> ModelSums models(const Models<Rows> &in, int order, const 
           for (const Index m : some)
             share.push_back(in.share[static_cast<std::size_t>(h * M + m)]);
         const std::vector<double> coef = of_some(in.coef, some, K * p), intercept = of_some(in.intercept, some, K);
-        Models<Rows> part{
+        BatchedLoss<Rows> part{
             in.x,      in.y, in.weight, in.group, share, coef, intercept, in.shift, static_cast<Index>(some.size()),
             in.classes};
         if (rows.list() != nullptr)
           part.list = std::span<const Index>(rows.rows).subspan(static_cast<std::size_t>(first),
                                                                 static_cast<std::size_t>(last - first));
-        const ModelSums sums = models_side_by_side(part, order, blas, threads);
+        const ModelSums sums = loss_side_by_side(part, order, blas, threads);
         add_to(out.value, sums.value, some);
         add_to(out.slope, sums.slope, some);
         if (order >= 1)
@@ -247,7 +249,7 @@ template <class Rows> ModelSums models(const Models<Rows> &in, int order, const 
       return out;
     }
   }
-  return models_side_by_side(in, order, blas, threads);
+  return loss_side_by_side(in, order, blas, threads);
 }
 
 } // namespace tenfold

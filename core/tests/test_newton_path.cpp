@@ -1,9 +1,9 @@
-// Paths of folds along falling penalties: the gradient is zero at every place, for several losses and both dtypes, bits
-// do not depend on threads, and passes are counted.
+// Paths of folds along decreasing penalties: the gradient is zero at every place, for several losses and both dtypes,
+// bits do not depend on threads, and passes are counted.
 #include "check.hpp"
 #include "matrix.hpp"
 
-#include "tenfold/fold_paths.hpp"
+#include "tenfold/newton_path.hpp"
 
 #include <numeric>
 
@@ -30,18 +30,18 @@ template <class T> void minima(Loss loss, bool intercept, bool weighted) {
                        shift, rows, starts,
                        loss,  0.0,  intercept};
   const PathRule rule{1e-9, 1e-9, 1.0, 50};
-  const FoldPaths found = fold_paths(folds, strengths, rule, 1);
-  check(found.regular, "all Hessians are regular");
-  check(found.params == fold_paths(folds, strengths, rule, 3).params, "equal bits on three threads");
-  check(found.passes[1] >= A && found.passes[3] >= A, "a Hessian at every place");
+  const NewtonPaths paths = newton_path(folds, strengths, rule, 1);
+  check(paths.regular, "all Hessians are regular");
+  check(paths.params == newton_path(folds, strengths, rule, 3).params, "equal bits on three threads");
+  check(paths.passes[1] >= A && paths.passes[3] >= A, "a Hessian at every place");
   for (Index f = 0; f < 2; ++f) {
     FoldLoss<T> of_rows(x, y, folds.weight, shift, folds.of(f), loss, 0.0, intercept);
     for (Index a = 0; a < A; ++a) {
-      const double *at = found.params.data() + (f * A + a) * (p + 1);
-      const Bend bend = of_rows(Numbers(at, at + p + 1), 1);
+      const double *at = paths.params.data() + (f * A + a) * (p + 1);
+      const LossAt loss_at = of_rows(Numbers(at, at + p + 1), 1);
       for (Index j = 0; j <= p; ++j) {
-        const double pull = j < p ? strengths[index(f * A + a)] * at[j] : 0.0;
-        check_close(bend.gradient[index(j)], -pull, 1e-9, "the gradient of a minimum");
+        const double ridge = j < p ? strengths[index(f * A + a)] * at[j] : 0.0;
+        check_close(loss_at.gradient[index(j)], -ridge, 1e-9, "the gradient of a minimum");
       }
       check(intercept || at[p] == 0.0, "no intercept");
     }
@@ -61,8 +61,8 @@ void singular() {
   const std::vector<std::int64_t> starts{0, n};
   const Dense<double> x{X.data(), n, 2};
   const Folds<double> folds{x, y, {}, shift, rows, starts, Loss::logistic, 0.0, true};
-  check(!fold_paths(folds, Numbers{1e-20}, {1e-6, 1e-6, 1.0, 50}, 1).regular, "a singular Hessian is refused");
-  check(fold_paths(folds, Numbers{1e-2}, {1e-6, 1e-6, 1.0, 50}, 1).regular, "with a penalty it is regular");
+  check(!newton_path(folds, Numbers{1e-20}, {1e-6, 1e-6, 1.0, 50}, 1).regular, "a singular Hessian is reported");
+  check(newton_path(folds, Numbers{1e-2}, {1e-6, 1e-6, 1.0, 50}, 1).regular, "with a penalty it is regular");
 }
 
 } // namespace

@@ -2,8 +2,8 @@
 #include "sparse.hpp"
 
 #include "tenfold/batched_cholesky.hpp"
-#include "tenfold/models.hpp"
-#include "tenfold/signs.hpp"
+#include "tenfold/batched_loss.hpp"
+#include "tenfold/feature_sign.hpp"
 
 namespace tenfold {
 namespace {
@@ -22,14 +22,14 @@ auto evaluate(const Rows &x, const In<double, 1> &y, const Maybe<double, 1> &wei
   require(!shift || shift->shape(0) == p, "shift must have one entry a column of X");
   require(order == 0 || order == 1, "order must be 0 or 1");
   const int workers = checked_threads(threads);
-  const Models<Rows> in{
+  const BatchedLoss<Rows> in{
       x, y.span(), span_or_none(weight), group.span(), share.span(), coef.span(), intercept.span(), span_or_none(shift),
       M, K};
   const Blas blas = PackedRhs::fits(p, in.targets()) ? Blas{} : scipy_blas();
   ModelSums s;
   {
     const nb::gil_scoped_release release;
-    s = models(in, order, blas, workers);
+    s = batched_loss(in, order, blas, workers);
   }
   std::optional<Given<double>> gradient;
   if (order >= 1)
@@ -40,7 +40,7 @@ auto evaluate(const Rows &x, const In<double, 1> &y, const Maybe<double, 1> &wei
 
 template <class T> void bind_dense(nb::module_ &m) {
   m.def(
-      "models",
+      "batched_loss",
       [](const In<T, 2> &X, const In<double, 1> &y, const Maybe<double, 1> &weight, const In<std::int32_t, 1> &group,
          const In<double, 2> &share, const In<double, 3> &coef, const In<double, 2> &intercept,
          const Maybe<double, 1> &shift, int order, int threads) {
@@ -49,13 +49,13 @@ template <class T> void bind_dense(nb::module_ &m) {
       },
       nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("group"), nb::arg("share"), nb::arg("coef"),
       nb::arg("intercept"), nb::arg("shift").none(), nb::arg("order"), nb::arg("threads"),
-      "Sums of the logistic loss or the softmax of many models, each with its share of the rows of a group: (value, "
+      "Sums of the logistic loss or the softmax of many models, each with its weight of the rows of a group: (value, "
       "slope, gradient).");
 }
 
 template <class T, class I> void bind_sparse(nb::module_ &m) {
   m.def(
-      "models_csr",
+      "batched_loss_csr",
       [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 1> &y,
          const Maybe<double, 1> &weight, const In<std::int32_t, 1> &group, const In<double, 2> &share,
          const In<double, 3> &coef, const In<double, 2> &intercept, int order, int threads) {
@@ -64,11 +64,11 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("y"), nb::arg("weight").none(),
       nb::arg("group"), nb::arg("share"), nb::arg("coef"), nb::arg("intercept"), nb::arg("order"), nb::arg("threads"),
-      "models of compressed sparse rows.");
+      "batched_loss of compressed sparse rows.");
 }
 
-// The Hessians of the models, side by side.
-void bind_stacks(nb::module_ &m) {
+// Hessians of many models, side by side.
+void bind_quadratic_models(nb::module_ &m) {
   m.def(
       "solve_stack",
       [](const In<double, 3> &lower, const In<std::int64_t, 1> &which, const In<double, 2> &g) {
@@ -86,7 +86,7 @@ void bind_stacks(nb::module_ &m) {
       },
       nb::arg("lower"), nb::arg("which"), nb::arg("g"), "Systems solved, each with one of the factors.");
   m.def(
-      "sign_stack",
+      "feature_sign",
       [](const In<double, 3> &H, const In<double, 2> &g, const In<double, 2> &limit, const In<double, 2> &x,
          int threads) {
         const Index count = H.shape(0), q = H.shape(1);
@@ -97,7 +97,7 @@ void bind_stacks(nb::module_ &m) {
         std::vector<double> u(x.data(), x.data() + count * q);
         {
           const nb::gil_scoped_release release;
-          sign_stack(H.span(), g.span(), limit.span(), q, workers, u);
+          feature_sign(H.span(), g.span(), limit.span(), q, workers, u);
         }
         return give<double, 2>(std::move(u), {count, q});
       },
@@ -107,8 +107,8 @@ void bind_stacks(nb::module_ &m) {
 
 } // namespace
 
-void bind_models(nb::module_ &m) {
-  bind_stacks(m);
+void bind_batched_loss(nb::module_ &m) {
+  bind_quadratic_models(m);
   bind_dense<float>(m);
   bind_dense<double>(m);
   bind_sparse<float, std::int32_t>(m);

@@ -2,8 +2,8 @@
 // instruction set and the threads; margins of the few columns that have a coefficient.
 #include "check.hpp"
 
+#include "tenfold/feature_sign.hpp"
 #include "tenfold/loss_derivatives.hpp"
-#include "tenfold/signs.hpp"
 
 using namespace tenfold;
 using namespace tenfold::test;
@@ -12,7 +12,7 @@ namespace {
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-void test_signs(Index q, const std::string &isa) {
+void test_feature_sign(Index q, const std::string &isa) {
   constexpr Index m = 12;
   const Index n = 2 * q;
   const std::vector<double> a = normal(at(m * n * q), 1), g = normal(at(m * q), 2), x = normal(at(m * q), 3);
@@ -28,8 +28,8 @@ void test_signs(Index q, const std::string &isa) {
     }
   const std::vector<double> start = u;
   std::vector<double> other = u;
-  sign_stack(H, g, limit, q, 1, u);
-  sign_stack(H, g, limit, q, 3, other);
+  feature_sign(H, g, limit, q, 1, u);
+  feature_sign(H, g, limit, q, 3, other);
   check(u == other, isa + ": signs have the same bits for all threads");
   for (Index k = 0; k < m; ++k)
     for (Index j = 0; j < q; ++j) {
@@ -69,7 +69,7 @@ void test_few_columns(const std::string &isa) {
 int main() {
   for_each_isa([](const std::string &isa) {
     for (const Index q : {1, 2, 7, 33})
-      test_signs(q, isa);
+      test_feature_sign(q, isa);
     test_few_columns(isa);
   });
   return result();
