@@ -77,6 +77,7 @@ lint: $(built)
 	$(python) -m ruff format --check $(wildcard $(linted))
 	$(python) -m mypy
 	lint-imports --no-cache
+	$(python) tools/check_words.py
 	clang-format --dry-run -Werror $(cpp)
 	$(call write-stub,build/_core.pyi)
 	diff -u $(stub) build/_core.pyi || { echo "The types of the extension have changed: run make stub."; exit 1; }

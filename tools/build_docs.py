@@ -20,7 +20,7 @@ from pygments.lexers import get_lexer_by_name
 
 import tenfold
 from tenfold import certification
-from tenfold.estimators.registration import registered
+from tenfold.estimators.registration import list_registered
 from tenfold.judge.certificate import RULES
 
 PAGES = [
@@ -68,7 +68,7 @@ def rules() -> str:
 def report_only() -> str:
     """Fitted attributes that are not judged: the reason, and the classes that have it."""
     found: dict[tuple[str, str], list[str]] = {}
-    for name, cls in registered().items():
+    for name, cls in list_registered().items():
         for item in certification.report_only(cls).items():
             found.setdefault(item, []).append(name)
     rows = [[f"`{attribute}`", reason, ", ".join(names)] for (attribute, reason), names in sorted(found.items())]

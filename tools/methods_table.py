@@ -6,7 +6,7 @@ Usage: python tools/methods_table.py [docs/methods.md]
 import sys
 from pathlib import Path
 
-from tenfold.estimators.registration import SOURCES, registered
+from tenfold.estimators.registration import SOURCES, list_registered
 
 MARKERS = {
     name: (f"<!-- {name}:begin (made by tools/methods_table.py: do not edit) -->", f"<!-- {name}:end -->")
@@ -18,7 +18,7 @@ def table() -> str:
     """The Markdown table: a row for every estimator."""
     head = ["class", "method", "reads the samples", "certificate", "in scikit-learn", "sources"]
     rows = []
-    for name, cls in registered().items():
+    for name, cls in list_registered().items():
         said = cls._registration
         kinds = " or ".join(said.certificate) + (", on demand" if said.certificate and not said.judged else "")
         texts = ", ".join(said.texts)
@@ -30,7 +30,7 @@ def where() -> str:
     """The Markdown table of what runs where; *parts* are rows that come one after the other, by `partial_fit`."""
     head = ["class", *SOURCES, "parts"]
     rows = []
-    for name, cls in registered().items():
+    for name, cls in list_registered().items():
         said = [source in cls._registration.where for source in SOURCES]
         rows.append([f"`{name}`", *("yes" if claim else "-" for claim in (*said, hasattr(cls, "partial_fit")))])
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])

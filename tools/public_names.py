@@ -19,7 +19,7 @@ MARKERS = {
 }
 
 
-def registered_classes() -> dict[str, str]:
+def list_registered() -> dict[str, str]:
     """The module of each class that registers itself, by its name."""
     found: dict[str, str] = {}
     for module in walk_packages(tenfold.estimators.__path__, "tenfold.estimators."):
@@ -49,7 +49,7 @@ def estimators(classes: dict[str, str]) -> Iterator[str]:
 
 def placed(text: str) -> str:
     """The text of a module with the names of now between its markers."""
-    classes = registered_classes()
+    classes = list_registered()
     for name, make in {"imports": imports, "estimators": estimators}.items():
         begin, end = MARKERS[name]
         before, found, rest = text.partition(begin + "\n")

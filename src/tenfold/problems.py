@@ -166,13 +166,13 @@ def evaluate_ahead(
 
 def objectives(problem: Glm, rows: Rows, several: Sequence[Params], shift: Floats | None) -> Floats:
     """The bare objective of one target at each of `several` parameters: one pass."""
-    combine = Params(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
-    return _value(problem, combine, rows.fold(derivatives(problem.loss, combine, 0, shift)), shift)
+    stacked = Params(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
+    return _value(problem, stacked, rows.fold(derivatives(problem.loss, stacked, 0, shift)), shift)
 
 
-def _pull_back(problem: Glm, params: Params, shift: Floats | None) -> tuple[Floats, Floats]:
-    """How a tied intercept is pulled (t,), and by which shares (p + 1,) of the weights and the intercept of rows
-    measured from `shift` it moves: it is that of the rows as they are.
+def _intercept_gradient(problem: Glm, params: Params, shift: Floats | None) -> tuple[Floats, Floats]:
+    """The gradient (t,) of the penalty on the intercept of samples as they are, and the derivatives (p + 1,) of that
+    intercept in the weights and the intercept of samples measured from `shift`.
     """
     ends = np.append(np.zeros(params.coef.shape[1]) if shift is None else -shift, 1.0)
     return problem.intercept_penalty * (params.intercept + along(params.coef, ends[:-1])), ends
@@ -182,7 +182,7 @@ def _value(problem: Glm, params: Params, sums: Derivatives, shift: Floats | None
     strength = np.asarray(problem.penalty.strength, dtype=np.float64).reshape(-1)
     penalty = 0.5 * strength * np.einsum("tp,tp->t", params.coef, params.coef)
     if problem.intercept_penalty > 0.0:
-        penalty = penalty + 0.5 * _pull_back(problem, params, shift)[0] ** 2 / problem.intercept_penalty
+        penalty = penalty + 0.5 * _intercept_gradient(problem, params, shift)[0] ** 2 / problem.intercept_penalty
     return sums.value / sums.weight + (penalty.sum() if problem.loss.multi_output else penalty)
 
 
@@ -206,8 +206,8 @@ def _evaluation(problem: Glm, params: Params, sums: Derivatives, shift: Floats |
                 hessian[first + p, :] = hessian[:, first + p] = 0.0
                 hessian[first + p, first + p] = 1.0
     if problem.intercept_penalty > 0.0:
-        pull, ends = _pull_back(problem, params, shift)
-        gradient += np.outer(pull, ends)
+        slope, ends = _intercept_gradient(problem, params, shift)
+        gradient += np.outer(slope, ends)
         with np.errstate(over="ignore"):  # what is not finite is found by whoever factors it
             hessian = None if hessian is None else hessian + problem.intercept_penalty * np.outer(ends, ends)
     return Evaluation(value, gradient.reshape(-1, outputs * (p + 1)), hessian)

@@ -114,13 +114,13 @@ def wrong_parameters(obj: Any, doc: str) -> list[str]:
 
 def fitted_names(model: Any) -> set[str]:
     """Public fitted attributes of a model: those that it stores, and properties with such names that it has."""
-    stored = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+    round_to_dtype = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     computed = {
         name
         for name, member in inspect.getmembers_static(type(model))
         if isinstance(member, property) and name.endswith("_") and not name.startswith("_")
     }
-    return stored | computed
+    return round_to_dtype | computed
 
 
 def _searched() -> Any:

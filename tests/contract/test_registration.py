@@ -15,7 +15,7 @@ from sklearn.utils.discovery import all_estimators
 
 import tenfold
 from tenfold.certification import find_registration, load_function
-from tenfold.estimators.registration import Registration, registered, registration_of
+from tenfold.estimators.registration import Registration, list_registered, registration_of
 from tenfold.judge.certificate import RULES
 
 ROOT = Path(__file__).parents[2]
@@ -135,7 +135,7 @@ def test_a_class_that_is_added_as_contributing_says_is_known_everywhere(added, t
     rng = np.random.default_rng(0)
     X, y, weight = rng.standard_normal((40, 3)), 5.0 + rng.standard_normal(40), rng.integers(0, 3, 40)
     assert "MeanRegressor" in tenfold.__all__
-    assert registered()["MeanRegressor"] is added
+    assert list_registered()["MeanRegressor"] is added
     model = added().fit(X, y, sample_weight=weight)
     assert model.mean_ == pytest.approx(np.average(y, weights=weight), rel=1e-14)
     assert model.certificate_.ok

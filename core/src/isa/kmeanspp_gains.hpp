@@ -24,10 +24,10 @@ inline std::uint32_t not_below(Narrow v, Narrow limit) {
 #elif defined(__x86_64__)
   return static_cast<std::uint32_t>(_mm_movemask_ps(_mm_cmpnlt_ps(v, limit)));
 #else
-  std::uint32_t found = 0;
+  std::uint32_t below = 0;
   for (Index i = 0; i < narrow; ++i)
-    found |= static_cast<std::uint32_t>(!(v[i] < limit[i])) << i;
-  return found;
+    below |= static_cast<std::uint32_t>(!(v[i] < limit[i])) << i;
+  return below;
 #endif
 }
 inline Narrow or_zero(Narrow v) { return v > Narrow{} ? v : Narrow{}; }

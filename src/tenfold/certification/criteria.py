@@ -14,7 +14,7 @@ from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.lars_angles import Knots, angles_of_knots
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import with_alpha
-from tenfold.plans.centred_design import Centred, Settings, aligned_statistics
+from tenfold.plans.centred_design import Centred, Settings, fold_with_targets
 from tenfold.plans.lasso import path_from_moments, select_method
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import Glm, lasso_problem, sparse_penalty
@@ -126,5 +126,5 @@ def _minimise(rows: Rows, problem: Glm, alphas: Floats) -> Floats:
     penalties = [with_alpha(sparse_penalty(problem), float(alpha), 1.0) for alpha in alphas]
     if select_method(rows, len(alphas)) == "gram":
         return path_from_moments(fold_moments(rows), problem, penalties, TIGHT).coef[:, 0].copy()
-    data = Centred.of(rows, aligned_statistics(rows), problem.intercept)
+    data = Centred.of(rows, fold_with_targets(rows), problem.intercept)
     return data.path(problem, penalties, TIGHT)[0].coef[:, 0].copy()

@@ -32,10 +32,10 @@ class Maximised(NamedTuple):
 
     loss: Loss
     penalised: bool
-    refused: str = ""
+    rejection: str = ""
 
 
-def maximised(model: Any) -> Maximised | None:
+def likelihood_of(model: Any) -> Maximised | None:
     """By the name of the class; None for a class that is not one of maximum likelihood."""
     name = type(model).__name__
     if name in ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"):
@@ -120,7 +120,7 @@ def infer(
             model[-1], samples_before(model, X), y, sample_weight, covariance=covariance, groups=groups, offset=offset
         )
     check_is_fitted(model)
-    if find_registration(type(model)) is None or maximised(model) is None:
+    if find_registration(type(model)) is None or likelihood_of(model) is None:
         raise TypeError(
             f"infer knows nothing of {type(model).__module__}.{type(model).__qualname__}: it is for models of maximum "
             "likelihood, LinearRegression, LogisticRegression, PoissonRegressor, GammaRegressor, TweedieRegressor, "
@@ -135,10 +135,12 @@ def _inference_of(
 ) -> LikelihoodInference:
     """See `infer`; `certificate` is that of the model on these rows."""
     check_is_fitted(model)
-    found = maximised(model)
-    assert found is not None
+    model_likelihood = likelihood_of(model)
+    assert model_likelihood is not None
     reason = (
-        found.refused or inference_obstacle(certificate, found.penalised) or _unclear(model, sample_weight, covariance)
+        model_likelihood.rejection
+        or inference_obstacle(certificate, model_likelihood.penalised)
+        or _unclear(model, sample_weight, covariance)
     )
     if reason:
         raise ValueError(reason)
@@ -146,7 +148,9 @@ def _inference_of(
     if groups is not None:
         rows = rows.regroup(_numbers(groups, rows.shape[0]))
     fitted = take_params(model, int(model.coef_.shape[0]) if len(model.coef_.shape) > 1 else 1)[0]
-    answer = infer_likelihood(rows, found.loss, fitted, bool(model.fit_intercept), coefficient_names(model), covariance)
+    answer = infer_likelihood(
+        rows, model_likelihood.loss, fitted, bool(model.fit_intercept), coefficient_names(model), covariance
+    )
     if isinstance(answer, str):
         raise ValueError(answer)
     return answer

@@ -38,12 +38,12 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     rows = as_weighted_rows(X, target, weight)
     penalty = read_choice(model).penalty(total_weight(target, weight))
     loss = Softmax() if count > 2 else Logistic()
-    found = gap(Glm(loss, penalty, intercept), rows, fitted, status=fit_status(model), dtype=dtype)
+    certificate = gap(Glm(loss, penalty, intercept), rows, fitted, status=fit_status(model), dtype=dtype)
     if hasattr(model, "class_prior_") and not np.allclose(
         model.class_prior_, class_frequencies(number, count, weight), rtol=1e-9, atol=0.0
     ):
-        return contradict(found, "class_prior_ are not the shares of the classes in the data.")
-    return found
+        return contradict(certificate, "class_prior_ are not the shares of the classes in the data.")
+    return certificate
 
 
 def _with_column(value: float, X: Array) -> Array:

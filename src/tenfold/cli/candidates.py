@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, StandardScaler
 
 from tenfold.estimators.leaderboard_entry import TARGETS, Entry
-from tenfold.estimators.registration import registered
+from tenfold.estimators.registration import list_registered
 
 BASELINE, CHALLENGER = "baseline", "gradient-boosting"
 REFERENCES = {
@@ -87,7 +87,9 @@ def _products_of_splines(width: int) -> int:
 @cache
 def leaderboard_classes() -> tuple[tuple[Entry, type], ...]:
     """The public classes with an entry for leaderboards, the fast ones first."""
-    selected = [(cls._registration.board, cls) for cls in registered().values() if cls._registration.board is not None]
+    selected = [
+        (cls._registration.board, cls) for cls in list_registered().values() if cls._registration.board is not None
+    ]
     return tuple(sorted(selected, key=lambda pair: (not pair[0].fast, pair[0].name)))
 
 

@@ -23,7 +23,7 @@ from tenfold.cross_validation.ridge_kfold import (
 from tenfold.data import Block, MemoryRows, Rows, targets_of, weights_of
 from tenfold.machine import MIN_PARALLEL_ENTRIES, one_blas_thread, run_concurrently
 from tenfold.penalties import SparsePenalty, with_alpha
-from tenfold.plans.centred_design import Centred, Path, Settings, aligned_statistics
+from tenfold.plans.centred_design import Centred, Path, Settings, fold_with_targets
 from tenfold.plans.lasso import path_from_moments
 from tenfold.problems import Glm, sparse_penalty
 from tenfold.stats.derivatives import Params, predictions
@@ -105,7 +105,7 @@ def errors_by_columns(
         training = np.bincount(train, minlength=rows.shape[0]) * weight
         _check_weight(training, weight[test], k)
         part = MemoryRows(block.X, block.y, training)
-        data = Centred.of(part, aligned_statistics(part), problem.intercept)
+        data = Centred.of(part, fold_with_targets(part), problem.intercept)
         paths = [data.path(problem, grid.penalties(problem), settings)[0] for grid in grids]
         return np.array([_error_of(block, test, weight[test], path) for path in paths])
 

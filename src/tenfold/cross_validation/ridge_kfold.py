@@ -100,7 +100,7 @@ def training_moments(rows: Rows, splits: list[Split]) -> tuple[list[Moments], Se
     """The moments of every training set, those of the test sets where they come with them, and how they were found."""
     group = disjoint_folds(rows.shape[0], splits)
     if group is not None:
-        parts = grouped(rows, group, len(splits))
+        parts = fold_groups(rows, group, len(splits))
         return all_but_one(parts), parts, "training sets merged from disjoint folds read in one pass"
     member = np.zeros((rows.shape[0], len(splits)), dtype=bool)
     repeated, none = False, [None] * len(splits)
@@ -110,7 +110,7 @@ def training_moments(rows: Rows, splits: list[Split]) -> tuple[list[Moments], Se
         repeated |= bool(np.bincount(train).max(initial=0) > 1)
     cells, index = np.unique(np.packbits(member, axis=1), axis=0, return_inverse=True)
     if not repeated and len(cells) <= MOST_CELLS:
-        parts = grouped(rows, np.ascontiguousarray(index.ravel(), dtype=np.int32), len(cells))
+        parts = fold_groups(rows, np.ascontiguousarray(index.ravel(), dtype=np.int32), len(cells))
         inside = np.unpackbits(cells, axis=1, count=len(splits)).astype(bool)
         merged = [
             reduce(Moments.merge, (m for m, use in zip(parts, column, strict=True) if use)) for column in inside.T
@@ -123,7 +123,7 @@ def training_moments(rows: Rows, splits: list[Split]) -> tuple[list[Moments], Se
     )
 
 
-def grouped(rows: Rows, group: Integers, count: int) -> tuple[Moments, ...]:
+def fold_groups(rows: Rows, group: Integers, count: int) -> tuple[Moments, ...]:
     """The moments of each group; refuses rows that are not finite."""
     p = rows.shape[1]
     require_memory(
@@ -212,7 +212,7 @@ def score_from_rows(name: str, rows: Rows, fold: Fold, *, weighted: bool, severa
     return SCORES[name](squares.sum, yy, moments.weight)
 
 
-def _predicted(params: Params, block: Block) -> tuple[Floats, Floats, Floats]:
+def _predict_block(params: Params, block: Block) -> tuple[Floats, Floats, Floats]:
     """Predictions (m, A, t), targets (m, 1, t) and weights (m,), zero outside group 1."""
     assert block.group is not None
     z = forward(block.X, params).reshape(block.X.shape[0], -1, block.y.shape[1])
@@ -221,7 +221,7 @@ def _predicted(params: Params, block: Block) -> tuple[Floats, Floats, Floats]:
 
 def _right(params: Params, weighted: bool, several: bool, block: Block) -> Total:
     """How much weight (or how many rows) each alpha classifies right, and how much there is."""
-    z, y, weight = _predicted(params, block if weighted else replace(block, weight=None))
+    z, y, weight = _predict_block(params, block if weighted else replace(block, weight=None))
     one = not several and y.shape[2] > 1
     right = z.argmax(axis=2) == y.argmax(axis=2) if one else np.all((z > 0) == (y > 0), axis=2)
     return Total(np.append(weight @ right, weight.sum()))
@@ -229,5 +229,5 @@ def _right(params: Params, weighted: bool, several: bool, block: Block) -> Total
 
 def _squares(params: Params, block: Block) -> Several:
     """Sums of squared residuals (A, t), and the moments of the targets."""
-    z, y, weight = _predicted(params, block)
+    z, y, weight = _predict_block(params, block)
     return Several((Total(np.einsum("i,iat->at", weight, (y - z) ** 2)), Moments.of(block.y, None, weight)))

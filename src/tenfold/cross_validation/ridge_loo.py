@@ -73,10 +73,10 @@ def leave_one_out(
         spectrum.target_mean,
         1.0 / weight if intercept else 0.0,
     )
-    return rows.fold(partial(_compiled, products, keep))
+    return rows.fold(partial(_lift_compiled, products, keep))
 
 
-def _compiled(products: _Products, keep: bool, block: Block) -> MaybeDeferred[LeaveOneOut]:
+def _lift_compiled(products: _Products, keep: bool, block: Block) -> MaybeDeferred[LeaveOneOut]:
     if not is_numpy(block.X):
         return loo_in_arrays(products, keep, block)
     P = products

@@ -111,6 +111,6 @@ def registration_of(cls: type) -> Registration | None:
     return vars(cls).get("_registration")
 
 
-def registered() -> dict[str, Any]:
+def list_registered() -> dict[str, Any]:
     """All public estimators by name; imports them."""
     return {name: getattr(tenfold, name) for name in tenfold.ESTIMATORS}

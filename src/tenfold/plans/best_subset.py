@@ -12,7 +12,7 @@ from tenfold.judge.best_subset_bound import best_subset
 from tenfold.machine import one_blas_thread
 from tenfold.plans.greedy_selection import with_intercept
 from tenfold.plans.least_squares import fold_moments
-from tenfold.plans.result import Fitted, stored
+from tenfold.plans.result import Fitted, round_to_dtype
 from tenfold.solvers.leaps_and_bounds import BestSubsets, least_squares, search
 from tenfold.solvers.loop import Status
 from tenfold.stats.gram import WholeGram
@@ -100,7 +100,7 @@ def _judge_and_correct(
     rows: Rows, gram: WholeGram, coef: Floats, intercept: bool, count: int | None, status: str, dtype: Any
 ) -> Fitted:
     def judge(coef: Floats) -> tuple[Any, Any, Floats]:
-        params = stored(with_intercept(coef, gram.columns, intercept), dtype, gram.columns.centre(intercept))
+        params = round_to_dtype(with_intercept(coef, gram.columns, intercept), dtype, gram.columns.centre(intercept))
         certificate, gradient = best_subset(rows, params, gram.columns, intercept, count, status=status, dtype=dtype)
         return params, certificate, gradient
 

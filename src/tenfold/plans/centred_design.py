@@ -11,7 +11,7 @@ import numpy as np
 from tenfold.arrays import Floats, Integers, contiguous
 from tenfold.data import MemoryRows, NotFinite, Rows, weights_of
 from tenfold.penalties import SparsePenalty
-from tenfold.plans.result import stored
+from tenfold.plans.result import round_to_dtype
 from tenfold.problems import Glm, sparse_penalty
 from tenfold.solvers import working_set
 from tenfold.solvers.loop import Callback
@@ -68,11 +68,11 @@ class Centred:
     target_mean: Floats
 
     @classmethod
-    def of(cls, rows: Rows, found: ColumnsWithTargets, intercept: bool) -> "Centred":
-        block, stats = rows.whole(), found.columns
+    def of(cls, rows: Rows, statistics: ColumnsWithTargets, intercept: bool) -> "Centred":
+        block, stats = rows.whole(), statistics.columns
         p = stats.features
         centre, target_mean = stats.mean[:p], stats.mean[p:]
-        xty = found.products / stats.weight
+        xty = statistics.products / stats.weight
         if not intercept:
             xty = xty + np.outer(target_mean, centre)
             centre, target_mean = np.zeros_like(centre), np.zeros_like(target_mean)
@@ -121,23 +121,23 @@ class Centred:
         """Weights (t, p) with their best intercepts, as they are stored."""
         used = np.flatnonzero(coef.any(axis=0))
         mean = coef[:, used].astype(np.longdouble) @ self.centre[used].astype(np.longdouble)
-        return stored(Params(coef, np.asarray(self.target_mean - mean, dtype=np.float64)), dtype, self.centre)
+        return round_to_dtype(Params(coef, np.asarray(self.target_mean - mean, dtype=np.float64)), dtype, self.centre)
 
 
 def columns_statistics(rows: Rows) -> Columns:
     """Means and lengths of the columns; refuses rows that are not finite, or whose squares are not."""
-    return _checked(rows.fold(Columns.lift))
+    return _check_finite(rows.fold(Columns.lift))
 
 
-def aligned_statistics(rows: Rows) -> ColumnsWithTargets:
+def fold_with_targets(rows: Rows) -> ColumnsWithTargets:
     """The same, with the products of columns and targets; rows that lie in memory as one block are one."""
     plain = isinstance(rows, MemoryRows) and not (rows.sparse or rows.on_device) and rows.X.flags.c_contiguous
-    found = ColumnsWithTargets.lift(rows.whole()) if plain else rows.fold(ColumnsWithTargets.lift)
-    _checked(found.columns)
-    return found
+    statistics = ColumnsWithTargets.lift(rows.whole()) if plain else rows.fold(ColumnsWithTargets.lift)
+    _check_finite(statistics.columns)
+    return statistics
 
 
-def _checked(stats: Columns) -> Columns:
+def _check_finite(stats: Columns) -> Columns:
     if not np.isfinite(stats.spread).all():
         raise NotFinite
     if np.any(stats.spread > 1e150):

@@ -23,7 +23,7 @@ from tenfold.objectives.linear import LinearObjective, pack, unpack
 from tenfold.penalties import L2, Penalty
 from tenfold.plans import glm_paths, l1_glm
 from tenfold.plans.coordinates import NEWTON_COLUMNS, ROTATED_ROWS, Frame, approximate_centre, without_constants
-from tenfold.plans.result import Fitted, certified, not_judged, stored
+from tenfold.plans.result import Fitted, not_judged, round_to_dtype, solve_until_certified
 from tenfold.plans.separability import check_tiny_columns, normalise, recession, recession_of_classes
 from tenfold.problems import Glm
 from tenfold.solvers.loop import Callback, Solution, Status, Step, map_params, run
@@ -136,7 +136,7 @@ def fit(
         None if callback is None else lambda record, params: callback(record, frame.outside(params))
     )
     judged = _Judged(problem, rows, frame, dtype, way.search, way.constant)
-    solution, result = certified(way.path, judged.store_and_judge, way.tighten, max_iter, time_limit, heard)
+    solution, result = solve_until_certified(way.path, judged.store_and_judge, way.tighten, max_iter, time_limit, heard)
     if way.search_again and result.certificate.status == Status.STALLED.value and not result.certificate.ok:
         result = replace(judged, search=SEARCH_STEPS).store_and_judge(solution)
     trace = solution.trace
@@ -317,7 +317,7 @@ class _Judged:
         params = self.frame.outside(solution.params)
         if _is_smooth(self.problem):
             params = without_constants(self.problem, self.rows, params)
-        params = stored(params, self.dtype, self.frame.shift)
+        params = round_to_dtype(params, self.dtype, self.frame.shift)
         try:
             certificate, direction = self._judge(params, solution.status.value)
         except KeyboardInterrupt:

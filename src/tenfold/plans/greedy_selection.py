@@ -16,7 +16,7 @@ from tenfold.data import Rows
 from tenfold.judge.greedy_selection import greedy
 from tenfold.judge.least_squares import Verdict
 from tenfold.plans.least_squares import DENSE_COLUMNS, fold_moments
-from tenfold.plans.result import Fitted, stored
+from tenfold.plans.result import Fitted, round_to_dtype
 from tenfold.problems import GreedyRule
 from tenfold.solvers.greedy_selection import Path, pursue
 from tenfold.stats.column_moments import Columns
@@ -78,7 +78,7 @@ def _pursue(rows: Rows, gram: Gram, rule: GreedyRule, intercept: bool, dtype: An
     params = with_intercept(_weights(gram, solutions), columns, intercept)
 
     def judge(params: Params) -> tuple[Params, Verdict]:
-        params = stored(params, dtype, columns.centre(intercept))
+        params = round_to_dtype(params, dtype, columns.centre(intercept))
         order = [path.order for path in solutions]
         return params, greedy(rule, rows, params, columns, intercept, order=order, dtype=dtype)
 

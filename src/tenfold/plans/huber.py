@@ -13,7 +13,7 @@ from tenfold.losses.regression import Huber, Laplace
 from tenfold.penalties import L2
 from tenfold.plans import piecewise_linear
 from tenfold.plans.coordinates import ROTATED_ROWS, Frame, approximate_centre, shift_intercept, without_constants
-from tenfold.plans.result import Fitted, certified, stored
+from tenfold.plans.result import Fitted, round_to_dtype, solve_until_certified
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.solvers import huber_newton
 from tenfold.solvers.loop import Callback, Solution, Step
@@ -67,7 +67,7 @@ def fit(
     def finish(solution: Solution) -> HuberFit:
         return _finish(problem, rows, frame, solution, dtype)
 
-    solution, fitted = certified(path, finish, lambda: None, max_iter, time_limit, heard)
+    solution, fitted = solve_until_certified(path, finish, lambda: None, max_iter, time_limit, heard)
     return replace(fitted, iterations=solution.iterations, trace=solution.trace)
 
 
@@ -117,7 +117,7 @@ def _finish(problem: ScaledHuber, rows: Rows, frame: Frame, solution: Solution, 
     """The parameters in the precision of storage, and their certificate."""
     coef, (b, sigma) = _outside(frame, solution.params)
     as_glm = Glm(Huber(problem.epsilon), L2(problem.strength), problem.intercept)
-    params = stored(without_constants(as_glm, rows, Params(coef, np.array([b]))), dtype, frame.shift)
+    params = round_to_dtype(without_constants(as_glm, rows, Params(coef, np.array([b]))), dtype, frame.shift)
     sigma = max(float(sigma), float(np.finfo(np.float64).tiny))
     certificate = huber_gap(problem, rows, params, sigma, status=solution.status.value, dtype=dtype)
     return HuberFit(params, certificate, "newton", scale=sigma)

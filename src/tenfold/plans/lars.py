@@ -19,7 +19,7 @@ from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
 from tenfold.plans.greedy_selection import gram_of, with_intercept
 from tenfold.plans.least_squares import fit as fit_least_squares
-from tenfold.plans.result import Fitted, stored
+from tenfold.plans.result import Fitted, round_to_dtype
 from tenfold.problems import Glm, lasso_problem
 from tenfold.solvers.lars import Knots, walk
 from tenfold.solvers.loop import Status
@@ -145,7 +145,7 @@ def judge_and_correct(
     columns = gram.columns
 
     def judge(coef: Floats) -> tuple[Params, Certificate]:
-        params = stored(with_intercept(coef, columns, intercept), dtype, columns.centre(intercept))
+        params = round_to_dtype(with_intercept(coef, columns, intercept), dtype, columns.centre(intercept))
         return params, verdict(rows, params, columns, ends, how, intercept, dtype)
 
     params, certificate = judge(coef)

@@ -24,14 +24,14 @@ from tenfold.plans.centred_design import (
     Centred,
     Path,
     Settings,
-    aligned_statistics,
     columns_statistics,
+    fold_with_targets,
     parts_of,
 )
 from tenfold.plans.least_squares import DENSE_COLUMNS, SPARSE_COLUMNS, fold_moments
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import from_moments as least_squares_from_moments
-from tenfold.plans.result import Fitted, stored
+from tenfold.plans.result import Fitted, round_to_dtype
 from tenfold.problems import Glm, sparse_penalty
 from tenfold.solvers import coordinate_descent, fista, online_lasso
 from tenfold.solvers.coordinate_descent import Gram
@@ -137,7 +137,7 @@ def from_moments(
     centre = moments.mean if problem.intercept else None
 
     def judge(coef: Floats) -> tuple[Params, Gaps]:
-        params = stored(with_intercept(coef, moments, problem.intercept), dtype, centre)
+        params = round_to_dtype(with_intercept(coef, moments, problem.intercept), dtype, centre)
         judged = lasso_gap_from_moments(problem, moments, params, tol=settings.tol, dtype=dtype)
         if rows is not None and judged.certificate.floor > 0.01 * judged.certificate.tol * judged.certificate.scale:
             columns = Columns.of(moments)
@@ -180,7 +180,7 @@ def from_gram(
     features have means for which it does not account.
     """
     penalty = sparse_penalty(problem)
-    aligned = aligned_statistics(rows)
+    aligned = fold_with_targets(rows)
     stats = aligned.columns
     p, n, weight = stats.features, rows.shape[0], stats.weight
     if problem.intercept and not np.allclose(stats.mean[:p], 0.0):
@@ -272,7 +272,9 @@ def _by_passes(rows: Rows, problem: Glm, settings: Settings, start: Floats | Non
         path = _gradient_steps(penalty, Squares(rows, centre, target_mean), tol, start, settings.solver == "fista")
     solution = run(path, settings.max_iter, settings.time_limit, settings.callback)
     mean = solution.params.coef.astype(np.longdouble) @ centre.astype(np.longdouble)
-    params = stored(Params(solution.params.coef, np.asarray(target_mean - mean, dtype=np.float64)), dtype, centre)
+    params = round_to_dtype(
+        Params(solution.params.coef, np.asarray(target_mean - mean, dtype=np.float64)), dtype, centre
+    )
     judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
     count = len(parts_of(penalty, rows.targets))
     return to_fit(params, judged, [(solution, solution.iterations)] * count, settings.solver)
@@ -312,7 +314,7 @@ def _by_columns(rows: Rows, problem: Glm, settings: Settings, start: Floats | No
     """Working sets of features, judged by a pass over the samples. The solver takes X'r and |r|^2 at its weights from
     the judge, so that a pass that finds the gap too large serves both.
     """
-    penalty, aligned = sparse_penalty(problem), aligned_statistics(rows)
+    penalty, aligned = sparse_penalty(problem), fold_with_targets(rows)
     data = Centred.of(rows, aligned, problem.intercept)
     last: list[tuple[Params, Gaps]] = []
 

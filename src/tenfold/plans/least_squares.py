@@ -21,7 +21,7 @@ from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.objectives.least_squares import NormalEquations
 from tenfold.penalties import L2
-from tenfold.plans.result import Fitted, stored
+from tenfold.plans.result import Fitted, round_to_dtype
 from tenfold.problems import Glm
 from tenfold.solvers import conjugate_gradient, dual_ridge, nnls, normal_equations, rank_revealing_qr
 from tenfold.solvers.loop import Callback, Solution, map_params, run
@@ -126,16 +126,20 @@ def from_moments(
         return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
     condition = cholesky.rcond**-0.5
     params = normal_equations.solve(moments, cholesky, intercept)
-    verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
+    verdict = residual(problem, rows, round_to_dtype(params, dtype, centre), columns, condition=condition, dtype=dtype)
     if cholesky.rcond < DOUBTFUL or verdict.cosine > max(1e-10, 16.0 * verdict.certificate.floor):
         # the gradient of the stored parameters: the correction starts from them
-        better = normal_equations.correct(stored(params, dtype, centre), cholesky, verdict.gradient, moments, intercept)
-        second = residual(problem, rows, stored(better, dtype, centre), columns, condition=condition, dtype=dtype)
+        better = normal_equations.correct(
+            round_to_dtype(params, dtype, centre), cholesky, verdict.gradient, moments, intercept
+        )
+        second = residual(
+            problem, rows, round_to_dtype(better, dtype, centre), columns, condition=condition, dtype=dtype
+        )
         if not _worse(second.certificate, verdict.certificate):
             params, verdict = better, second
     if not verdict.orthogonal:
         return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
-    return _by_gram(stored(params, dtype, centre), verdict, moments, intercept, details)
+    return _by_gram(round_to_dtype(params, dtype, centre), verdict, moments, intercept, details)
 
 
 def _by_gram(params: Params, verdict: Verdict, moments: Moments, intercept: bool, details: bool) -> Fitted:
@@ -193,16 +197,18 @@ def _solve_decomposed(
     centre = columns.centre(intercept)
     params = normal_equations.with_intercept(rank_revealing_qr.solve(factor, moments), moments, intercept)
     condition = factor.condition
-    verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
+    verdict = residual(problem, rows, round_to_dtype(params, dtype, centre), columns, condition=condition, dtype=dtype)
     for _ in range(2):
-        coef = rank_revealing_qr.correct(factor, stored(params, dtype, centre).coef, verdict.gradient)
+        coef = rank_revealing_qr.correct(factor, round_to_dtype(params, dtype, centre).coef, verdict.gradient)
         better = normal_equations.with_intercept(coef, moments, intercept)
-        second = residual(problem, rows, stored(better, dtype, centre), columns, condition=condition, dtype=dtype)
+        second = residual(
+            problem, rows, round_to_dtype(better, dtype, centre), columns, condition=condition, dtype=dtype
+        )
         if _worse(second.certificate, verdict.certificate):
             break
         params, verdict = better, second
     fitted = Fitted(
-        stored(params, dtype, centre),
+        round_to_dtype(params, dtype, centre),
         verdict.certificate,
         "svd",
         moments=moments,
@@ -224,16 +230,16 @@ def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any, known: Floats 
     problem = ridge_problem(alpha, columns.weight, intercept)
     if known is not None:
         params = Params(known, target_mean - known @ centre)
-        verdict = residual(problem, rows, stored(params, dtype, centre), columns, dtype=dtype)
+        verdict = residual(problem, rows, round_to_dtype(params, dtype, centre), columns, dtype=dtype)
         if verdict.orthogonal:
-            return Fitted(stored(params, dtype, centre), verdict.certificate, "dual")
+            return Fitted(round_to_dtype(params, dtype, centre), verdict.certificate, "dual")
     _, coef, condition = dual_ridge.solve(dual_ridge.centre_samples(rows, centre, target_mean), alpha)
     params = Params(coef, target_mean - coef @ centre)
-    verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
+    verdict = residual(problem, rows, round_to_dtype(params, dtype, centre), columns, condition=condition, dtype=dtype)
     if not verdict.orthogonal and columns.features <= KEPT_COLUMNS:
         # the n x n matrix has lost too many digits, and a triangular factor of the rows is affordable
         return from_moments(rows, fold_moments(rows), alpha, intercept, dtype=dtype)
-    return Fitted(stored(params, dtype, centre), verdict.certificate, "dual")
+    return Fitted(round_to_dtype(params, dtype, centre), verdict.certificate, "dual")
 
 
 def _columns(rows: Rows) -> Columns:
@@ -268,10 +274,15 @@ def _conjugate(
     solution = run(path, most, callback=callback)
     problem = ridge_problem(alpha, columns.weight, intercept)
     verdict = residual(
-        problem, rows, stored(solution.params, dtype, centre), columns, status=solution.status.value, dtype=dtype
+        problem,
+        rows,
+        round_to_dtype(solution.params, dtype, centre),
+        columns,
+        status=solution.status.value,
+        dtype=dtype,
     )
     return Fitted(
-        stored(solution.params, dtype, centre),
+        round_to_dtype(solution.params, dtype, centre),
         verdict.certificate,
         "conjugate",
         iterations=solution.iterations,
@@ -322,7 +333,7 @@ def _nonnegative(rows: Rows, alpha: Floats, intercept: bool, max_iter: int | Non
     problem, columns = ridge_problem(alpha, moments.weight, intercept, positive=True), Columns.of(moments)
 
     def round_and_judge(params: Params) -> tuple[Params, Verdict]:
-        kept = stored(params, dtype, columns.centre(intercept))
+        kept = round_to_dtype(params, dtype, columns.centre(intercept))
         return kept, residual(problem, rows, kept, columns, status=worst.status.value, dtype=dtype)
 
     kept, verdict = round_and_judge(params)

@@ -30,7 +30,7 @@ from tenfold.losses.regression import (
 from tenfold.penalties import L2, ElasticNet, Groups, Penalty
 from tenfold.plans import glm, l1_glm, piecewise_linear
 from tenfold.plans.coordinates import approximate_centre, shift_intercept
-from tenfold.plans.result import Fitted, certified, stored
+from tenfold.plans.result import Fitted, round_to_dtype, solve_until_certified
 from tenfold.problems import Evaluation, Glm
 from tenfold.solvers.loop import Callback, Solution
 from tenfold.stats.derivatives import Params
@@ -250,10 +250,10 @@ class _Proximal(NamedTuple):
         heard: Callback | None = (
             None if callback is None else lambda record, params: callback(record, shift_intercept(params, -shift))
         )
-        return certified(path, self._judge, rule.tighten, max_iter, time_limit, heard)[1]
+        return solve_until_certified(path, self._judge, rule.tighten, max_iter, time_limit, heard)[1]
 
     def _judge(self, solution: Solution) -> Fitted:
-        params = stored(shift_intercept(solution.params, -self.shift), self.dtype, self.shift)
+        params = round_to_dtype(shift_intercept(solution.params, -self.shift), self.dtype, self.shift)
         certificate = self._certificate(params, solution.status.value)
         return Fitted(params, certificate, "proximal", iterations=solution.iterations, trace=solution.trace)
 

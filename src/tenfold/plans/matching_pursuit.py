@@ -9,7 +9,7 @@ from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.judge.matching_pursuit import Steps, matching
 from tenfold.plans.greedy_selection import gram_of, with_intercept
-from tenfold.plans.result import Fitted, stored
+from tenfold.plans.result import Fitted, round_to_dtype
 from tenfold.solvers.matching_pursuit import Matched, match
 from tenfold.stats.gram import Gram, GramByColumns
 
@@ -43,7 +43,7 @@ def _match(rows: Rows, gram: Gram, most: int, tol: float | None, intercept: bool
     results = tuple(match(gram, t, most, limit) for t, limit in enumerate(limits))
     with np.errstate(over="ignore"):  # infinite weights raise an error where they are stored
         coef = np.stack([np.ldexp(result.weights, r - gram.scales) for result, r in zip(results, scales, strict=True)])
-    params = stored(with_intercept(coef, gram.columns, intercept), dtype, gram.columns.centre(intercept))
+    params = round_to_dtype(with_intercept(coef, gram.columns, intercept), dtype, gram.columns.centre(intercept))
     steps = Steps(most, tol, [result.order for result in results])
     certificate = matching(steps, rows, params, gram.columns, intercept, dtype=dtype)
     left = tuple(np.ldexp(result.left, 2 * r) for result, r in zip(results, scales, strict=True))

@@ -13,7 +13,7 @@ from tenfold.data import Block, MemoryRows, Rows, weights_of
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.judge.mistakes import Scores, count, count_votes, cycle_proves
 from tenfold.plans import sgd
-from tenfold.plans.result import stored
+from tenfold.plans.result import round_to_dtype
 from tenfold.problems import Separation
 from tenfold.solvers.loop import Callback, Record, Status, run
 from tenfold.solvers.perceptron import Course, Learner, Memory, Pass, Updates
@@ -59,7 +59,7 @@ def fit_last(
 ) -> PerceptronFit:
     """Fit the weights after the last sample; those of a part are not judged."""
     learner, status, iterations = _run(problem, rows, start, course, limits, None)
-    params = stored(learner.params, dtype)
+    params = round_to_dtype(learner.params, dtype)
     certificate = _certify(learner, status, params, dtype) if judge else _not_judged()
     return _fit(learner, params, certificate, iterations)
 
@@ -107,7 +107,7 @@ def fit_penalised(
         time_limit=limits.seconds,
         callback=limits.callback,
     )
-    params = stored(fitted.params, dtype)
+    params = round_to_dtype(fitted.params, dtype)
     certificate = count(problem, rows, params, status=fitted.status.value, dtype=dtype)
     return PerceptronFit(params, fitted.state.last, certificate, fitted.trace, fitted.iterations or 0, None)
 
@@ -124,7 +124,7 @@ def fit_mean(
         problem, rows, partial(forward, params=learner.averaging_state().mean(last))
     ):
         status = _finish_by_staying(learner)
-    params = stored(learner.averaging_state().mean(last), dtype)
+    params = round_to_dtype(learner.averaging_state().mean(last), dtype)
     return _fit(learner, params, _certify(learner, status, params, dtype), iterations)
 
 
@@ -150,7 +150,7 @@ def fit_votes(
     certificate = _not_judged()
     if rows.shape[0] * len(voters.votes) <= MAX_JUDGED_VOTES:
         certificate = count_votes(problem, rows, voters, status=status.value)
-    return replace(_fit(learner, stored(learner.params, dtype), certificate, iterations), voters=voters)
+    return replace(_fit(learner, round_to_dtype(learner.params, dtype), certificate, iterations), voters=voters)
 
 
 def _finish_by_staying(learner: Learner) -> Status:

@@ -17,7 +17,7 @@ from tenfold.judge.objective_points import LOOSE
 from tenfold.losses.loss import Pieces, PiecewiseLinear
 from tenfold.penalties import ElasticNet
 from tenfold.plans.coordinates import approximate_centre, shift_intercept
-from tenfold.plans.result import Fitted, not_judged, stored
+from tenfold.plans.result import Fitted, not_judged, round_to_dtype
 from tenfold.problems import Glm
 from tenfold.solvers import interior_point
 from tenfold.solvers.loop import Callback, Status, Step, run
@@ -73,7 +73,7 @@ def fit(
     solution = run(work.path(), max_iter, time_limit, heard)
     # a constant that fits all targets is the optimum
     constant = solution.trace[0].objective == 0.0
-    params = stored(
+    params = round_to_dtype(
         shift_intercept(work.first if constant else _drop_small(solution.params, work.inner), -shift), dtype, shift
     )
     status = solution.status.value

@@ -19,7 +19,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Fitted:
-    """Parameters as they will be stored, how they were found, and what the judge says.
+    """Parameters as they will be stored, how they were computed, and their certificate.
 
     The last four only for least squares: sums of squared residuals (t,), singular values and rank of X, and the
     inverse Gram matrix.
@@ -44,9 +44,9 @@ class Fitted:
             object.__setattr__(self, "certificate", replace(self.certificate, status=Status.STALLED.value))
 
 
-def stored(params: Params, dtype: Any, centre: Floats | None = None) -> Params:
-    """The parameters as they will be stored, in float64 for the judge: rounded to `dtype`, the intercept after it was
-    moved so that rounding the weights changes no prediction at `centre` (p,), a point amid the samples.
+def round_to_dtype(params: Params, dtype: Any, centre: Floats | None = None) -> Params:
+    """The parameters as they will be stored, in float64 for the judge: rounded to `dtype`, the intercept corrected
+    so that rounding the weights changes no prediction at `centre` (p,), a point amid the samples.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         coef = np.asarray(params.coef).astype(dtype).astype(np.float64)
@@ -71,7 +71,7 @@ def not_judged(kind: str) -> Certificate:
 Result = TypeVar("Result", bound=Fitted)
 
 
-def certified(
+def solve_until_certified(
     path: Iterator[Step],
     judged: Callable[[Solution], Result],
     tighten: Callable[[], None],
@@ -79,16 +79,16 @@ def certified(
     time_limit: float | None = None,
     callback: Callback | None = None,
 ) -> tuple[Solution, Result]:
-    """The end of a path and what the judge says of it; a path whose solver alone was content is followed further."""
+    """Run a solver until the judge certifies its result, a limit is reached, or ATTEMPTS tolerances are spent."""
     solution = run(path, max_iter, time_limit, callback)
-    found = judged(solution)
+    fitted = judged(solution)
     for _ in range(ATTEMPTS):
-        resolve = found.certificate.ok or found.certificate.status == Status.NO_MAXIMUM.value
-        if resolve or solution.status is not Status.CONVERGED:
+        final = fitted.certificate.ok or fitted.certificate.status == Status.NO_MAXIMUM.value
+        if final or solution.status is not Status.CONVERGED:
             break
         tighten()
         more = resume(path, solution, max_iter, time_limit, callback)
         if more is None:
             break
-        solution, found = more, judged(more)
-    return solution, found
+        solution, fitted = more, judged(more)
+    return solution, fitted

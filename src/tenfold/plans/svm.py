@@ -31,7 +31,7 @@ from tenfold.losses.loss import Loss
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans import glm, l1_glm, piecewise_linear
 from tenfold.plans.coordinates import NEWTON_COLUMNS, approximate_centre, shift_intercept
-from tenfold.plans.result import Fitted, certified, not_judged, stored
+from tenfold.plans.result import Fitted, not_judged, round_to_dtype, solve_until_certified
 from tenfold.problems import Glm
 from tenfold.solvers.crammer_singer_cd import CrammerSingerCd
 from tenfold.solvers.crammer_singer_ipm import CrammerSingerIpm
@@ -253,14 +253,14 @@ def _by_dual(
     path = _unless_crowded(ascent, rows.shape[1]) if probed else ascent.steps()
 
     def certify(solution: Solution) -> Fitted:
-        params, status = stored(solution.params, dtype, centre), solution.status.value
+        params, status = round_to_dtype(solution.params, dtype, centre), solution.status.value
         try:
             certificate = machine.certify(rows, params, dual=ascent.slopes, status=status, dtype=dtype)
         except KeyboardInterrupt:
             certificate = not_judged("gap")
         return Fitted(params, certificate, "dual ascent", solution.iterations, solution.trace)
 
-    return certified(path, certify, ascent.tighten, limits.max_iter, limits.time_limit, limits.callback)[1]
+    return solve_until_certified(path, certify, ascent.tighten, limits.max_iter, limits.time_limit, limits.callback)[1]
 
 
 def _centre(machine: Machine, rows: Rows, dtype: Any) -> Floats | None:
@@ -312,14 +312,14 @@ def fit_joint(
 
     callback = limits.callback
     heard: Callback | None = None if callback is None else lambda record, params: callback(record, outside(params))
-    return certified(way.steps(), certify, way.tighten, limits.max_iter, limits.time_limit, heard)[1]
+    return solve_until_certified(way.steps(), certify, way.tighten, limits.max_iter, limits.time_limit, heard)[1]
 
 
 def _round_classes(params: Params, dtype: Any, centre: Floats | None) -> Params:
     """The parameters in the precision of storage: for two classes the difference, split into opposite weights."""
     if len(params.intercept) != 2:
-        return stored(params, dtype, centre)
-    half = stored(Params(0.5 * np.diff(params.coef, axis=0), 0.5 * np.diff(params.intercept)), dtype, centre)
+        return round_to_dtype(params, dtype, centre)
+    half = round_to_dtype(Params(0.5 * np.diff(params.coef, axis=0), 0.5 * np.diff(params.intercept)), dtype, centre)
     return Params(*(np.concatenate([-part, part]) for part in half))
 
 
@@ -351,7 +351,7 @@ def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype
         return machine.outside(shift_intercept(params, -shift))
 
     def certify(solution: Solution) -> Fitted:
-        params, status = stored(outside(solution.params), dtype, centre), solution.status.value
+        params, status = round_to_dtype(outside(solution.params), dtype, centre), solution.status.value
         try:
             certificate = gap(problem, wider, machine.inside(params), status=status, dtype=dtype)
         except KeyboardInterrupt:
@@ -361,7 +361,7 @@ def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype
     callback = limits.callback
     if callback is not None:
         limits = replace(limits, callback=lambda record, params: callback(record, outside(params)))
-    return certified(
+    return solve_until_certified(
         l1_glm.steps(problem, wider, start, shift, rule, fresh=True),
         certify,
         rule.tighten,

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array, namespace, on_host
 from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
-from tenfold.estimators.glm.offset import moved, validate_offset, with_offset
+from tenfold.estimators.glm.offset import add_offset, validate_offset, with_offset
 from tenfold.estimators.glm.warm_start import earlier
 from tenfold.estimators.inference_mixin import InferenceMixin, compute_inference, inference_obstacle
 from tenfold.estimators.parameters import (
@@ -155,7 +155,7 @@ class DevianceRegressor(InferenceMixin, CallbackSupportMixin, RegressorMixin, Li
         """The expected target of each sample of X, (n,); with the offset (n,) that belongs to it, where one was fitted
         with.
         """
-        raw = moved(self._predict_raw(X), offset)
+        raw = add_offset(self._predict_raw(X), offset)
         return rowwise(_exponential, raw) if self._loss().link == "log" else raw
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:

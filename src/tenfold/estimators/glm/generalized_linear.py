@@ -14,7 +14,7 @@ from tenfold.arrays import Array, namespace, on_host
 from tenfold.data import Rows
 from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from tenfold.estimators.glm.deviance import as_float, out_of_range
-from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset, with_offset
+from tenfold.estimators.glm.offset import ScoredBeside, add_offset, validate_offset, with_offset
 from tenfold.estimators.inference_mixin import InferenceMixin, compute_inference, inference_obstacle
 from tenfold.estimators.parameters import (
     Constraints,
@@ -296,7 +296,7 @@ class GeneralizedLinear(ScoredBeside, InferenceMixin, Generalised, RegressorMixi
         """The prediction for each sample of X, (n,): ``x.w + b`` plus the `offset` (n,), or its exponential where that
         is the mean.
         """
-        raw = moved(self._predict_raw(X), offset)
+        raw = add_offset(self._predict_raw(X), offset)
         return rowwise(lambda z: namespace(z).exp(z), raw) if self._the_loss().link == "log" else raw
 
     def __sklearn_tags__(self) -> Any:

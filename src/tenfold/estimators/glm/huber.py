@@ -10,7 +10,7 @@ from tenfold.arrays import Array, is_dask, namespace, on_host
 from tenfold.data import Block, Table
 from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from tenfold.estimators.glm.deviance import as_float
-from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
+from tenfold.estimators.glm.offset import ScoredBeside, add_offset, validate_offset
 from tenfold.estimators.glm.warm_start import earlier
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
@@ -206,7 +206,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
 
     def predict(self, X: Any, *, offset: Any = None) -> Array:
         """``X w + b``, and the offset."""
-        return moved(self._predict_raw(X), offset)
+        return add_offset(self._predict_raw(X), offset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

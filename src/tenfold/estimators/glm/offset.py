@@ -28,7 +28,7 @@ def validate_offset(offset: Any, X: Array) -> Array | None:
     return like(values, X) if is_array_api(X) else values
 
 
-def moved(raw: Array, offset: Any) -> Array:
+def add_offset(raw: Array, offset: Any) -> Array:
     """Raw predictions (n,) and the offset together."""
     offset = validate_offset(offset, raw)
     if offset is None:

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from tenfold.estimators.glm.deviance import as_float
-from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
+from tenfold.estimators.glm.offset import ScoredBeside, add_offset, validate_offset
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import (
     Constraints,
@@ -200,7 +200,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
 
     def predict(self, X: Any, *, offset: Any = None) -> Array:
         """``X w + b``, and the offset."""
-        return moved(self._predict_raw(X), offset)
+        return add_offset(self._predict_raw(X), offset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

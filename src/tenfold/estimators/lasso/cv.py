@@ -41,7 +41,7 @@ from tenfold.estimators.validation import (
     validate,
     validate_weights,
 )
-from tenfold.plans.centred_design import Centred, aligned_statistics
+from tenfold.plans.centred_design import Centred, fold_with_targets
 from tenfold.plans.lasso import SparseFit, select_method, xty_of_moments
 from tenfold.plans.lasso import fit as fit_sparse
 from tenfold.plans.least_squares import fold_moments
@@ -120,7 +120,7 @@ class SparseModelCV(ScoreMixin, RegressorMixin, SparseModel):
             errors = mean_squared_errors(rows, splits, parts, problem, grids, settings)
             self.cv_method_ = parts.how
         else:
-            grids = self._grids(Centred.of(rows, aligned_statistics(rows), problem.intercept).xty, positive, ratios)
+            grids = self._grids(Centred.of(rows, fold_with_targets(rows), problem.intercept).xty, positive, ratios)
             errors = errors_by_columns(rows, splits, problem, grids, settings)
             self.cv_method_ = f"{len(splits)} splits, training sets by weights on shared rows"
         self.mse_path_ = np.squeeze(errors)

@@ -16,7 +16,7 @@ from tenfold.estimators.lasso.alpha_grid import alphas_from, check_alphas, large
 from tenfold.estimators.parameters import InvalidParameterError
 from tenfold.estimators.validation import as_rows, convert_like, require_finite, validate, validate_weights
 from tenfold.penalties import with_alpha
-from tenfold.plans.centred_design import Centred, Settings, aligned_statistics
+from tenfold.plans.centred_design import Centred, Settings, fold_with_targets
 from tenfold.plans.lasso import certify_path_from_moments, select_method, xty_of_moments
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import Glm, lasso_problem, sparse_penalty
@@ -245,7 +245,7 @@ def _path(
     kind = sparse_penalty(problem)
     count = int(grid_or_count) if isinstance(grid_or_count, Integral) else len(grid_or_count)
     if select_method(rows, count) == "columns":
-        data = Centred.of(rows, aligned_statistics(rows), False)
+        data = Centred.of(rows, fold_with_targets(rows), False)
         grid = _grid(grid_or_count, lambda: data.xty, kind.positive, ratio, eps)
         penalties = [with_alpha(kind, float(alpha), ratio) for alpha in grid]
         path, results = data.path(problem, penalties, settings, start)

@@ -203,8 +203,10 @@ class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin
         kept = contiguous(X) if isinstance(X, np.ndarray) else X
         count, joint = int(self.classes_.shape[0]), self.multi_class == "crammer_singer"
         done: list[Fitted] = []
-        told = make_callback(self, X, y, self.max_iter * len(todo), lambda params: self._attributes(done, params, X))
-        fit = Fits(self, dual, told)
+        callback = make_callback(
+            self, X, y, self.max_iter * len(todo), lambda params: self._attributes(done, params, X)
+        )
+        fit = Fits(self, dual, callback)
 
         def one(task: Task) -> Fitted:
             rows, total = rows_of(kept, task)
@@ -212,7 +214,7 @@ class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin
             return fit.joint(rows, machine, count) if joint else fit(rows, machine)
 
         def work() -> None:
-            if told is None and len(todo) > 1 and (is_sparse(kept) or isinstance(kept, np.ndarray)):
+            if callback is None and len(todo) > 1 and (is_sparse(kept) or isinstance(kept, np.ndarray)):
                 done.extend(fit.run_concurrently(one, todo, entries(kept)))
                 return
             for task in todo:

@@ -168,8 +168,8 @@ class LinearSVR(ScoreMixin, CallbackSupportMixin, RegressorMixin, LinearPredicto
         task = Task(y, validate_weights(sample_weight, X))
         # passes are many: an array in another order is put in C order once
         rows, total = rows_of(contiguous(X) if isinstance(X, np.ndarray) else X, task)
-        told = make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
-        fit, machine = Fits(self, dual, told), machine_of(self, total)
+        callback = make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
+        fit, machine = Fits(self, dual, callback), machine_of(self, total)
         self._store(require_finite(self, X, lambda: fit(rows, machine)), X)
         return self
 
