@@ -23,6 +23,7 @@ class CtrlC:
 
     def __init__(self, after):
         self.after, self.pressed, self.left, self.cpu = after, None, threading.Event(), 0.0
+        self.seconds = None  # stays so where the signal comes when the work is over
 
     def _press(self):
         if not self.left.wait(self.after):

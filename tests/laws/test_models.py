@@ -4,9 +4,9 @@ in it is what it is alone, with the weights of its rows.
 
 import numpy as np
 import pytest
+from block_strategies import drawn
 from hypothesis import given
 from hypothesis import strategies as st
-from rows_of_numbers import drawn
 from scipy import sparse
 
 from tenfold.data import Block

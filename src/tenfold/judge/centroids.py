@@ -140,8 +140,8 @@ def _weights_aside(centre: Floats, block: Block) -> Sides:
     X = np.asarray(block.X.toarray() if is_sparse(block.X) else block.X, dtype=np.float64)
     group, (k, p) = groups_of(block), centre.shape
     away = X - centre[group]
-    indicators = memberships(block, k)
-    above, below = indicators.T @ indicators(away, 0.0), indicators.T @ indicators(-away, 0.0)
+    member = memberships(block, k)
+    above, below = member.T @ indicators(away, 0.0), member.T @ indicators(-away, 0.0)
     lower, upper = np.full((k, p), -np.inf), np.full((k, p), np.inf)
     some = weights_of(block) > 0.0
     for c in range(k):

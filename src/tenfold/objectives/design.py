@@ -418,5 +418,5 @@ class KernelNorm:
     def conjugate(self, v: Floats) -> Floats:
         return np.einsum("kp,kp->k", v, v @ self.matrix) / (2.0 * self.strength)
 
-    def share(self, v: Floats) -> Floats:
+    def dual_scaling(self, v: Floats) -> Floats:
         return np.ones(len(v))

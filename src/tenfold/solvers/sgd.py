@@ -202,7 +202,7 @@ class Epochs:
         for one in active:
             source = self.seeds[one.number]
             if source is not None:
-                one.learner.follow(np.arange(count, dtype=np.int32))
+                one.learner.set_order(np.arange(count, dtype=np.int32))
                 one.learner.shuffle(int(source.randint(MAX_SHUFFLED - 1)))
         self._learn(active, block, 0, count)
         return active

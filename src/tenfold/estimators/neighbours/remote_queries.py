@@ -51,7 +51,7 @@ def answer_queries(model: Any, X: Any, request: Request, formatter: Formatter) -
         assert isinstance(index, RowsSamples)
         lift = partial(_lift, request, index.form, own)
         make = partial(_finish, request, index.form, formatter.make)
-        return load_dask_input().crossed(model, X, index.rows, lift, make, formatter.empty, itself=own)
+        return load_dask_input().map_pairs(model, X, index.rows, lift, make, formatter.empty, itself=own)
     answer = partial(_query, model._index, request, formatter.make)
     if own and isinstance(X, Table):
         return number_rows(BatchRows(X, np.zeros((X.shape[0], 0)))).map(partial(_of_block, answer))
