@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tenfold.data import Block
-from tenfold.losses import Logistic
+from tenfold.losses import Logistic, Softmax
 from tenfold.stats.batched_loss import model_losses, model_losses_in_arrays
 from tenfold.stats.derivatives import Params, derivatives
-from tenfold.stats.softmax import softmax
 
 
 @st.composite
@@ -78,7 +77,7 @@ def test_each_model_is_what_it_is_alone(drawing):
     for m in range(len(share[0])):
         weight = share[data.group, m] * (1.0 if data.weight is None else data.weight)
         own = Params(params.coef[m], params.intercept[m])
-        lift = softmax(own, 1, shift) if len(own.intercept) > 1 else derivatives(Logistic(), own, 1, shift)
+        lift = derivatives(Softmax() if len(own.intercept) > 1 else Logistic(), own, 1, shift)
         alone = lift(Block(data.X, data.y, np.ascontiguousarray(weight)))
         size = (1.0 + np.abs(data.X.astype(np.float64)).max(initial=0.0)) ** 2 * (1.0 + weight.sum())
         np.testing.assert_allclose(found.value[m], alone.value[0], atol=1e-12 * size)

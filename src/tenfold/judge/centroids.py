@@ -12,7 +12,7 @@ from tenfold.judge.certificate import Certificate
 from tenfold.judge.discriminant import Witness, judge_priors
 from tenfold.judge.naive_bayes import recompute_sums
 from tenfold.judge.recompute import Pair, exact
-from tenfold.stats.class_totals import ClassSumsAbout, class_sums_about, groups_of, memberships
+from tenfold.stats.class_totals import ClassSumsAbout, class_sums_about, groups_of, indicators, memberships
 from tenfold.stats.moments import GroupedMoments
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
@@ -149,7 +149,7 @@ def _weights_aside(centre: Floats, block: Block) -> Sides:
         values, side = X[inside], away[inside]
         lower[c] = np.max(values, axis=0, initial=-np.inf, where=side < 0.0)
         upper[c] = np.min(values, axis=0, initial=np.inf, where=side > 0.0)
-    return Sides(np.repeat(indicators.sum(axis=0)[:, None], p, axis=1), above, below, lower, upper)
+    return Sides(np.repeat(member.sum(axis=0)[:, None], p, axis=1), above, below, lower, upper)
 
 
 MEDIAN_COLUMNS = 256  # whose medians are computed at a time
