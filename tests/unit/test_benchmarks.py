@@ -252,6 +252,12 @@ def test_sweep_times_both_libraries_and_judges_both():
     assert case.sklearn_ok
 
 
+def test_sweep_draws_sparse_samples_of_the_density():
+    X, y = sweep.regression(200, 50, density=0.1)(np.random.default_rng(0))
+    assert X.nnz == 1000
+    assert y.shape == (200,)
+
+
 def test_sweep_draws_every_family_and_names_classes_of_both_libraries():
     for family in sweep.families():
         assert hasattr(tenfold, family.name), family.name
