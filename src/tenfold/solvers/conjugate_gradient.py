@@ -22,7 +22,8 @@ def steps(
     `product` maps D (t, q) to the H_k d_k, and `diagonal` (t, q) has the diagonals. `energy` (t,) is the value at zero
     of (1/2) w'H w - right.w + energy, half a sum of squares. The measure is the largest entry of a residual, over the
     root of its diagonal entry and of twice the energy, over `tol`: for least squares the largest cosine between a
-    feature and the residual.
+    feature and the residual. A system whose energy is at most `energy_tol` of that at zero has converged, too: there the
+    targets are interpolated.
     """
     w, r = np.zeros_like(right), right
     lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -32,11 +33,12 @@ def steps(
     z = precondition * r
     d = z
     rz = np.sum(r * z, axis=1)
-    energy_tol * energy
+    interpolated = energy_tol * energy
     while True:
         size = np.sqrt(np.maximum(2.0 * energy, np.finfo(np.float64).tiny))
-        cosine = np.abs(r) / lengths / size[:, None]
-        yield Step(w, float(energy.sum()), float(cosine.max(initial=0.0)) / tol)
+        cosine = np.max(np.abs(r) / lengths, axis=1, initial=0.0) / size
+        measure = np.where(energy <= interpolated, 1.0, cosine / tol)
+        yield Step(w, float(energy.sum()), float(measure.max(initial=0.0)))
         image = product(d)
         curvature = np.sum(d * image, axis=1)
         active = curvature > 0
