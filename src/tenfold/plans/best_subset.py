@@ -21,6 +21,8 @@ MOST_COLUMNS = 40  # with more features a search can take hours
 
 RANK_TOL = 1e-10  # relative eigenvalues of the Gram matrix up to here are rounding
 
+CORRECTIONS = 4  # of weights by the gradient that the judge reads; one does unless features nearly depend on each other
+
 MOST_SATURATED = 4  # largest size where all features together fit exactly: no bound prunes the search then
 
 
@@ -105,13 +107,16 @@ def _judge_and_correct(
         return params, certificate, gradient
 
     params, certificate, gradient = judge(coef)
-    if certificate.value > 16.0 * certificate.floor:
+    for _ in range(CORRECTIONS if certificate.value > 16.0 * certificate.floor else 0):
         better = params.coef.copy()
         for t, weights in enumerate(better):
             support = np.flatnonzero(weights)
             q = gram.scales[support]
             better[t, support] -= np.ldexp(least_squares(gram, support, np.ldexp(gradient[t, support], -q)), -q)
         again = judge(better)
-        if again[1].value < certificate.value:
-            params, certificate, _ = again
+        if not again[1].value < certificate.value:
+            break
+        params, certificate, gradient = again
+        if certificate.ok:
+            break
     return Fitted(params, certificate, "subsets")

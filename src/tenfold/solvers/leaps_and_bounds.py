@@ -15,6 +15,8 @@ from tenfold.stats.gram import WholeGram
 
 RIDGE = 1e-13  # relative, added to each square so that dependent features have a Cholesky factor; an error of the sums
 
+LARGEST_RIDGE = 1e-6  # above the rounding of products of features whose means exceed their deviations a thousandfold
+
 
 @dataclass(frozen=True)
 class BestSubsets:
@@ -46,11 +48,8 @@ def search(gram: WholeGram, target: int, largest: int, seconds: float) -> BestSu
 
 def factor(gram: WholeGram, varying: NDArray[np.intp], target: int) -> tuple[Floats, Floats]:
     """R with R'R the products of some features plus a ridge, and z = R'^-1 of their products with the target."""
-    G = gram.matrix[np.ix_(varying, varying)] + np.diag(RIDGE * gram.squares[varying])
+    R = _cholesky(gram, varying)
     with one_blas_thread:
-        R, info = lapack.dpotrf(G, lower=0, clean=1)
-        if info != 0:
-            raise np.linalg.LinAlgError("the products of the columns are not those of any columns")
         return R, np.asarray(lapack.dtrtrs(R, gram.with_targets[varying, target], lower=0, trans=1)[0])
 
 
@@ -58,7 +57,20 @@ def least_squares(gram: WholeGram, varying: NDArray[np.intp], right: Floats) -> 
     """(products of some features)^-1 right."""
     if not varying.size:
         return right
-    G = gram.matrix[np.ix_(varying, varying)] + np.diag(RIDGE * gram.squares[varying])
+    R = _cholesky(gram, varying)
     with one_blas_thread:
-        R, _ = lapack.dpotrf(G, lower=0)
         return np.asarray(lapack.dpotrs(R, right, lower=0)[0])
+
+
+def _cholesky(gram: WholeGram, varying: NDArray[np.intp]) -> Floats:
+    """The upper Cholesky factor of the products of some features, with the first of the ridges RIDGE, 10 RIDGE, ...
+    that makes them positive definite: means far from zero leave rounding beyond RIDGE in products about them.
+    """
+    G, ridge = gram.matrix[np.ix_(varying, varying)], RIDGE
+    while ridge <= LARGEST_RIDGE:
+        with one_blas_thread:
+            R, info = lapack.dpotrf(G + np.diag(ridge * gram.squares[varying]), lower=0, clean=1)
+        if info == 0:
+            return np.asarray(R)
+        ridge *= 10.0
+    raise np.linalg.LinAlgError("the products of the columns are not those of any columns")
