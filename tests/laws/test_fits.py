@@ -51,6 +51,17 @@ def fit(row, X, y, weight):
 @example(data=(np.array([[99.0, 100.0], [98.0, 98.0]]), "sparse", np.array([-2.0, -2.0]), np.array([1.0, 2.0])))
 # an intercept of -1e5 in float32
 @example(data=(np.array([[99.998], [99.999], [99.999]]), "single", np.array([-2.0, -1.0, -1.0]), None))
+# a subset whose weights exceed float32: its features nearly depend on each other, more than their products can say
+@example(
+    data=(
+        np.array([[0.1, 1e3, 1e3, 1e3, 1.0], [0, 0, 3e4, 0, 1], [0] * 5, [3, 3e4, 1e4, 3e4, 0.1]]) + 100.0,
+        "single",
+        np.array([-2.0, 0.1, 0.0, 0.0]),
+        None,
+    )
+)
+# a training set without weight
+@example(data=(np.full((5, 1), -2.0), "dense", np.full(5, -2.0), np.array([1.0, 0.0, 0.0, 0.0, 0.0])))
 # a dual point of an elastic net that needs scaling
 @example(data=(np.array([[-2.0], [-2.0]]), "dense", np.array([-2.0, -2.0]), None))
 def test_certified_or_refused(row, data):
