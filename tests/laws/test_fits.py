@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
@@ -47,6 +47,23 @@ def fit(row, X, y, weight):
 @pytest.mark.once_a_class
 @pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 @given(data=small())
+# products of sparse features about their means with more rounding than the ridge of a factor
+@example(data=(np.array([[99.0, 100.0], [98.0, 98.0]]), "sparse", np.array([-2.0, -2.0]), np.array([1.0, 2.0])))
+# an intercept of -1e5 in float32
+@example(data=(np.array([[99.998], [99.999], [99.999]]), "single", np.array([-2.0, -1.0, -1.0]), None))
+# a subset whose weights exceed float32: its features nearly depend on each other, more than their products can say
+@example(
+    data=(
+        np.array([[0.1, 1e3, 1e3, 1e3, 1.0], [0, 0, 3e4, 0, 1], [0] * 5, [3, 3e4, 1e4, 3e4, 0.1]]) + 100.0,
+        "single",
+        np.array([-2.0, 0.1, 0.0, 0.0]),
+        None,
+    )
+)
+# a training set without weight
+@example(data=(np.full((5, 1), -2.0), "dense", np.full(5, -2.0), np.array([1.0, 0.0, 0.0, 0.0, 0.0])))
+# a dual point of an elastic net that needs scaling
+@example(data=(np.array([[-2.0], [-2.0]]), "dense", np.array([-2.0, -2.0]), None))
 def test_certified_or_refused(row, data):
     X, kind, y, weight = data
     X = KINDS[kind](X)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats
+from tenfold.cross_validation.lasso_cv import NO_WEIGHT
 from tenfold.cross_validation.ridge_kfold import Fold, Split
 from tenfold.cross_validation.stepwise_cv import mean_error, mean_squared_errors, training_grams
 from tenfold.data import Rows
@@ -31,8 +32,10 @@ def errors_along(rows: Rows, splits: list[Split], walk: Walk, intercept: bool, m
     """Follow the path of each training set; between its knots weights are linear in alpha."""
     training = training_grams(rows, splits, intercept)
     paths: list[tuple[Floats, Floats, Columns]] = []
-    for make in training.grams:
+    for k, make in enumerate(training.grams):
         gram = make()
+        if gram.columns.weight == 0.0:
+            raise ValueError(NO_WEIGHT.format(kind="training", k=k))
         (knots,) = knots_of(gram, replace(walk, alpha=0.0))
         paths.append((knots.sizes / gram.columns.weight, knots.weights, gram.columns))
     alphas = np.unique(np.concatenate([sizes for sizes, _, _ in paths]))

@@ -20,6 +20,7 @@ from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.least_squares import residual
+from tenfold.judge.objective_points import storage_roundoff
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
@@ -73,7 +74,11 @@ def best_subset(
         w = np.abs(params.coef[t])
         # of sums over uncentred samples, and of weights in dtype times centred features
         rounding = eps * (target_lengths[t] + w @ lengths) + unit_roundoff(dtype) * (w @ centred_lengths)
-        floors.append(2.0 * (4.0 + np.sqrt(p)) * float(rounding) / np.sqrt(unit) + 32.0 * RIDGE)
+        # an error of the intercept is orthogonal to the residual of best weights: only its square adds to the sum
+        b = params.intercept[t]
+        offset = storage_roundoff(b, dtype) * np.abs(b) * np.sqrt(columns.weight)
+        relative = 2.0 * (4.0 + np.sqrt(p)) * rounding / np.sqrt(unit) + 2.0 * offset**2 / unit
+        floors.append(float(relative) + 32.0 * RIDGE)
         slack = 0.5 * RULES["exact"].tol * unit
         smallest, complete = _smallest(factor[:, :p], factor[:, p + t], k, rss - slack)
         first = abs(float(verdict.residual_squares[t]) - rss) / unit

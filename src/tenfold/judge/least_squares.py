@@ -146,7 +146,9 @@ def _verdict(
     orthogonal = _largest(parts) <= max(RULES["residual"].tol, _largest(rounding))
     if not alpha.any() and free is None and level is None and samples <= columns.features + problem.intercept:
         # samples that can be interpolated: weights with residual r are exact for the targets y - r
-        change = np.where(targets > 0.0, (size + noise) / np.where(targets > 0.0, targets, 1.0), np.inf)
+        # a residual within rounding is rounding, and reported as that
+        left = np.where(size <= noise, noise, size + noise)
+        change = np.where(targets > 0.0, left / np.where(targets > 0.0, targets, 1.0), np.inf)
         smaller = change < np.maximum(parts, rounding)
         parts = np.where(smaller, change, parts)
         rounding = np.where(smaller, noise / np.where(targets > 0.0, targets, 1.0), rounding)
