@@ -81,7 +81,7 @@ class CCA(PLSBase):
     """
 
     _registration: ClassVar = Registration(
-        method="Canonical correlations, also with a ridge",
+        method="Canonical correlation analysis, optionally with ridge regularisation",
         texts=("B10", "W14.1"),
         peer="sklearn.cross_decomposition",
         reads=("one pass",),

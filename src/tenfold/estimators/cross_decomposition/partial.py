@@ -196,7 +196,7 @@ class PLSCanonical(PLSBase):
     """
 
     _registration: ClassVar = Registration(
-        method="Partial least squares of two blocks",
+        method="Canonical partial least squares",
         texts=(),
         peer="sklearn.cross_decomposition",
         reads=("one pass",),
@@ -273,7 +273,7 @@ class PLSSVD(CrossDecomposition):
     """
 
     _registration: ClassVar = Registration(
-        method="Singular vectors of the covariances of two blocks",
+        method="Partial least squares by SVD of the cross-covariance",
         texts=(),
         peer="sklearn.cross_decomposition",
         reads=("one pass",),

@@ -85,7 +85,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
     """
 
     _registration: ClassVar = Registration(
-        method="Canonical correlations of any number of views",
+        method="Multi-view canonical correlation analysis",
         texts=("B10", "W14"),
         reads=("one pass",),
         certificate=("spectral",),

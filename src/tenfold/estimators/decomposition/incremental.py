@@ -87,7 +87,7 @@ class IncrementalPCA(ProbabilisticPCA):
     """
 
     _registration: ClassVar = Registration(
-        method="Principal components of rows in parts",
+        method="Incremental principal component analysis",
         texts=("S11.1", "R10"),
         peer="sklearn.decomposition",
         reads=("one pass",),

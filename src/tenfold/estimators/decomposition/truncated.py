@@ -81,7 +81,7 @@ class TruncatedSVD(ProjectionMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="Leading singular vectors, latent semantic analysis",
+        method="Truncated SVD, latent semantic analysis",
         texts=("S11.1", "R10"),
         peer="sklearn.decomposition",
         reads=("one pass", "a pass a step"),

@@ -77,7 +77,7 @@ class NearestCentroid(ClassStatisticsClassifier):
     """
 
     _registration: ClassVar = Registration(
-        method="Nearest centroids",
+        method="Nearest-centroid classification",
         texts=("S2.1", "R5.1", "B15"),
         peer="sklearn.neighbors",
         reads=("one pass",),

@@ -121,7 +121,7 @@ class GeneralizedLinearClassifier(ScoreMixin, InferenceMixin, Generalised, Class
 
     _of_classes: ClassVar[bool] = True
     _registration: ClassVar = Registration(
-        method="Any loss of classes with any penalty",
+        method="Generalised linear classification, any loss and penalty",
         texts=("S8.3", "R8", "W7.2"),
         reads=("a pass a step",),
         certificate=("gap", "stationarity"),

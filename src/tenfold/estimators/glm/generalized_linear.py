@@ -235,7 +235,7 @@ class GeneralizedLinear(ScoredBeside, InferenceMixin, Generalised, RegressorMixi
 
     _of_classes: ClassVar[bool] = False
     _registration: ClassVar = Registration(
-        method="Any loss of numbers with any penalty",
+        method="Generalised linear regression, any loss and penalty",
         texts=("S8.1.2", "R7", "R8"),
         reads=("a pass a step",),
         certificate=("gap", "stationarity"),

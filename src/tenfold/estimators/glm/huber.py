@@ -107,7 +107,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
     """
 
     _registration: ClassVar = Registration(
-        method="Huber's robust regression",
+        method="Huber regression with estimated scale",
         texts=("S8.1.2",),
         peer="sklearn.linear_model",
         reads=("a pass a step",),

@@ -90,7 +90,7 @@ class BestSubset(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, 
     """
 
     _registration: ClassVar = Registration(
-        method="Best subset of the columns",
+        method="Best-subset selection",
         texts=("R11.1",),
         reads=("one pass",),
         certificate=("exact",),

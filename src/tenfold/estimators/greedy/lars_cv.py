@@ -167,7 +167,7 @@ class LarsCV(_AnglesCV):
     """
 
     _registration: ClassVar = Registration(
-        method="Least angle regression, its end chosen by folds",
+        method="Least angle regression, early stopping by cross-validation",
         texts=("B18",),
         peer="sklearn.linear_model",
         reads=("one pass",),
@@ -284,7 +284,7 @@ class LassoLarsCV(_AnglesCV):
     """
 
     _registration: ClassVar = Registration(
-        method="Lasso by least angles, alpha chosen by folds",
+        method="Lasso by LARS, alpha by cross-validation",
         texts=("B18", "R11.3"),
         peer="sklearn.linear_model",
         reads=("one pass",),

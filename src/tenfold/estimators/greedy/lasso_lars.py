@@ -109,7 +109,7 @@ class LassoLars(Ends):
     """
 
     _registration: ClassVar = Registration(
-        method="Lasso, the whole path by least angles",
+        method="Lasso path by least angle regression (LARS)",
         texts=("B18", "R11.3"),
         peer="sklearn.linear_model",
         reads=("one pass",),
@@ -237,7 +237,7 @@ class LassoLarsIC(LeastAngles):
     """
 
     _registration: ClassVar = Registration(
-        method="Lasso, alpha by an information criterion",
+        method="Lasso by LARS, alpha by AIC or BIC",
         texts=("B18",),
         peer="sklearn.linear_model",
         reads=("one pass",),

@@ -100,7 +100,7 @@ class OrthogonalMatchingPursuitCV(ByFolds, ScoreMixin, RegressorMixin, LinearPre
     """
 
     _registration: ClassVar = Registration(
-        method="Orthogonal matching pursuit, columns chosen by folds",
+        method="Orthogonal matching pursuit, sparsity by cross-validation",
         texts=("R3.3", "R11.2"),
         peer="sklearn.linear_model",
         reads=("one pass",),

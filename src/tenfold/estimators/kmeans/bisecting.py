@@ -101,7 +101,7 @@ class BisectingKMeans(CentroidModel):
     """
 
     _registration: ClassVar = Registration(
-        method="k-means by halving",
+        method="Bisecting k-means",
         texts=("S12.1",),
         peer="sklearn.cluster",
         reads=("in memory",),

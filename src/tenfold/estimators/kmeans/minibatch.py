@@ -90,7 +90,7 @@ class MiniBatchKMeans(OnlineKMeansBase):
     """
 
     _registration: ClassVar = Registration(
-        method="k-means by batches",
+        method="Mini-batch k-means",
         texts=("S12.1", "B12"),
         peer="sklearn.cluster",
         reads=("random batches",),

@@ -68,7 +68,7 @@ class OnlineKMeans(OnlineKMeansBase):
     """
 
     _registration: ClassVar = Registration(
-        method="k-means by single rows",
+        method="Online k-means",
         texts=("B12",),
         reads=("in order",),
         where=("arrays", "sparse", "files"),

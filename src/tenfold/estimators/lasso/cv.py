@@ -263,7 +263,7 @@ class LassoCV(SparseModelCV):
     """
 
     _registration: ClassVar = Registration(
-        method="Lasso, alpha by k-fold",
+        method="Lasso, alpha by k-fold cross-validation",
         texts=("R3.3", "R11.3", "B18"),
         peer="sklearn.linear_model",
         reads=("one pass",),
@@ -404,7 +404,7 @@ class ElasticNetCV(SparseModelCV):
     """
 
     _registration: ClassVar = Registration(
-        method="Elastic net, alpha and share by k-fold",
+        method="Elastic net, alpha and l1_ratio by k-fold cross-validation",
         texts=("R3.3", "R11.3"),
         peer="sklearn.linear_model",
         reads=("one pass",),

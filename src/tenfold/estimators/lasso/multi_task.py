@@ -112,7 +112,7 @@ class MultiTaskElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, Re
     """
 
     _registration: ClassVar = Registration(
-        method="Elastic net of targets that share their columns",
+        method="Multi-task elastic net",
         texts=("R11.3",),
         peer="sklearn.linear_model",
         reads=("one pass", "in memory"),
@@ -249,7 +249,7 @@ class MultiTaskLasso(MultiTaskElasticNet):
     """
 
     _registration: ClassVar = Registration(
-        method="Lasso of targets that share their columns",
+        method="Multi-task Lasso",
         texts=("R11.3",),
         peer="sklearn.linear_model",
         reads=("one pass", "in memory"),
@@ -377,7 +377,7 @@ class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
     """
 
     _registration: ClassVar = Registration(
-        method="Elastic net of targets that share their columns, alpha and share by k-fold",
+        method="Multi-task elastic net, alpha and l1_ratio by k-fold cross-validation",
         texts=("R3.3", "R11.3"),
         peer="sklearn.linear_model",
         reads=("one pass",),
@@ -517,7 +517,7 @@ class MultiTaskLassoCV(MultiOutputMixin, SparseModelCV):
     """
 
     _registration: ClassVar = Registration(
-        method="Lasso of targets that share their columns, alpha by k-fold",
+        method="Multi-task Lasso, alpha by k-fold cross-validation",
         texts=("R3.3", "R11.3"),
         peer="sklearn.linear_model",
         reads=("one pass",),

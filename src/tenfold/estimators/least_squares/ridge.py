@@ -421,7 +421,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
     """
 
     _registration: ClassVar = Registration(
-        method="Ridge classification, one against the rest",
+        method="Ridge classification, one-vs-rest",
         texts=("R5.2-3",),
         peer="sklearn.linear_model",
         reads=("two passes",),

@@ -197,7 +197,7 @@ class LogisticRegressionCV(LogisticRegression):
     _inference = "The penalty was chosen from the data: classical standard errors do not hold. Use the bootstrap."
     __metadata_request__score: ClassVar = {"sample_weight": UNUSED}  # the scorer's to ask for
     _registration: ClassVar = Registration(
-        method="Logistic regression, C and the share of L1 by folds",
+        method="Logistic regression, C and l1_ratio by cross-validation",
         texts=("S8", "S10.2", "R3.3"),
         peer="sklearn.linear_model",
         reads=("in memory",),

@@ -169,7 +169,7 @@ class LogisticRegression(
     """
 
     _registration: ClassVar = Registration(
-        method="Logistic regression of two classes or more",
+        method="Logistic regression, binary and multinomial",
         texts=("S8", "R8", "B19", "W7.2"),
         peer="sklearn.linear_model",
         reads=("a pass a step",),

@@ -166,7 +166,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
     """
 
     _registration: ClassVar = Registration(
-        method="mixtures of Gaussians by EM; missing values, priors, weights",
+        method="Gaussian mixtures by EM; missing values, priors, weights",
         texts=("S12.2", "S12.3", "B13"),
         peer="sklearn.mixture",
         reads=("a pass a step",),

@@ -78,7 +78,7 @@ class CategoricalNB(DiscreteNB):
     """
 
     _registration: ClassVar = Registration(
-        method="Naive Bayes of categories",
+        method="Categorical naive Bayes",
         texts=("S6.5", "W6"),
         peer="sklearn.naive_bayes",
         reads=("one pass",),

@@ -158,7 +158,7 @@ class MultinomialNB(DiscreteNB):
 
     _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
-        method="Naive Bayes of counts",
+        method="Multinomial naive Bayes",
         texts=("S6.5", "W6"),
         peer="sklearn.naive_bayes",
         reads=("one pass",),
@@ -378,7 +378,7 @@ class BernoulliNB(DiscreteNB):
     """
 
     _registration: ClassVar = Registration(
-        method="Naive Bayes of marks",
+        method="Bernoulli naive Bayes",
         texts=("S6.5", "W6", "B14"),
         peer="sklearn.naive_bayes",
         reads=("one pass",),

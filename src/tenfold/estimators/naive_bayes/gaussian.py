@@ -75,7 +75,7 @@ class GaussianNB(NaiveBayes):
 
     _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
-        method="Naive Bayes of numbers",
+        method="Gaussian naive Bayes",
         texts=("S6.5.2",),
         peer="sklearn.naive_bayes",
         reads=("one pass",),

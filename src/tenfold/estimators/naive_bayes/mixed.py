@@ -82,7 +82,7 @@ class MixedNB(NaiveBayes):
     """
 
     _registration: ClassVar = Registration(
-        method="Naive Bayes of numbers, marks and categories, some missing",
+        method="Naive Bayes for mixed feature types and missing values",
         texts=("S6.5.2",),
         reads=("one pass",),
         where=("arrays", "files", "Dask"),

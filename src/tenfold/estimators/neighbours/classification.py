@@ -174,7 +174,7 @@ class KNeighborsClassifier(VotingClassifierMixin, SupervisedKNeighbors):
     """
 
     _registration: ClassVar = Registration(
-        method="k nearest neighbours, classes",
+        method="k-nearest-neighbour classification",
         texts=("S2.1", "R2", "W5", "B22"),
         peer="sklearn.neighbors",
         reads=("one pass",),

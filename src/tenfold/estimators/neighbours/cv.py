@@ -254,7 +254,7 @@ class KNeighborsClassifierCV(VotingClassifierMixin, ChooseKMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="k nearest neighbours, classes, k by leave-one-out",
+        method="k-nearest-neighbour classification, k by exact leave-one-out",
         texts=("R3.3", "W5", "B22"),
         reads=("one pass",),
         certificate=("exact",),
@@ -410,7 +410,7 @@ class KNeighborsCV(AveragingRegressorMixin, ChooseKMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="k nearest neighbours, numbers, k by leave-one-out; jackknife+",
+        method="k-nearest-neighbour regression, k by exact leave-one-out; jackknife+ intervals",
         texts=("R3.3", "B22"),
         reads=("one pass",),
         certificate=("exact",),

@@ -110,7 +110,7 @@ class KernelDensity(KernelModelBase):
     """
 
     _registration: ClassVar = Registration(
-        method="Density by windows",
+        method="Kernel density estimation",
         texts=("S12.2.1", "S6.1"),
         peer="sklearn.neighbors",
         reads=("one pass",),

@@ -237,7 +237,7 @@ class KNeighborsTransformer(NeighborsTransformer, KNeighborsMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="Graph of nearest neighbours",
+        method="k-nearest-neighbour graph",
         texts=("B8", "B22"),
         peer="sklearn.neighbors",
         reads=("one pass",),
@@ -338,7 +338,7 @@ class RadiusNeighborsTransformer(NeighborsTransformer, RadiusNeighborsMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="Graph of neighbours within a radius",
+        method="Radius-neighbour graph",
         texts=("B8", "B22"),
         peer="sklearn.neighbors",
         reads=("one pass",),

@@ -81,7 +81,7 @@ class Histogram(Predictor, BaseEstimator):
     """
 
     _registration: ClassVar = Registration(
-        method="Histogram, density in boxes",
+        method="Histogram density estimation",
         texts=("S6.1", "W2"),
         reads=("one pass",),
         where=("arrays", "files", "Dask", "devices"),

@@ -75,7 +75,7 @@ class NearestNeighbors(UnsupervisedNeighbors, KNeighborsMixin, RadiusNeighborsMi
     """
 
     _registration: ClassVar = Registration(
-        method="Nearest neighbours",
+        method="Nearest-neighbour search",
         texts=("S2.1", "R2", "W5", "B22"),
         peer="sklearn.neighbors",
         reads=("one pass",),

@@ -86,7 +86,7 @@ class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, KernelModelB
     """
 
     _registration: ClassVar = Registration(
-        method="Parzen windows, means",
+        method="Nadaraya-Watson kernel regression",
         texts=("R2.3",),
         reads=("one pass",),
         where=DENSE,

@@ -66,7 +66,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _registration: ClassVar = Registration(
-        method="Nearest of few prototypes",
+        method="Nearest-prototype classification",
         texts=("S2.1", "S12.1", "B22"),
         reads=("in memory",),
         where=("arrays",),

@@ -98,7 +98,7 @@ class RadiusNeighborsClassifier(VotingClassifierMixin, RadiusNeighborsMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="Neighbours within a radius, classes",
+        method="Radius-neighbour classification",
         texts=("R2.3",),
         peer="sklearn.neighbors",
         reads=("one pass",),
@@ -270,7 +270,7 @@ class RadiusNeighborsRegressor(AveragingRegressorMixin, RadiusNeighborsMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="Neighbours within a radius, numbers",
+        method="Radius-neighbour regression",
         texts=("R2.3",),
         peer="sklearn.neighbors",
         reads=("one pass",),

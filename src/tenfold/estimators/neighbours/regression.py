@@ -108,7 +108,7 @@ class KNeighborsRegressor(AveragingRegressorMixin, SupervisedKNeighbors):
     """
 
     _registration: ClassVar = Registration(
-        method="k nearest neighbours, numbers",
+        method="k-nearest-neighbour regression",
         texts=("R2.2", "B22"),
         peer="sklearn.neighbors",
         reads=("one pass",),

@@ -292,7 +292,7 @@ class SGDClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator
     """
 
     _registration: ClassVar = Registration(
-        method="Linear classification by the delta rule, any loss",
+        method="Linear classification by stochastic gradient descent",
         texts=("C29", "S2.4", "W7", "R8.1", "B18-20"),
         peer="sklearn.linear_model",
         reads=("in order",),

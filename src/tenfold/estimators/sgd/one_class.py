@@ -115,7 +115,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
     """
 
     _registration: ClassVar = Registration(
-        method="One-class SVM by the delta rule",
+        method="One-class SVM by stochastic gradient descent",
         texts=(),
         peer="sklearn.linear_model",
         reads=("in order",),

@@ -186,7 +186,7 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
     """
 
     _registration: ClassVar = Registration(
-        method="Linear regression by the delta rule, any loss",
+        method="Linear regression by stochastic gradient descent",
         texts=("S2.4", "W7.1", "R8.1", "B18"),
         peer="sklearn.linear_model",
         reads=("in order",),
