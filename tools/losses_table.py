@@ -25,7 +25,7 @@ PENALTIES = {
 def cell(loss_name: str, penalty_name: str) -> str:
     """What a pair gets, in words."""
     loss, (name, alpha) = LOSSES[loss_name](), PENALTIES[penalty_name]
-    if np.ndim(alpha) and not loss.joint:
+    if np.ndim(alpha) and not loss.multi_output:
         return "-"
     found: Way = way(loss, penalty_of(name, alpha, 0.5, [0, 0, 1], 3))
     return f"{found.method}; {found.kind}" if found.kind else found.method
@@ -37,7 +37,7 @@ def table() -> str:
     rows = []
     for name, make in LOSSES.items():
         loss = make()
-        of = "classes" if loss.joint else "two classes" if loss.signs else "numbers"
+        of = "classes" if loss.multi_output else "two classes" if loss.signs else "numbers"
         rows.append([f'"{name}"', of, *(cell(name, penalty) for penalty in PENALTIES)])
     rows.append(['"perceptron"', "two classes", *["refused"] * 3, "-"])
     lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]

@@ -98,7 +98,7 @@ class Certificate:
     Attributes
     ----------
     kind : str
-        The kind of the number: "residual", "gap", "stationarity", "count", "exact", "spectral" or "fixed point", a key of
+        The kind: "residual", "gap", "stationarity", "count", "exact", "spectral" or "fixed point", a key of
         `tenfold.judge.certificate.RULES`.
     value : float
         The number, never below `floor`.

@@ -28,7 +28,7 @@ class BayesClassifier(ClassStatisticsClassifier):
         gives logarithms of the density. Features are taken together; with one feature a distribution of numbers will
         do.
     priors : array-like of shape (n_classes,), default=None
-        Else the weighted shares of the classes.
+        None: the weighted class frequencies.
 
     Attributes
     ----------

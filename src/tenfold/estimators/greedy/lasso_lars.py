@@ -35,7 +35,7 @@ from tenfold.plans.lars import CriterionFit, by_criterion
 class LassoLars(Ends):
     """The Lasso by least angles: the whole path down to one alpha.
 
-    Minimises ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the number of rows, or the sum of
+    Minimises ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the number of samples, or the sum of
     their weights. Weights are straight lines between the knots of the path, where a feature joins or leaves; nothing is
     iterated, and there is no tolerance.
 
@@ -53,8 +53,8 @@ class LassoLars(Ends):
     max_iter : int, default=500
         After how many steps to stop; a path that did not come down to alpha by then is not certified.
     eps : float, default=np.finfo(float).eps
-        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
-        depends on them: it waits.
+        A feature whose squared norm orthogonal to the active features is at most this fraction of the whole (and
+        never more than 1e-12) is skipped as linearly dependent.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     fit_path : bool, default=True
@@ -186,14 +186,14 @@ class LassoLarsIC(LeastAngles):
     max_iter : int, default=500
         After how many steps to stop.
     eps : float, default=np.finfo(float).eps
-        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
-        depends on them: it waits.
+        A feature whose squared norm orthogonal to the active features is at most this fraction of the whole (and
+        never more than 1e-12) is skipped as linearly dependent.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     positive : bool, default=False
         Whether weights must not be negative.
     noise_variance : float, default=None
-        s2; None estimates it from least squares on all features, for which rows must outnumber them.
+        s2; None estimates it from least squares on all features, for which samples must outnumber them.
 
     Attributes
     ----------

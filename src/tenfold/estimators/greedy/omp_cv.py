@@ -68,9 +68,9 @@ class OrthogonalMatchingPursuitCV(ByFolds, ScoreMixin, RegressorMixin, LinearPre
     path_ : ndarray of int
         The features in the order of their selection.
     mse_path_ : ndarray of shape (n_numbers, n_splits)
-        Mean squared errors on the test rows for 1, 2, ... features.
+        Mean squared errors on the test samples for 1, 2, ... features.
     cv_method_ : str
-        How the training sets were read, in words.
+        How the training sets were read, as a sentence.
     certificate_ : Certificate
         Kind residual: the largest cosine between the residual and a selected feature, or, if that is more, the
         relative amount by which another feature exceeds the selected ones at some step of the rule, which the

@@ -115,7 +115,7 @@ def warn_of_change(message: str) -> None:
 
 
 def read_l1_ratios(model: Any) -> list[Any]:
-    """The candidates for the share of L1, with scikit-learn's warnings and errors."""
+    """The candidates for l1_ratio, with scikit-learn's warnings and errors."""
     ratios = model.l1_ratios
     if isinstance(ratios, str):
         warn_of_change(

@@ -200,7 +200,7 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
         return self._canonical(X), y
 
     def _canonical(self, X: Array) -> Array:
-        """Sparse rows without repeated entries; a graph of distances is taken as it is stored."""
+        """Sparse samples without repeated entries; a graph of distances is taken as it is stored."""
         return X if self.metric == "precomputed" else sum_duplicates(X)
 
     def _checks(self) -> dict[str, Any]:
