@@ -183,8 +183,8 @@ class Certificate:
         return " ".join(words)
 
     def decided(self, X: Array) -> Any:
-        """Whether no better fit can change the predicted sign of a sample: the raw prediction exceeds the change that
-        `radius` allows.
+        """Whether no better fit can change the predicted sign of each sample of X: the raw prediction exceeds the
+        change that `radius` allows.
 
         With centred samples, the optimal weights change a prediction by at most radius times the distance of the
         sample from the centre, and the optimal intercept by at most radius times the largest such distance in

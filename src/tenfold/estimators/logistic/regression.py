@@ -103,8 +103,8 @@ class LogisticRegression(
         scikit-learn's names are accepted; the same optimum is reached and certified. "newton-cg" and
         "newton-cholesky" stand for Newton's method on all samples; the others for the method that suits the shape of
         the data: Newton's method for few samples, L-BFGS preconditioned by the inverse Hessian of a subsample for many.
-        With more than 1024 features L-BFGS with a diagonal preconditioner, whatever the name. With an L1 penalty proximal
-        Newton steps, on working sets of many columns, or along the columns of sparse samples.
+        With more than 1024 features L-BFGS with a diagonal preconditioner, whatever the name. With an L1 penalty
+        proximal Newton steps, on working sets with many features, or by coordinate on sparse matrices.
     max_iter : int, default=100
         Most steps, each of which reads the data.
     verbose : int, default=0
