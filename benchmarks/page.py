@@ -22,9 +22,9 @@ Our time includes the certificate. Memory is the peak of the first call minus th
 dgemm {dgemm:.0f} GFLOP/s, reads {read:.1f} GB/s{disk}.
 
 **Equal quality.** All results are judged from their coefficients by `tenfold.certify`, and the objective and the
-cross-validation error of the selected alpha are recomputed by plain formulas. A peer that stops early is run again at the
-first tolerance that reaches our quality; that run is compared, and the notes say so. A peer that never reaches it is
-excluded; if that is scikit-learn, its less accurate result is compared (marked ≥).
+cross-validation error of the selected alpha are recomputed by plain formulas. A peer that stops early is run again at
+the first tolerance that reaches our quality; that run is compared, and the notes say so. A peer that never reaches it
+is excluded; if that is scikit-learn, its less accurate result is compared (marked ≥).
 Compare ratios, not seconds: they vary less between machines.
 """
 COLUMNS = (

@@ -45,7 +45,7 @@ from tenfold.stats.derivatives import Params, derivatives
 from tenfold.stats.intercept_only import best_constant
 
 SOLVERS = {"lbfgs": "lbfgs", "newton-cholesky": "newton"}
-"""scikit-learn's names, and the method that each stands for here."""
+"""scikit-learn's names, and the method of each."""
 
 CONSTRAINTS: Constraints = {
     "alpha": (real(0),),

@@ -73,7 +73,7 @@ class BestSubset(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, 
     Notes
     -----
     One pass for the Gram matrix, the search, and two passes of the judge. Milliseconds for 20 features and about a
-    second for 40, longer where nothing stands out. Runs on dense and sparse arrays, files, Dask collections and
+    second for 40, longer without dominant features. Runs on dense and sparse arrays, files, Dask collections and
     devices. Rosasco, section 11.1; Furnival and Wilson (1974).
 
     Examples

@@ -145,7 +145,7 @@ class Lars(Ends):
 
     Starting from zero weights, the feature with the largest ``|x_j.r|`` gets a weight until another feature's product
     with the residual r is as large; then both enter together, so that these products stay equal, until a third joins,
-    and so forth. A forward selection of small steps: at its end stands least squares.
+    and so forth. A forward selection of small steps, which ends at least squares.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def lars_path(
     alpha_min : float, default=0
         Where the path ends.
     method : {"lar", "lasso"}, default="lar"
-        Least angle regression, or the Lasso, in which a feature leaves where its weight comes to zero.
+        Least angle regression, or the Lasso, in which a feature leaves when its weight reaches zero.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     eps : float, default=np.finfo(float).eps
@@ -192,7 +192,7 @@ def lars_path_gram(
     alpha_min : float, default=0
         Where the path ends.
     method : {"lar", "lasso"}, default="lar"
-        Least angle regression, or the Lasso, in which a feature leaves where its weight comes to zero.
+        Least angle regression, or the Lasso, in which a feature leaves when its weight reaches zero.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     eps : float, default=np.finfo(float).eps

@@ -51,7 +51,7 @@ class LassoLars(Ends):
         Whether to form the whole Gram matrix, or the Gram matrix itself, of features about their means where an
         intercept is fitted; "auto" forms it where that is cheaper than reading the products of active features.
     max_iter : int, default=500
-        After how many steps to stop; a path that did not come down to alpha by then is not certified.
+        Limit of the number of steps; a path that stops above alpha is not certified.
     eps : float, default=np.finfo(float).eps
         A feature whose squared norm orthogonal to the active features is at most this fraction of the whole (and
         never more than 1e-12) is skipped as linearly dependent.
@@ -223,7 +223,7 @@ class LassoLarsIC(LeastAngles):
     The Gram matrix from one pass, or products of about 32 features a pass where few of many are asked for or the
     features outnumber the samples; then 2 k p products a step with k active features, and one pass of the judge. Memory
     p x p or k x p. Runs on dense and sparse arrays, files, Dask collections and devices, with sample weights.
-    A least squares fit more where the variance of the noise is not given. The sums of squares of all knots come from
+    One more least squares fit if the noise variance is not given. The sums of squares of all knots come from
     the path itself. Weights count as repeated samples, so that their unit matters here.
     Zou, Hastie and Tibshirani (2007).
 

@@ -47,7 +47,7 @@ class OrthogonalMatchingPursuitCV(ByFolds, ScoreMixin, RegressorMixin, LinearPre
     fit_intercept : bool, default=True
         Whether to fit ``b``.
     max_iter : int, default=None
-        The largest number of features; None is a tenth of them, but at least 5 where there are so many.
+        The largest number of features; None is a tenth of them, but at least 5 (or all).
     cv : int, cross-validation generator or an iterable, default=None
         Number of folds, a splitter, or pairs of training and test indices; None is five folds.
     n_jobs : int, default=None

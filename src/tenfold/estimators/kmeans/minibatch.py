@@ -21,7 +21,7 @@ class MiniBatchKMeans(OnlineKMeansBase):
     """Mini-batch k-means: every batch of samples moves its nearest centres (Sculley 2010).
 
     A centre with n samples so far that gets the samples of a batch moves to the mean of all: steps become shorter,
-    and the energy ``sum_i w_i min_k ||x_i - c_k||^2`` comes near to that of `KMeans` from a part of the work.
+    and the energy ``sum_i w_i min_k ||x_i - c_k||^2`` approaches that of `KMeans` at a fraction of the cost.
 
     Parameters
     ----------

@@ -196,7 +196,7 @@ class Ridge(ScoreMixin, PartialRegression, MultiOutputMixin, RegressorMixin, _Ri
     n_iter_ : None or ndarray of shape (n_targets,)
         Steps of the iterative solver; None after a direct solve, unless "lsqr", "sag" or "saga" was asked for.
     solver_ : str
-        scikit-learn's name of the solver: the one asked for, or the one that "auto" stands for there.
+        scikit-learn's name of the solver: the one requested, or the choice of "auto" there.
     method_ : str
         What solved it: "gram", "svd", "dual", "conjugate" or "active set".
     certificate_ : Certificate
@@ -389,7 +389,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
     n_iter_ : None or ndarray of shape (n_outputs,)
         Steps of the iterative solver; None after a direct solve, unless "lsqr", "sag" or "saga" was asked for.
     solver_ : str
-        scikit-learn's name of the solver: the one asked for, or the one that "auto" stands for there.
+        scikit-learn's name of the solver: the one requested, or the choice of "auto" there.
     method_ : str
         What solved it: "gram", "svd", "dual", "conjugate" or "active set".
     certificate_ : Certificate

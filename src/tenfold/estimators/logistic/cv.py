@@ -130,13 +130,13 @@ class LogisticRegressionCV(LogisticRegression):
     C_ : float, or ndarray of shape (1,) or (n_classes,) with legacy attributes
         The C of the best candidate; without `refit` the mean of the folds' best.
     l1_ratio_ : float, or ndarray of shape (1,) or (n_classes,) with legacy attributes
-        The share of L1 of the best candidate; without `refit` the mean of the folds' best.
+        The l1_ratio of the best candidate; without `refit` the mean of the folds' best.
     scores_ : ndarray of shape (n_folds, n_l1_ratios, n_cs), or dict by class
         Score of each candidate on the test samples of each fold; with legacy attributes (n_folds, n_cs, n_l1_ratios)
-        for each class, without the axis of shares where none were given.
+        for each class, without the axis of ratios where none were given.
     coefs_paths_ : ndarray of shape (n_folds, n_l1_ratios, n_cs, n_outputs, n_coefs), or dict by class
         Weights, and last the intercept, of each fold and candidate; with legacy attributes (n_folds, n_cs, n_l1_ratios,
-        n_coefs) for each class, without the axis of shares where none were given.
+        n_coefs) for each class, without the axis of ratios where none were given.
     n_iter_ : ndarray of shape (n_folds, n_l1_ratios, n_cs) or (1, n_folds, n_cs, n_l1_ratios)
         Steps of each fold and candidate; the second shape with legacy attributes.
     passes_ : int

@@ -334,10 +334,10 @@ class LogisticRegression(
         return rowwise(log_probabilities, self.decision_function(X))
 
     def with_priors(self, priors: Any) -> "LogisticRegression":
-        """A copy for data in which the classes come with other shares, `priors` in the order of `classes_`.
+        """A copy for data with other class frequencies, `priors` in the order of `classes_`.
 
-        Only how often classes come is taken to change, not what their samples look like: by the rule of Bayes the
-        scores of class k then move by log(new share / share in training), weights counted. The weights are those of
+        Assumes prior shift: class frequencies change, the distribution within classes does not. By Bayes' rule the
+        scores of class k then change by log(new prior / prior in training), weighted. The weights are those of
         this model; the copy minimises nothing, and its certificate says so.
         """
         check_is_fitted(self)

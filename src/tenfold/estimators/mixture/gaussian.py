@@ -81,7 +81,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
     n_init : int, default=1
         Starts; the best one counts.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
-        How the first responsibilities come about: by the clusters of k-means, by the nearest of seeds of k-means++, at
+        Initial responsibilities: by the clusters of k-means, by the nearest of seeds of k-means++, at
         random, or by the nearest of samples drawn at random.
     weights_init : array-like of shape (n_components,), default=None
         Weights to start from; None takes those of `init_params`.
@@ -136,7 +136,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         Components that lost all their samples, or had shrunk to a point, and were set off again from half of another.
     certificate_ : Certificate
         Kind fixed point: how much one more exact step, taken by the judge, would change the objective. Its note names
-        the floor of the covariances and the components that stand on it.
+        the floor of the covariances and the components at that floor.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

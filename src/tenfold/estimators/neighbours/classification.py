@@ -64,7 +64,7 @@ class VotingClassifierMixin(ScoreMixin, ClassifierMixin, SupervisedNeighbors):
         return [shares[:, a:b] for a, b in pairwise([0, *ends.tolist()])] if self.outputs_2d_ else shares
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share, by `sample_weight`, of samples of X whose class is that of y; without X of the samples of the fit,
+        """The weighted fraction of samples of X whose class is that of y; without X of the samples of the fit,
         none of which votes for itself, which is the exact leave-one-out accuracy.
         """
         return float(super().score(X, y, sample_weight=sample_weight))

@@ -297,7 +297,7 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
 
 
 def is_index(X: Any) -> bool:
-    """Whether X is a model of ours in place of samples, or a tree of scikit-learn's, which is told by its name: its
+    """Whether X is a model of ours in place of samples, or a tree of scikit-learn's, recognised by its name: its
     import takes longer than many fits.
     """
     return isinstance(X, NeighborsBase) or type(X).__name__ in ("BallTree", "BallTree64", "KDTree", "KDTree64")

@@ -40,7 +40,7 @@ class KNeighborsMixin(NeighborsBase):
         """
         request = self._nearest(n_neighbors)
         k = request.k
-        # without X one more, which tells whether so many duplicates of a sample come before it
+        # without X one more, which tells whether duplicates of a sample with lower indices fill the list
         more = X is None and k < self._index.count - 1
         request = replace(request, k=k + 1) if more else request
         if is_in_memory(self, X):

@@ -50,7 +50,7 @@ class Perceptron(Mistaken, Linear):
         Passes at most, of `fit`.
     tol : float or None, default=1e-3
         A fit stops when the mean loss of a pass, ``max(0, -y z)``, was not smaller by `tol` than the best for
-        `n_iter_no_change` passes. It ends in any case after a pass without mistakes, and where weights come back.
+        `n_iter_no_change` passes. It ends in any case after a pass without mistakes, and when weights recur.
     shuffle : bool, default=True
         Whether each pass has a random order of its own, as in scikit-learn for the same `random_state`; from files,
         within the blocks that are in memory.

@@ -196,8 +196,8 @@ class VotedPerceptron(Mistaken):
         self.votes_, self.support_vectors_ = fitted.voters.votes, fitted.voters.X
 
     def decision_function(self, X: Any) -> Array:
-        """Votes for the samples X: of two classes (n,), the share of the votes for the second minus that for the first;
-        of more, the share of each, (n, n_classes).
+        """Votes for the samples X: of two classes (n,), the vote fraction of the second minus that of the first;
+        of more, the fraction of each, (n, n_classes).
         """
         check_is_fitted(self)
         if isinstance(X, Table):

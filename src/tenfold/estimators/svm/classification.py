@@ -199,7 +199,7 @@ class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin
         self.classes_, number = encode_classes(y, X)
         dual = ascends(self, X.shape)
         todo = tasks(self, number, validate_weights(sample_weight, X))
-        # passes are many: an array in another order is put in C order once
+        # many passes: an array in another order is copied to C order once
         kept = contiguous(X) if isinstance(X, np.ndarray) else X
         count, joint = int(self.classes_.shape[0]), self.multi_class == "crammer_singer"
         done: list[Fitted] = []

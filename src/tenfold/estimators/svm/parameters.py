@@ -1,4 +1,4 @@
-"""What the parameters of linear support vector machines stand for, with scikit-learn's errors."""
+"""Parameters of linear support vector machines, with scikit-learn's errors."""
 
 import time
 from collections.abc import Callable, Sequence

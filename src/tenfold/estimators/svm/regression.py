@@ -166,7 +166,7 @@ class LinearSVR(ScoreMixin, CallbackSupportMixin, RegressorMixin, LinearPredicto
         X, y = validate(self, X, y, multi_output=False)
         dual = ascends(self, X.shape)
         task = Task(y, validate_weights(sample_weight, X))
-        # passes are many: an array in another order is put in C order once
+        # many passes: an array in another order is copied to C order once
         rows, total = rows_of(contiguous(X) if isinstance(X, np.ndarray) else X, task)
         callback = make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
         fit, machine = Fits(self, dual, callback), machine_of(self, total)
