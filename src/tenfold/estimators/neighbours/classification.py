@@ -64,8 +64,8 @@ class VotingClassifierMixin(ScoreMixin, ClassifierMixin, SupervisedNeighbors):
         return [shares[:, a:b] for a, b in pairwise([0, *ends.tolist()])] if self.outputs_2d_ else shares
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The weighted fraction of samples of X whose class is that of y; without X of the samples of the fit,
-        none of which votes for itself, which is the exact leave-one-out accuracy.
+        """Accuracy for X and classes y, weighted by `sample_weight`; without X for the samples of the fit, none of
+        which votes for itself: the exact leave-one-out accuracy.
         """
         return float(super().score(X, y, sample_weight=sample_weight))
 
