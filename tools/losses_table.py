@@ -17,7 +17,7 @@ PENALTIES = {
     'None, "l2"': ["l2", 1.0],
     '"l1", "elasticnet"': ["l1", 1.0],
     '"group"': ["group", 1.0],
-    "one strength a class": ["l2", np.ones(3)],
+    "one alpha per class": ["l2", np.ones(3)],
 }
 """The columns: names of penalties, and what stands for them."""
 
@@ -33,11 +33,11 @@ def cell(loss_name: str, penalty_name: str) -> str:
 
 def table() -> str:
     """The Markdown table: a row for every loss."""
-    head = ["loss", "of", *PENALTIES]
+    head = ["loss", "targets", *PENALTIES]
     rows = []
     for name, make in LOSSES.items():
         loss = make()
-        of = "classes" if loss.multi_output else "two classes" if loss.signs else "numbers"
+        of = "classes" if loss.multi_output else "two classes" if loss.signs else "real"
         rows.append([f'"{name}"', of, *(cell(name, penalty) for penalty in PENALTIES)])
     rows.append(['"perceptron"', "two classes", *["refused"] * 3, "-"])
     lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]

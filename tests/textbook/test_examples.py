@@ -25,7 +25,7 @@ EXPECTED = {
     "greedy_is_not_best": r"best subset: columns \[0 1\], sum of squares 0\.000",
     "drifting_mail": r"inputs, no restart[^\n]*alarms at \[\]\n(.|\n)*jump, restart[^\n]*alarms at \[10\d\d\]",
     "eigen_digits": r"the first three: <Certificate ok[^\n]*\nthe second to the fourth: <Certificate NOT OK",
-    "em_steps": r"it never decreased: True\nfall of the objective in one exact step \S+e-1\d",
+    "em_steps": r"it never decreased: True\ndecrease of the objective in one exact step \S+e-1\d",
     "gross_outlier": r"squared_error\s+rotates by 1\d\.\d+ [^\n]*\ntanh\s+rotates by\s+0\.",
     "lasso_path": r"Lasso 1\.\d+ and 0\.00, elastic net 0\.7\d and 0\.7\d",
     "hidden_variable": r"noise one direction\s+CCA (0\.999|1\.000)\s+PCA 0\.",

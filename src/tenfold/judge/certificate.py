@@ -1,4 +1,4 @@
-"""The certificate and the one table of rules."""
+"""Certificates, and the tolerance, scale and floor of each kind."""
 
 from dataclasses import dataclass, field
 from html import escape
@@ -12,7 +12,7 @@ from tenfold.stats.derivatives import Params, forward
 
 @dataclass(frozen=True)
 class Rule:
-    """How a kind is judged: what its number is compared with unless the estimator has a tolerance of its own."""
+    """Tolerance, scale and floor of a kind of certificate; an estimator may have a tolerance of its own."""
 
     tol: float
     number: str
@@ -41,9 +41,9 @@ RULES = {
     "stationarity": Rule(
         1e-6,
         "norm of the gradient",
-        "root mean square of the slopes without weights (the gradient in unit columns is at most that)",
+        "root mean square of the loss derivatives at zero weights (a bound on the gradient for columns of unit norm)",
         "rounding of the gradient",
-        "the objective is at rest here up to {value}; it is not convex, and another start may find a better place",
+        "the gradient vanishes here up to {value}; the objective is not convex, and another start may give a lower one",
     ),
     "exact": Rule(
         1e-9,
@@ -56,30 +56,30 @@ RULES = {
         1e-8,
         "largest residual of a component",
         "1 (the number is in units of the largest variance)",
-        "rounding of the rows' products and of the stored components",
-        "every component is an eigenvector of the rows' scatter up to this, and none with a larger variance was left "
-        "out; the note says where that holds with a probability, and where it is not proved",
+        "rounding of the products with the data and of the stored components",
+        "every component is an eigenvector of the scatter matrix up to this, and none with a larger variance is "
+        "missing; the note says where that holds with a probability, and where it is not proved",
     ),
     "fixed point": Rule(
         1e-6,
-        "fall of the objective in one exact step",
-        "objective; of a likelihood one nat a row",
+        "decrease of the objective in one exact step",
+        "objective; for a likelihood one nat per sample",
         "rounding of the objective and of the stored parameters",
-        "one more step from here lowers the objective by {value}; another start may find a better place",
+        "one more step lowers the objective by {value}; another start may give a lower one",
     ),
     "count": Rule(
         1e-12,
         "mistakes on the data",
-        "the number of rows",
+        "the number of samples",
         "0 (a count is exact: one mistake is not ok)",
-        "counted again with the returned model",
+        "the mistakes of the returned model, counted again",
     ),
 }
 """The rule of each kind."""
 
 NOT_JUDGED = "not judged"
 
-FLOOR_LIMIT = 1e-3  # part of the scale above which rounding alone would let a wrong model pass: not judged then
+FLOOR_LIMIT = 1e-3  # of the scale: above it rounding alone would accept a wrong model, so nothing is judged
 
 IMPRECISE = (
     "Not judged in this precision: {number} {value}, but rounding alone allows {floor}, more than a thousandth of the "
@@ -90,7 +90,7 @@ IMPRECISE = (
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proved about a fit: a number of some kind, computed by the judge from the parameters and the data alone.
+    """A bound on the error of a fit, computed by the judge from the parameters and the data alone.
 
     ``value <= max(tol * scale, floor)`` makes it `ok`, unless the floor is above a thousandth of the scale: then the
     precision is too low to judge. `explain` says what the number means in a sentence.
@@ -98,14 +98,14 @@ class Certificate:
     Attributes
     ----------
     kind : str
-        What the number is: "residual", "gap", "stationarity", "count", "exact", "spectral" or "fixed point", a key of
+        The kind: "residual", "gap", "stationarity", "count", "exact", "spectral" or "fixed point", a key of
         `tenfold.judge.certificate.RULES`.
     value : float
         The number, never below `floor`.
     scale : float
         The unit of the number.
     tol : float
-        The part of the scale that is allowed: a value of up to max(tol * scale, floor).
+        Relative tolerance: values up to max(tol * scale, floor) are ok.
     floor : float
         The rounding of the computation and of the dtype of the parameters.
     objective : float
@@ -113,15 +113,15 @@ class Certificate:
     lower_bound : float or None
         A proved lower bound on the best possible objective.
     radius : float or None
-        No best weights are further from these than this (Euclidean); None without a penalty.
+        Bound on the Euclidean distance to the optimal weights; None without a penalty.
     condition : float or None
         Condition number of the equilibrated system.
     status : str
         How the fit ended.
     parts : tuple of float
-        The number for each target, where there are several.
+        The number for each target, for several targets.
     note : str
-        What else there is to say.
+        Further remarks, in sentences.
     """
 
     kind: str
@@ -136,7 +136,7 @@ class Certificate:
     status: str = "solved"
     parts: tuple[float, ...] = ()
     note: str = ""
-    # what `decided` needs: the judged parameters, the centre of the rows, and how far the intercept there may move
+    # for `decided`: the judged parameters, the centre of the samples, and a bound on the error of the intercept there
     _coef: Floats | None = field(default=None, repr=False, compare=False)
     _intercept: Floats | None = field(default=None, repr=False, compare=False)
     _centre: Floats | None = field(default=None, repr=False, compare=False)
@@ -149,20 +149,18 @@ class Certificate:
 
     @property
     def ok(self) -> bool:
-        """Whether the number is as small as the rule asks, and rounding allows no more than a thousandth of the
-        scale.
-        """
+        """Whether the number is within tolerance, and the floor at most a thousandth of the scale."""
         # a tolerance as large as the scale certifies nothing
         proved = bool(0.0 <= self.value <= self.allowed < self.scale)
         return proved and self._precise and self.status not in (NOT_JUDGED, "no maximum")
 
     @property
     def _precise(self) -> bool:
-        """Whether rounding leaves room for a judgement."""
+        """Whether the floor is small enough to judge."""
         return bool(self.floor <= FLOOR_LIMIT * self.scale)
 
     def explain(self) -> str:
-        """The certificate in words."""
+        """The certificate in sentences."""
         if self.status == NOT_JUDGED:
             return f"Not judged. {self.note}"
         if self.status == "no maximum":
@@ -185,11 +183,11 @@ class Certificate:
         return " ".join(words)
 
     def decided(self, X: Array) -> Any:
-        """Rows of X whose predicted sign no better fit can change: the raw prediction exceeds what the radius lets it
-        move.
+        """Whether no better fit can change the predicted sign of each sample of X: the raw prediction exceeds the
+        change that `radius` allows.
 
-        With the rows about their centre, the best weights move a prediction by at most radius times the distance of
-        the row from that centre, and the best intercept by at most radius times the largest such distance in
+        With centred samples, the optimal weights change a prediction by at most radius times the distance of the
+        sample from the centre, and the optimal intercept by at most radius times the largest such distance in
         training. An array of bool, (n,) or (n, t).
         """
         if self.radius is None or self._coef is None or self._intercept is None or self._centre is None:
@@ -224,13 +222,13 @@ class Certificate:
         return f"<Certificate {mark}: {self.kind} {self.value:.2g} (allowed {self.allowed:.2g}){state}>"
 
     def _repr_html_(self) -> str:
-        """The certificate in a notebook: the verdict, the sentence and the numbers, without styles from elsewhere."""
+        """The certificate in a notebook: verdict, explanation and numbers, with inline styles."""
         numbers: list[tuple[str, str]] = [("status", self.status)]
         if self.status not in (NOT_JUDGED, "no maximum"):
             known = {"lower bound": self.lower_bound, "radius": self.radius, "condition": self.condition}
             values = {RULES[self.kind].number: self.value, "allowed": self.allowed, "objective": self.objective} | known
             numbers += [(name, f"{value:.3g}") for name, value in values.items() if value is not None]
-        # colours of the page but for the bar, whose green and red are seen on white and on black
+        # the colours of the page, except for the bar, whose green and red are visible on white and on black
         verdict, colour = ("ok", "#2da44e") if self.ok else ("NOT OK", "#e5534b")
         rows = "".join(
             f'<tr><th scope="row" style="text-align:left;font-weight:normal;padding:0 1em 0 0">{escape(name)}</th>'
@@ -249,7 +247,7 @@ def _singular(condition: float) -> str:
 
 
 def distances(X: Array, centre: Floats) -> Floats:
-    """Distance of each row from `centre`, without a dense copy of sparse rows."""
+    """Distance of each sample from `centre`, without a dense copy of sparse X."""
     if not is_sparse(X):
         return np.sqrt(np.sum((X - centre) ** 2, axis=1))
     squares = X.copy()

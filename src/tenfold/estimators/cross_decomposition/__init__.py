@@ -1,1 +1,1 @@
-"""Two blocks of columns of the same rows: canonical correlations and partial least squares."""
+"""Two blocks of features of the same samples: canonical correlations and partial least squares."""

@@ -69,7 +69,7 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Pred
         y : array-like of shape (n,) or (n, t), default=None
             The targets; None where a table brings its own.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the samples; whole numbers count as repetitions. None for ones.
+            Weights of the samples; integers count as repetitions. None: all ones.
 
         Returns
         -------
@@ -203,7 +203,7 @@ class PLSBase(ScoreMixin, RegressorMixin, MultiOutputMixin, CrossDecomposition):
 
 
 def project(axes: Floats, place: Floats, X: Array) -> Array:
-    """Projections of rows minus an origin on axes (q, columns), in the dtype of the rows."""
+    """Projections of samples minus an origin on axes (q, columns), in the dtype of the samples."""
     z = forward(X, Params(np.ascontiguousarray(axes), np.zeros(len(axes))), place)
     return namespace(z).astype(z, X.dtype, copy=False)
 
@@ -239,7 +239,7 @@ def _of_targets(f: Callable[[Array], Array], y: Array) -> Array:
 
 
 def _reconstruct(scores: Any, name: str, loadings: Floats, units: Floats, place: Floats) -> Array:
-    """Rows reconstructed from their scores."""
+    """Samples reconstructed from their scores."""
     if is_array_api(scores):
         xp = namespace(scores)
         z = forward(scores, Params(loadings * units[:, None], place))

@@ -33,14 +33,14 @@ class CCA(PLSBase):
         Accepted for compatibility: X is never changed.
     ridge : float or (float, float), default=0.0
         Added to the variances of the (scaled) columns of X and of y, or to those of each by itself. Without it, more
-        columns than rows are correlated perfectly, whatever they are.
+        columns than samples are correlated perfectly, whatever they are.
 
     Attributes
     ----------
     x_weights_, y_weights_ : ndarray of shape (p, n_components), (t, n_components)
         Orthonormal directions in what earlier pairs leave of each block.
     x_rotations_, y_rotations_ : ndarray of shape (p, n_components), (t, n_components)
-        Scores are the centred and scaled rows times these: multiples of the canonical directions a and b.
+        Scores are the centred and scaled samples times these: multiples of the canonical directions a and b.
     x_loadings_, y_loadings_ : ndarray of shape (p, n_components), (t, n_components)
         The regression of each block on its scores.
     correlations_ : ndarray of shape (n_components,)
@@ -61,7 +61,7 @@ class CCA(PLSBase):
 
     Notes
     -----
-    One pass over the rows (two where columns are nearly collinear) and two of the judge; memory (p + t)^2. Runs on
+    One pass over the samples (two where features are nearly collinear) and two of the judge; memory (p + t)^2. Runs on
     dense and sparse arrays, files, devices and Dask collections, with sample weights.
     Cookbook, ch. 10 and B.2; Welling, section 14.1.
 
@@ -81,7 +81,7 @@ class CCA(PLSBase):
     """
 
     _registration: ClassVar = Registration(
-        method="Canonical correlations, also with a ridge",
+        method="Canonical correlation analysis, optionally with ridge regularisation",
         texts=("B10", "W14.1"),
         peer="sklearn.cross_decomposition",
         reads=("one pass",),

@@ -16,7 +16,7 @@ class PLSRegression(PLSBase):
     """Partial least squares regression, PLS1 and PLS2.
 
     The k-th direction maximises ``|y'X w|`` over unit vectors w, in what the scores ``X w`` so far leave of X and y.
-    From the second moments of one pass, not by iterating over the rows.
+    From the second moments of one pass, not by iterating over the samples.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class PLSRegression(PLSBase):
     y_rotations_ : ndarray of shape (t, n_components)
         Scores of y are the centred and scaled targets times these.
     x_scores_, y_scores_ : ndarray of shape (n, n_components)
-        Of the rows of the fit.
+        Of the samples of the fit.
     coef_ : ndarray of shape (t, p)
         Weights of the linear prediction of y from the centred X.
     intercept_ : ndarray of shape (t,)
@@ -63,7 +63,7 @@ class PLSRegression(PLSBase):
 
     Notes
     -----
-    One pass over the rows (two where columns are nearly collinear), two of the judge and one for the scores; memory
+    One pass over the samples (two where features are nearly collinear), two of the judge and one for the scores; memory
     (p + t)^2. Runs on dense and sparse arrays, files, devices and Dask collections, with sample weights.
 
     Examples
@@ -135,7 +135,7 @@ class PLSCanonical(PLSBase):
     """Pairs of directions of X and y with the largest covariances: partial least squares, symmetric in both.
 
     The k-th pair maximises ``v'y'X w`` over unit vectors w and v, in what their own scores so far leave of X and of y.
-    From the second moments of one pass, not by iterating over the rows.
+    From the second moments of one pass, not by iterating over the samples.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class PLSCanonical(PLSBase):
     scale : bool, default=True
         Whether columns are divided by their standard deviations first.
     algorithm : {"nipals", "svd"}, default="nipals"
-        Both stand for the same closed form.
+        Both use the same closed form.
     max_iter : int, default=500
         Accepted for compatibility: there are no iterations.
     tol : float, default=1e-6
@@ -182,7 +182,7 @@ class PLSCanonical(PLSBase):
 
     Notes
     -----
-    One pass over the rows (two where columns are nearly collinear), and two of the judge; memory (p + t)^2. Runs on
+    One pass over the samples (two where features are nearly collinear), and two of the judge; memory (p + t)^2. Runs on
     dense and sparse arrays, files, devices and Dask collections, with sample weights.
 
     Examples
@@ -196,7 +196,7 @@ class PLSCanonical(PLSBase):
     """
 
     _registration: ClassVar = Registration(
-        method="Partial least squares of two blocks",
+        method="Canonical partial least squares",
         texts=(),
         peer="sklearn.cross_decomposition",
         reads=("one pass",),
@@ -248,7 +248,7 @@ class PLSSVD(CrossDecomposition):
     Attributes
     ----------
     x_weights_, y_weights_ : ndarray of shape (p, n_components), (t, n_components)
-        The singular vectors: scores are the centred and scaled rows times these.
+        The singular vectors: scores are the centred and scaled samples times these.
     certificate_ : Certificate
         Kind spectral: the largest residual of a pair of singular vectors, in units of the largest covariance; infinite
         where a pair with a larger covariance was left out.
@@ -259,7 +259,7 @@ class PLSSVD(CrossDecomposition):
 
     Notes
     -----
-    One pass over the rows (two where columns are nearly collinear), and two of the judge; memory (p + t)^2. Runs on
+    One pass over the samples (two where features are nearly collinear), and two of the judge; memory (p + t)^2. Runs on
     dense and sparse arrays, files, devices and Dask collections, with sample weights.
 
     Examples
@@ -273,7 +273,7 @@ class PLSSVD(CrossDecomposition):
     """
 
     _registration: ClassVar = Registration(
-        method="Singular vectors of the covariances of two blocks",
+        method="Partial least squares by SVD of the cross-covariance",
         texts=(),
         peer="sklearn.cross_decomposition",
         reads=("one pass",),

@@ -58,7 +58,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
     widths_ : list of int
         The columns of each view.
     mean_, scale_ : ndarray of shape (n_features,)
-        Where the rows are measured from, and in which units.
+        Where the samples are measured from, and in which units.
     certificate_ : Certificate
         Kind spectral: how far the directions are from solving the problem, in units of a correlation; infinite where
         one with a larger value was left out.
@@ -69,8 +69,9 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
 
     Notes
     -----
-    One pass over the rows (two where columns are nearly collinear) and two of the judge; memory p^2. Runs on dense and
-    sparse arrays, files, devices and Dask collections, with sample weights. Cookbook, ch. 10; Welling, section 14.1.
+    One pass over the samples (two where features are nearly collinear) and two of the judge; memory p^2. Runs on
+    dense and sparse arrays, files, devices and Dask collections, with sample weights. Cookbook, ch. 10; Welling,
+    section 14.1.
 
     Examples
     --------
@@ -85,7 +86,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
     """
 
     _registration: ClassVar = Registration(
-        method="Canonical correlations of any number of views",
+        method="Multi-view canonical correlation analysis",
         texts=("B10", "W14"),
         reads=("one pass",),
         certificate=("spectral",),
@@ -120,7 +121,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
         y : object, default=None
             Not used.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the samples; whole numbers count as repetitions. None for ones.
+            Weights of the samples; integers count as repetitions. None: all ones.
 
         Returns
         -------

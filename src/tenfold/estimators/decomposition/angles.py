@@ -1,4 +1,4 @@
-"""ProbabilisticPCA angles between subspaces."""
+"""Principal angles between subspaces."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from tenfold.arrays import Floats
 
 
 def principal_angles(A: Any, B: Any) -> Floats:
-    """ProbabilisticPCA angles between the row spaces of two matrices, in ascending order, in radians.
+    """Principal angles between the row spaces of two matrices, in ascending order, in radians.
 
     The first is the least angle between a vector of one space and one of the other; the next are those of the vectors
-    orthogonal to them. Small angles come from sines, large ones from cosines, so that all digits are right (Björck and
+    orthogonal to them. Small angles come from sines, large ones from cosines, so that all are accurate (Björck and
     Golub 1973).
 
     Parameters

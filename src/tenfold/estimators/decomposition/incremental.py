@@ -29,7 +29,7 @@ class IncrementalPCA(ProbabilisticPCA):
     Parameters
     ----------
     n_components : int, default=None
-        None for as many as there are columns, or rows in the first part where these are fewer.
+        None for as many as there are columns, or samples in the first part where these are fewer.
     whiten : bool, default=False
         Whether `transform` divides by the standard deviations.
     copy : bool, default=True
@@ -44,7 +44,7 @@ class IncrementalPCA(ProbabilisticPCA):
     explained_variance_ : ndarray of shape (n_components,)
         Variances along the components.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same as shares of the variance of all features.
+        The same as fractions of the total variance.
     singular_values_ : ndarray of shape (n_components,)
         Singular values of the (centred, weighted) X: square roots of the eigenvalues l.
     mean_ : ndarray of shape (n_features,)
@@ -63,7 +63,7 @@ class IncrementalPCA(ProbabilisticPCA):
         Count, means and second moments of all samples so far, to which `partial_fit` adds more.
     certificate_ : Certificate
         Kind spectral: the largest residual of an eigenvector in units of the largest value, and a proof that none with
-        a larger value was left out; after `partial_fit` from the moments, for the samples are gone.
+        a larger value was left out; after `partial_fit` from the moments, because the samples are not stored.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -87,7 +87,7 @@ class IncrementalPCA(ProbabilisticPCA):
     """
 
     _registration: ClassVar = Registration(
-        method="Principal components of rows in parts",
+        method="Incremental principal component analysis",
         texts=("S11.1", "R10"),
         peer="sklearn.decomposition",
         reads=("one pass",),
@@ -123,7 +123,7 @@ class IncrementalPCA(ProbabilisticPCA):
         y : object, default=None
             Not used.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the samples; whole numbers count as repetitions. None for ones.
+            Weights of the samples; integers count as repetitions. None: all ones.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class IncrementalPCA(ProbabilisticPCA):
         check_input : bool, default=True
             Accepted for compatibility: input is always checked.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the samples; whole numbers count as repetitions. None for ones.
+            Weights of the samples; integers count as repetitions. None: all ones.
 
         Returns
         -------

@@ -115,15 +115,15 @@ class PCA(ProbabilisticPCA):
     Parameters
     ----------
     n_components : int, float in (0, 1), "mle" or None, default=None
-        How many; the least number that explains more than a share of the variance; as Minka (2000) finds most probable;
-        or all, min(n, p).
+        The number; the smallest number that explains more than a given fraction of the variance; as Minka (2000)
+        finds most probable; or all, min(n, p).
     copy : bool, default=True
         Accepted for compatibility: X is never changed.
     whiten : bool, default=False
         Whether `transform` divides by the standard deviations.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
-        "full" takes a triangular factor of the rows, which keeps the digits of small values. All others take what suits
-        the shape: products of columns, products of rows, or block Lanczos for few components of large data.
+        "full" takes a triangular factor of the samples, which keeps the digits of small values. All others take what
+        suits the shape: products of columns, products of rows, or block Lanczos for few components of large data.
     tol : float, default=0.0
         Block Lanczos ends when no component has a residual above ``max(tol, 1e-9)`` times the largest value.
     iterated_power : int or "auto", default="auto"
@@ -145,7 +145,7 @@ class PCA(ProbabilisticPCA):
     explained_variance_ : ndarray of shape (n_components,)
         Variances along the components.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same as shares of the variance of all features.
+        The same as fractions of the total variance.
     singular_values_ : ndarray of shape (n_components,)
         Singular values of the (centred, weighted) X: square roots of the eigenvalues l.
     mean_ : ndarray of shape (n_features,)
@@ -166,7 +166,7 @@ class PCA(ProbabilisticPCA):
 
     Notes
     -----
-    One pass over the rows, or one a step of block Lanczos; memory p x p, n x n, or some vectors. Runs on dense and
+    One pass over the samples, or one a step of block Lanczos; memory p x p, n x n, or some vectors. Runs on dense and
     sparse arrays, files, devices and Dask collections, with sample weights.
     Seeger, section 11.1; Rosasco, ch. 10; Cookbook, ch. 7; Welling, ch. 2.
 
@@ -241,7 +241,7 @@ class PCA(ProbabilisticPCA):
         y : object, default=None
             Not used.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the samples; whole numbers count as repetitions. None for ones.
+            Weights of the samples; integers count as repetitions. None: all ones.
 
         Returns
         -------

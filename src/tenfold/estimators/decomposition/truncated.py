@@ -33,10 +33,10 @@ class TruncatedSVD(ProjectionMixin):
     n_components : int, default=2
         At most the number of columns.
     algorithm : {"arpack", "randomized"}, default="randomized"
-        Both stand for what suits the shape: products of columns, of rows, or block Lanczos.
+        Both choose by the shape: products of columns, of rows, or block Lanczos.
     n_iter : int, default=5
         Accepted for compatibility: block Lanczos goes on until the components are eigenvectors, or 300 steps. On wide
-        sparse rows that takes less time than five iterations with panels of as many entries as there are columns.
+        sparse samples that takes less time than five iterations with panels of as many entries as there are columns.
     n_oversamples : int, default=10
         Accepted for compatibility: block Lanczos takes as many vectors as it needs.
     power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
@@ -53,9 +53,9 @@ class TruncatedSVD(ProjectionMixin):
     explained_variance_ : ndarray of shape (n_components,)
         Variances of the transformed samples, about their means.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same as shares of the variance of all features.
+        The same as fractions of the total variance.
     singular_values_ : ndarray of shape (n_components,)
-        The largest singular values of the (weighted) X, in falling order.
+        The largest singular values of the (weighted) X, in decreasing order.
     certificate_ : Certificate
         Kind spectral: residuals of the eigenvectors, how far all that is stored is from what they capture, and a proof
         that none with a larger value was left out, certain or with a stated probability.
@@ -81,7 +81,7 @@ class TruncatedSVD(ProjectionMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="Leading singular vectors, latent semantic analysis",
+        method="Truncated SVD, latent semantic analysis",
         texts=("S11.1", "R10"),
         peer="sklearn.decomposition",
         reads=("one pass", "a pass a step"),
@@ -129,7 +129,7 @@ class TruncatedSVD(ProjectionMixin):
         y : object, default=None
             Not used.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the samples; whole numbers count as repetitions. None for ones.
+            Weights of the samples; integers count as repetitions. None: all ones.
 
         Returns
         -------

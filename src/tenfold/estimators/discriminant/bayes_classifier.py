@@ -28,7 +28,7 @@ class BayesClassifier(ClassStatisticsClassifier):
         gives logarithms of the density. Features are taken together; with one feature a distribution of numbers will
         do.
     priors : array-like of shape (n_classes,), default=None
-        Else the weighted shares of the classes.
+        None: the weighted class frequencies.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class BayesClassifier(ClassStatisticsClassifier):
     priors_ : ndarray of shape (n_classes,)
         Priors of the classes, given or learned.
     certificate_ : Certificate
-        Kind exact: the shares, counted again.
+        Kind exact: the class frequencies, recomputed.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -54,7 +54,7 @@ class BayesClassifier(ClassStatisticsClassifier):
     >>> from scipy.stats import norm
     >>> from tenfold import BayesClassifier
     >>> model = BayesClassifier([norm(0, 1), norm(2, 1)]).fit([[0.1], [1.9], [2.2]], ["a", "b", "b"])
-    >>> model.predict([[0.5], [0.9]])  # b comes twice as often: the border is at 1 - log(2) / 2
+    >>> model.predict([[0.5], [0.9]])  # b is twice as frequent: the boundary is at 1 - log(2) / 2
     array(['a', 'b'], dtype='<U1')
     """
 

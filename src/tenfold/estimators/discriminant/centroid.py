@@ -26,8 +26,8 @@ class NearestCentroid(ClassStatisticsClassifier):
     """Classify by the nearest class centroid.
 
     Centroids are weighted means, or medians with the metric "manhattan". With `shrink_threshold` t each centroid is
-    moved towards the mean of all rows, column by column: ``d = (centroid - mean) / (m_c (s + median s))``, with s the
-    spread within classes and ``m_c^2 = 1/n_c - 1/n``, becomes ``sign(d) max(|d| - t, 0)`` (Tibshirani et al. 2002).
+    moved towards the mean of all samples, column by column: ``d = (centroid - mean) / (m_c (s + median s))``, with s
+    the spread within classes and ``m_c^2 = 1/n_c - 1/n``, becomes ``sign(d) max(|d| - t, 0)`` (Tibshirani et al. 2002).
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ class NearestCentroid(ClassStatisticsClassifier):
     within_class_std_dev_ : ndarray of shape (n_features,)
         Standard deviation of each feature within the classes.
     deviations_ : ndarray of shape (n_classes, n_features)
-        How far centroids are from the mean of all rows, shrunk.
+        Deviations of the centroids from the mean of all samples, shrunk.
     whitener_ : ndarray of shape (n_features, n_features)
         With "mahalanobis" an upper triangle B, ``B B'`` the inverse of the covariance within classes.
     certificate_ : Certificate
-        Kind exact: means by sums about them; of medians the weights on both sides, counted again; that rows times the
-        whitener vary alike in all directions.
+        Kind exact: means by sums about them; of medians the weights on both sides, counted again; that samples times
+        the whitener vary alike in all directions.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -77,7 +77,7 @@ class NearestCentroid(ClassStatisticsClassifier):
     """
 
     _registration: ClassVar = Registration(
-        method="Nearest centroids",
+        method="Nearest-centroid classification",
         texts=("S2.1", "R5.1", "B15"),
         peer="sklearn.neighbors",
         reads=("one pass",),

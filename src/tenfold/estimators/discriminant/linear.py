@@ -44,7 +44,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         How far each class's covariance is moved towards a sphere; "auto" as Ledoit and Wolf (2004) say, on columns of
         unit variance, by one more pass.
     priors : array-like of shape (n_classes,), default=None
-        Else the shares of the classes.
+        None: the class frequencies.
     n_components : int, default=None
         Directions of `transform`, at most min(n_classes - 1, n_features).
     store_covariance : bool, default=False
@@ -52,7 +52,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     tol : float, default=1e-4
         Least spread within classes of a direction that "svd" keeps, in units of each column's own.
     covariance_estimator : estimator with `fit` and `covariance_`, default=None
-        In place of the covariances; needs the rows in memory.
+        In place of the covariances; needs the samples in memory.
 
     Attributes
     ----------
@@ -73,9 +73,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     xbar_ : ndarray of shape (n_features,)
         The mean of the means by the priors, with "svd".
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Share of the variance between the classes along each direction.
+        Fraction of the variance between the classes along each direction.
     certificate_ : Certificate
-        Kind exact: means, directions and weights satisfy their equations with the covariance of the rows, which the
+        Kind exact: means, directions and weights satisfy their equations with the covariance of the samples, which the
         judge never forms.
     n_features_in_ : int
         Number of features seen in `fit`.
@@ -84,9 +84,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     Notes
     -----
-    One pass over the rows, and one with products to judge; memory n_features^2, and as much for each class where its
+    One pass over the samples, and one with products to judge; memory n_features^2, and as much for each class where its
     covariance is asked for: with shrinkage, `store_covariance` or another solver than "svd". Runs on dense
-    arrays, files, devices and Dask collections, with sample weights. `partial_fit` takes rows in parts.
+    arrays, files, devices and Dask collections, with sample weights. `partial_fit` takes samples in parts.
     Seeger, sections 6.4 and 11.2; Cookbook, ch. 16; Welling, ch. 13.
 
     Examples

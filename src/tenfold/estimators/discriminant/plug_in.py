@@ -18,7 +18,7 @@ from tenfold.stats.moments import GroupedMoments
 class GaussianPlugIn(GaussianClasses):
     """Bayes' rule with estimated Gaussian classes.
 
-    ``score_c(x) = log N(x; m_c, S_c) + log q_c`` with the weighted mean m_c and the share q_c of class c, and a
+    ``score_c(x) = log N(x; m_c, S_c) + log q_c`` with the weighted mean m_c and the prior q_c of class c, and a
     covariance: sigma^2 I in all classes ("spherical"), S in all ("shared"), or S_c in each ("class"). With a Wishart
     prior of weight a on the inverse covariance, whose mean is I, the estimate is the mode of the posterior,
     ``S = (a I + n S_ml) / (a + n - p - 1)``: the same axes, and no variance below a / (a + n - p - 1).
@@ -30,7 +30,7 @@ class GaussianPlugIn(GaussianClasses):
     wishart : float, default=None
         The weight a of the prior; None for maximum likelihood.
     priors : array-like of shape (n_classes,), default=None
-        Else the shares of the classes.
+        None: the class frequencies.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class GaussianPlugIn(GaussianClasses):
     coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         Of two classes with one covariance: direction and threshold.
     certificate_ : Certificate
-        Kind exact: means, and products of the covariances with some vectors, by the rows.
+        Kind exact: means, and products of the covariances with some vectors, by the samples.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -53,7 +53,7 @@ class GaussianPlugIn(GaussianClasses):
 
     Notes
     -----
-    One pass over the rows, and two products to judge. Runs on dense arrays, files, devices and Dask collections.
+    One pass over the samples, and two products to judge. Runs on dense arrays, files, devices and Dask collections.
     A covariance that is not positive definite is refused: give `wishart`, or fewer columns.
     Seeger, sections 6.4 and 7.3.1; the text's posterior mean of the inverse is not the inverse of this mode.
 

@@ -36,7 +36,7 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
         How far each class's covariance is moved towards a sphere; "auto" as Ledoit and Wolf (2004) say, on features of
         unit variance, by one more pass. None for not at all.
     priors : array-like of shape (n_classes,), default=None
-        Else the shares of the classes.
+        None: the class frequencies.
     reg_param : float in [0, 1], default=0.0
         Covariances become (1 - reg_param) S_c + reg_param I.
     store_covariance : bool, default=False
@@ -61,7 +61,7 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
     covariance_ : list of ndarrays of shape (n_features, n_features)
         Covariance of each class; only with ``store_covariance=True``.
     certificate_ : Certificate
-        Kind exact: axes and variances give the same products with some vectors as the rows of each class.
+        Kind exact: axes and variances give the same products with some vectors as the samples of each class.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -69,7 +69,7 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
 
     Notes
     -----
-    One pass over the rows, and two products of the rows to judge; memory n_classes x n_features^2. Runs on dense
+    One pass over the samples, and two products of the samples to judge; memory n_classes x n_features^2. Runs on dense
     arrays, files, devices and Dask collections, with sample weights.
     Seeger, section 6.4; Cookbook, appendix C.1.
 

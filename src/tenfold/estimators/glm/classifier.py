@@ -53,9 +53,9 @@ class GeneralizedLinearClassifier(ScoreMixin, InferenceMixin, Generalised, Class
     penalty : {"l2", "l1", "elasticnet", "group", None} or a penalty of tenfold.penalties, default="l2"
         alpha/2 ||w||^2; alpha ||w||_1; their mixture by `l1_ratio`; alpha sum_g sqrt(size of g) ||w_g||; none.
     alpha : float, or for "softmax" with "l2" also an array-like of shape (n_classes,), default=1.0
-        One strength a class is a Gaussian prior of its own for the weights of each: sum_k alpha_k/2 ||w_k||^2.
+        One alpha per class is a Gaussian prior of its own for the weights of each: sum_k alpha_k/2 ||w_k||^2.
     l1_ratio : float, default=0.5
-        Share of the L1 penalty in "elasticnet".
+        Fraction of the L1 penalty in "elasticnet".
     groups : array-like of shape (n_features,), default=None
         The group of each feature, for "group".
     fit_intercept : bool, default=True
@@ -66,7 +66,7 @@ class GeneralizedLinearClassifier(ScoreMixin, InferenceMixin, Generalised, Class
     max_iter : int, default=1000
         Most steps.
     random_state : int, RandomState instance or None, default=None
-        Seed of the starts of a loss that is not convex; None stands for 0.
+        Seed of the starts of a loss that is not convex; None means 0.
     time_limit : float, default=None
         Seconds after which no further step is begun; the model holds the last one, and its certificate. None for no
         limit.
@@ -83,7 +83,7 @@ class GeneralizedLinearClassifier(ScoreMixin, InferenceMixin, Generalised, Class
         Steps taken.
     certificate_ : Certificate
         Kind gap where the loss is convex: no other weights have an objective that is smaller by more. Kind stationarity
-        for "tanh", the best of several starts: the objective is at rest there.
+        for "tanh", the best of several starts: the gradient vanishes there.
     inference_ : LikelihoodInference
         Where there is no penalty and the loss is a likelihood, standard errors, p values, confidence intervals and
         log-likelihood; else an AttributeError with the reason. `summary` prints them, `tenfold.infer` has robust ones.
@@ -121,7 +121,7 @@ class GeneralizedLinearClassifier(ScoreMixin, InferenceMixin, Generalised, Class
 
     _of_classes: ClassVar[bool] = True
     _registration: ClassVar = Registration(
-        method="Any loss of classes with any penalty",
+        method="Generalised linear classification, any loss and penalty",
         texts=("S8.3", "R8", "W7.2"),
         reads=("a pass a step",),
         certificate=("gap", "stationarity"),

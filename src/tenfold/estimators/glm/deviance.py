@@ -45,7 +45,7 @@ from tenfold.stats.derivatives import Params, derivatives
 from tenfold.stats.intercept_only import best_constant
 
 SOLVERS = {"lbfgs": "lbfgs", "newton-cholesky": "newton"}
-"""scikit-learn's names, and the method that each stands for here."""
+"""scikit-learn's names, and the method of each."""
 
 CONSTRAINTS: Constraints = {
     "alpha": (real(0),),
@@ -159,8 +159,8 @@ class DevianceRegressor(InferenceMixin, CallbackSupportMixin, RegressorMixin, Li
         return rowwise(_exponential, raw) if self._loss().link == "log" else raw
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """D^2 of the predictions for X with targets y, `sample_weight` and `offset`: the share of the deviance that is
-        explained, one for a perfect model, zero for the mean of y.
+        """D^2 of the predictions for X with targets y, `sample_weight` and `offset`: the fraction of the deviance
+        that is explained, one for a perfect model, zero for the mean of y.
         """
         y, sample_weight = resolve_target(X, y, sample_weight)
         z, loss = self._predict_raw(X), self._loss()
@@ -181,7 +181,9 @@ class DevianceRegressor(InferenceMixin, CallbackSupportMixin, RegressorMixin, Li
 
 
 def explained_deviance(left: float, null: float) -> float:
-    """The share of a deviance that is explained; where a constant explains all, one or, with something left, zero."""
+    """The fraction of a deviance that is explained; where a constant explains all, one or, with something left,
+    zero.
+    """
     return 1.0 - left / null if null > 0.0 else float(left <= 0.0)
 
 

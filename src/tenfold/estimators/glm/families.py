@@ -25,10 +25,10 @@ class PoissonRegressor(DevianceRegressor):
     fit_intercept : bool, default=True
         Whether to fit an intercept ``b``; it is never penalised.
     solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
-        scikit-learn's names are accepted; the same optimum is found, certified. "newton-cholesky" stands for Newton's
-        method on all rows, "lbfgs" for what suits the shape of the data: Newton's method on few rows, L-BFGS on top of
-        the inverse Hessian of a sample on many. With more than 1024 columns, whatever the name, L-BFGS on top of a
-        diagonal.
+        scikit-learn's names are accepted; the same optimum is reached and certified. "newton-cholesky" stands for
+        Newton's method on all samples, "lbfgs" for the method that suits the shape of the data: Newton's method for
+        few samples, L-BFGS preconditioned by the inverse Hessian of a subsample for many. With more than 1024
+        features L-BFGS with a diagonal preconditioner, whatever the name.
     max_iter : int, default=100
         Most steps.
     tol : float, default=1e-4
@@ -48,7 +48,7 @@ class PoissonRegressor(DevianceRegressor):
     intercept_ : float
         Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int
-        Steps taken on all rows.
+        Iterations on all samples.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more.
     inference_ : LikelihoodInference
@@ -66,9 +66,9 @@ class PoissonRegressor(DevianceRegressor):
 
     Notes
     -----
-    One pass over the rows a step and one to judge; memory p x p up to 1024 columns, vectors beyond. Runs on dense and
-    sparse arrays, files, Dask collections and devices. `fit`, `predict` and `score` take an `offset` (n,), the known
-    part of the raw prediction: `set_fit_request(offset=True)` routes it.
+    One pass over the samples per step and one to judge; memory p x p up to 1024 features, vectors beyond. Runs on
+    dense and sparse arrays, files, Dask collections and devices. `fit`, `predict` and `score` take an `offset` (n,),
+    the known part of the raw prediction: `set_fit_request(offset=True)` routes it.
     Seeger, section 8.1.2; McCullagh and Nelder, *Generalized Linear Models* (1989).
 
     Examples
@@ -147,10 +147,10 @@ class GammaRegressor(DevianceRegressor):
     fit_intercept : bool, default=True
         Whether to fit an intercept ``b``; it is never penalised.
     solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
-        scikit-learn's names are accepted; the same optimum is found, certified. "newton-cholesky" stands for Newton's
-        method on all rows, "lbfgs" for what suits the shape of the data: Newton's method on few rows, L-BFGS on top of
-        the inverse Hessian of a sample on many. With more than 1024 columns, whatever the name, L-BFGS on top of a
-        diagonal.
+        scikit-learn's names are accepted; the same optimum is reached and certified. "newton-cholesky" stands for
+        Newton's method on all samples, "lbfgs" for the method that suits the shape of the data: Newton's method for
+        few samples, L-BFGS preconditioned by the inverse Hessian of a subsample for many. With more than 1024
+        features L-BFGS with a diagonal preconditioner, whatever the name.
     max_iter : int, default=100
         Most steps.
     tol : float, default=1e-4
@@ -170,7 +170,7 @@ class GammaRegressor(DevianceRegressor):
     intercept_ : float
         Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int
-        Steps taken on all rows.
+        Iterations on all samples.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more.
     inference_ : LikelihoodInference
@@ -188,9 +188,9 @@ class GammaRegressor(DevianceRegressor):
 
     Notes
     -----
-    One pass over the rows a step and one to judge; memory p x p up to 1024 columns, vectors beyond. Runs on dense and
-    sparse arrays, files, Dask collections and devices. `fit`, `predict` and `score` take an `offset` (n,), the known
-    part of the raw prediction: `set_fit_request(offset=True)` routes it.
+    One pass over the samples per step and one to judge; memory p x p up to 1024 features, vectors beyond. Runs on
+    dense and sparse arrays, files, Dask collections and devices. `fit`, `predict` and `score` take an `offset` (n,),
+    the known part of the raw prediction: `set_fit_request(offset=True)` routes it.
     Seeger, section 8.1.2; McCullagh and Nelder, *Generalized Linear Models* (1989).
 
     Examples
@@ -270,12 +270,12 @@ class TweedieRegressor(DevianceRegressor):
     fit_intercept : bool, default=True
         Whether to fit an intercept ``b``; it is never penalised.
     link : {"auto", "identity", "log"}, default="auto"
-        How the raw prediction stands for the mean; "auto" is the identity up to power 0 and the logarithm above.
+        The link between the raw prediction and the mean; "auto" is the identity up to power 0 and the logarithm above.
     solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
-        scikit-learn's names are accepted; the same optimum is found, certified. "newton-cholesky" stands for Newton's
-        method on all rows, "lbfgs" for what suits the shape of the data: Newton's method on few rows, L-BFGS on top of
-        the inverse Hessian of a sample on many. With more than 1024 columns, whatever the name, L-BFGS on top of a
-        diagonal.
+        scikit-learn's names are accepted; the same optimum is reached and certified. "newton-cholesky" stands for
+        Newton's method on all samples, "lbfgs" for the method that suits the shape of the data: Newton's method for
+        few samples, L-BFGS preconditioned by the inverse Hessian of a subsample for many. With more than 1024
+        features L-BFGS with a diagonal preconditioner, whatever the name.
     max_iter : int, default=100
         Most steps.
     tol : float, default=1e-4
@@ -295,10 +295,10 @@ class TweedieRegressor(DevianceRegressor):
     intercept_ : float
         Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int
-        Steps taken on all rows.
+        Iterations on all samples.
     certificate_ : Certificate
         Kind gap for least squares and for powers from 1 to 2 with the logarithm as link. Other deviances are not
-        convex: kind stationarity, the objective is at rest; Fisher's curvature has led there from the best constant.
+        convex: kind stationarity, the gradient vanishes; Fisher's curvature has led there from the best constant.
     inference_ : LikelihoodInference
         Without a penalty, standard errors, p values, confidence intervals, deviance and log-likelihood; refused with
         the reason where they do not exist. `summary` prints them, `tenfold.infer` has robust ones.
@@ -314,9 +314,9 @@ class TweedieRegressor(DevianceRegressor):
 
     Notes
     -----
-    One pass over the rows a step and one to judge; memory p x p up to 1024 columns, vectors beyond. Runs on dense and
-    sparse arrays, files, Dask collections and devices. `fit`, `predict` and `score` take an `offset` (n,), the known
-    part of the raw prediction: `set_fit_request(offset=True)` routes it.
+    One pass over the samples per step and one to judge; memory p x p up to 1024 features, vectors beyond. Runs on
+    dense and sparse arrays, files, Dask collections and devices. `fit`, `predict` and `score` take an `offset` (n,),
+    the known part of the raw prediction: `set_fit_request(offset=True)` routes it.
     Seeger, section 8.1.2; McCullagh and Nelder, *Generalized Linear Models* (1989).
 
     Examples

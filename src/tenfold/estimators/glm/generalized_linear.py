@@ -1,4 +1,4 @@
-"""Any loss of numbers with any penalty; losses of classes have a class of their own.
+"""Generalised linear regression, any loss with any penalty; classification has a class of its own.
 
 For scikit-learn's contract says of a class, not of its parameters, whether it is a classifier: tags, splitters and
 scorers follow it.
@@ -154,7 +154,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
 
 
 class GeneralizedLinear(ScoredBeside, InferenceMixin, Generalised, RegressorMixin, BaseEstimator):
-    """A linear model of numbers with any loss and any penalty.
+    """A linear regression model with any loss and any penalty.
 
     Minimises ``1/sum_i s_i sum_i s_i loss(y_i, x_i.w + b) + penalty(w)`` with weights s_i; the intercept is never
     penalised.
@@ -169,7 +169,7 @@ class GeneralizedLinear(ScoredBeside, InferenceMixin, Generalised, RegressorMixi
     alpha : float, default=1.0
         Strength of the penalty; 0 for none.
     l1_ratio : float, default=0.5
-        Share of the L1 penalty in "elasticnet".
+        Fraction of the L1 penalty in "elasticnet".
     groups : array-like of shape (n_features,), default=None
         The group of each feature, for "group".
     fit_intercept : bool, default=True
@@ -180,7 +180,7 @@ class GeneralizedLinear(ScoredBeside, InferenceMixin, Generalised, RegressorMixi
     max_iter : int, default=1000
         Most steps.
     random_state : int, RandomState instance or None, default=None
-        Seed of the starts of a loss that is not convex; None stands for 0.
+        Seed of the starts of a loss that is not convex; None means 0.
     time_limit : float, default=None
         Seconds after which no further step is begun; the model holds the last one, and its certificate. None for no
         limit.
@@ -195,7 +195,7 @@ class GeneralizedLinear(ScoredBeside, InferenceMixin, Generalised, RegressorMixi
         Steps taken.
     certificate_ : Certificate
         Kind gap where the loss is convex: no other weights have an objective that is smaller by more. Kind stationarity
-        for "student", the best of several starts: the objective is at rest there.
+        for "student", the best of several starts: the gradient vanishes there.
     inference_ : LikelihoodInference
         Where there is no penalty and the loss is a likelihood, standard errors, p values, confidence intervals,
         deviance and log-likelihood; else an AttributeError with the reason. `summary` prints them, `tenfold.infer` has
@@ -235,7 +235,7 @@ class GeneralizedLinear(ScoredBeside, InferenceMixin, Generalised, RegressorMixi
 
     _of_classes: ClassVar[bool] = False
     _registration: ClassVar = Registration(
-        method="Any loss of numbers with any penalty",
+        method="Generalised linear regression, any loss and penalty",
         texts=("S8.1.2", "R7", "R8"),
         reads=("a pass a step",),
         certificate=("gap", "stationarity"),

@@ -70,9 +70,9 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
     scale_ : float
         The scale sigma.
     outliers_ : ndarray of bool, (n_samples,)
-        Rows whose error exceeds epsilon times the scale.
+        Samples whose error exceeds epsilon times the scale.
     n_iter_ : int
-        Passes over the rows after the first.
+        Passes over the samples after the first.
     certificate_ : Certificate
         Kind gap, by the convex dual of the joint problem: no other weights, intercept and scale have an objective, over
         the sum of the weights, that is smaller by more.
@@ -88,9 +88,9 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
 
     Notes
     -----
-    One pass over the rows a step and one or two to judge; memory (p + 2)^2. Runs on dense and sparse arrays, files,
-    Dask collections and devices. `fit`, `predict` and `score` take an `offset` (n,), the known part of the prediction.
-    Seeger, section 8.1.2; Owen, *A robust hybrid of lasso and ridge regression* (2007).
+    One pass over the samples per step and one or two to judge; memory (p + 2)^2. Runs on dense and sparse arrays,
+    files, Dask collections and devices. `fit`, `predict` and `score` take an `offset` (n,), the known part of the
+    prediction. Seeger, section 8.1.2; Owen, *A robust hybrid of lasso and ridge regression* (2007).
 
     Examples
     --------
@@ -107,7 +107,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
     """
 
     _registration: ClassVar = Registration(
-        method="Huber's robust regression",
+        method="Huber regression with estimated scale",
         texts=("S8.1.2",),
         peer="sklearn.linear_model",
         reads=("a pass a step",),
@@ -215,10 +215,10 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
 
 
 def errors_of(params: Params) -> Callable[[Block], Array]:
-    """The map from a block to the errors y - x.w - b of its rows."""
+    """The map from a block to the errors y - x.w - b of its samples."""
     return lambda block: block.y - forward(block.X, params)
 
 
 def strength(alpha: float, weight: float) -> float:
-    """The strength of the penalty beside the weighted mean loss."""
+    """The strength of the penalty relative to the weighted mean loss."""
     return 2.0 * float(alpha) / weight

@@ -1,4 +1,4 @@
-"""An offset beside the rows: the part of the raw prediction that is known."""
+"""An offset: the known part of the raw prediction."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def add_offset(raw: Array, offset: Any) -> Array:
 
 
 class ScoredBeside(ScoreMixin):
-    """`score` with an offset beside the rows."""
+    """`score` with an offset."""
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
         """R^2 of the predictions for X with targets y, `sample_weight` and the `offset` that belongs to the samples; a

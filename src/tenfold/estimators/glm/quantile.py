@@ -39,7 +39,7 @@ from tenfold.plans.result import Fitted
 from tenfold.stats.derivatives import Params
 
 SOLVERS = ("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex")
-"""scikit-learn's names: all stand for the interior point method of our own."""
+"""scikit-learn's names: all mean our interior point method."""
 
 IN_MEMORY = "It keeps some numbers for each row in the memory of one machine: bring X there, or use HuberRegressor."
 
@@ -59,7 +59,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
     fit_intercept : bool, default=True
         Whether to fit an intercept ``b``; it is never penalised.
     solver : {"highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex"}, default="highs"
-        scikit-learn's names are accepted; all stand for one interior point method, which finds the same optimum.
+        scikit-learn's names are accepted; all mean one interior point method, which reaches the same optimum.
     solver_options : dict, default=None
         Accepted for compatibility, without effect.
     max_iter : int, default=100
@@ -90,9 +90,9 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
 
     Notes
     -----
-    About fifteen steps, each a weighted Gram matrix and four products with the rows; memory p x p and a few numbers for
-    each row. Runs on dense and sparse arrays and files. `fit`, `predict` and `score` take an `offset` (n,), the known
-    part of the prediction.
+    About fifteen steps, each a weighted Gram matrix and four products with the samples; memory p x p and a few
+    numbers for each sample. Runs on dense and sparse arrays and files. `fit`, `predict` and `score` take an `offset`
+    (n,), the known part of the prediction.
     Seeger, section 8.1.2; Portnoy and Koenker, *The Gaussian hare and the Laplacian tortoise* (1997).
 
     Examples

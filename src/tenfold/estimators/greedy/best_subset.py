@@ -26,24 +26,24 @@ class BestSubset(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, 
     """Least squares on the best subset of the features, exact for up to 40 of them.
 
     Among all sets of k features the one with the smallest ``sum_i weight_i (y_i - x_i.w - b)^2``, w zero outside it,
-    for every k at once; not greedy, but found by a complete search that leaves out only what cannot be better. The
+    for every k at once; not greedy, but by an exhaustive branch-and-bound search. The
     number of features is given, or the one with the smallest ``(1/W) sum_i weight_i (y_i - x_i.w - b)^2 + alpha
     ||w||_0``, or with the best information criterion.
 
     Parameters
     ----------
     n_nonzero_coefs : int, default=None
-        How many features; None lets `alpha` or the criterion decide, among up to 4 where different rows do not
+        How many features; None lets `alpha` or the criterion decide, among up to 4 where different samples do not
         outnumber features.
     alpha : float, default=None
         The price of a feature.
     criterion : {"aic", "bic"}, default="bic"
         ``W log(R / W) + f k`` with R the sum of squared residuals and f = 2 (aic) or log W (bic); used where neither a
-        number nor `alpha` is given. Weights count as repeated rows here, so that their unit matters.
+        number nor `alpha` is given. Weights count as repeated samples here, so that their unit matters.
     fit_intercept : bool, default=True
         Whether to fit ``b``.
     time_limit : float, default=None
-        After how many seconds to stop the search; what was found by then is certified only if the judge can prove it.
+        Time limit of the search in seconds; the best subset so far is certified only if the judge can prove it.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class BestSubset(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, 
     Notes
     -----
     One pass for the Gram matrix, the search, and two passes of the judge. Milliseconds for 20 features and about a
-    second for 40, longer where nothing stands out. Runs on dense and sparse arrays, files, Dask collections and
+    second for 40, longer without dominant features. Runs on dense and sparse arrays, files, Dask collections and
     devices. Rosasco, section 11.1; Furnival and Wilson (1974).
 
     Examples
@@ -90,7 +90,7 @@ class BestSubset(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, 
     """
 
     _registration: ClassVar = Registration(
-        method="Best subset of the columns",
+        method="Best-subset selection",
         texts=("R11.1",),
         reads=("one pass",),
         certificate=("exact",),

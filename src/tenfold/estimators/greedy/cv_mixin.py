@@ -25,7 +25,7 @@ class ByFolds:
             check_no_extra_params(self, params)
         routed = process_routing(self, "fit", **params).splitter.split if params else {}
         if is_array_api(y):
-            # folds of consecutive or shuffled rows need no more than their number
+            # folds of consecutive or shuffled samples need no more than their number
             blind = self.cv is None or isinstance(self.cv, (numbers.Integral, KFold))
             y = None if blind else on_host(y)
         given = check_cv(self.cv, y, classifier=False).split(_as_given(rows), y, **routed)
@@ -41,5 +41,5 @@ class ByFolds:
 
 
 def _as_given(rows: Rows) -> Array:
-    """X for a splitter: splitters count its rows, and few look at more."""
+    """X for a splitter: splitters count its samples, and few look at more."""
     return rows.whole().X if isinstance(rows, MemoryRows) and not rows.on_device else np.zeros((rows.shape[0], 1))

@@ -67,7 +67,7 @@ def orthogonal_mp(
     return_n_iter : bool, default=False
         Whether to return the number of selected features.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples; None for ones.
+        Weights of the samples; None: all ones.
 
     Returns
     -------

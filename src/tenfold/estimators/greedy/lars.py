@@ -43,11 +43,11 @@ PATH: Constraints = {
     "eps": (real(0),),
     "copy_X": (boolean(),),
 }
-"""Of parameters that all classes of least angles share."""
+"""Constraints of the parameters of all least angle classes."""
 
 
 class LeastAngles(ScoreMixin, RegressorMixin, LinearPredictor, BaseEstimator):
-    """What classes of least angles share: a path, and the model at its end."""
+    """Base of the classes of least angle regression: a path, and the model at its end."""
 
     _lasso: ClassVar[bool] = False
 
@@ -144,8 +144,8 @@ class Lars(Ends):
     """Least angle regression.
 
     Starting from zero weights, the feature with the largest ``|x_j.r|`` gets a weight until another feature's product
-    with the residual r is as large; then both go on together, so that these products stay equal, until a third joins,
-    and so forth. A forward selection of small steps: at its end stands least squares.
+    with the residual r is as large; then both enter together, so that these products stay equal, until a third joins,
+    and so forth. A forward selection of small steps, which ends at least squares.
 
     Parameters
     ----------
@@ -159,8 +159,8 @@ class Lars(Ends):
     n_nonzero_coefs : int, default=500
         After how many steps to stop.
     eps : float, default=np.finfo(float).eps
-        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
-        depends on them: it waits.
+        A feature whose squared norm orthogonal to the active features is at most this fraction of the whole (and
+        never more than 1e-12) is skipped as linearly dependent.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     fit_path : bool, default=True

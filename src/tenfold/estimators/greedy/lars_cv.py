@@ -45,7 +45,7 @@ REPORT_ONLY = {
 
 
 class _AnglesCV(ByFolds, LeastAngles):
-    """What LarsCV and LassoLarsCV share."""
+    """Base of LarsCV and LassoLarsCV."""
 
     _constraints: ClassVar[Constraints]
 
@@ -92,8 +92,8 @@ class LarsCV(_AnglesCV):
     """Least angle regression with the end of the path chosen by cross-validation.
 
     The path of every training set is followed to its end, from Gram matrices that are merged from those of the folds,
-    which are read once; errors on the test rows are those at the alphas of all knots, where weights are straight lines
-    between a path's own. The path of all rows then ends at the alpha of the smallest mean squared error.
+    which are read once; errors on the test samples are those at the alphas of all knots, where weights are straight
+    lines between a path's own. The path of all samples then ends at the alpha of the smallest mean squared error.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ class LarsCV(_AnglesCV):
     n_jobs : int, default=None
         Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
     eps : float, default=np.finfo(float).eps
-        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
-        depends on them: it waits.
+        A feature whose squared norm orthogonal to the active features is at most this fraction of the whole (and
+        never more than 1e-12) is skipped as linearly dependent.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
 
@@ -135,9 +135,9 @@ class LarsCV(_AnglesCV):
     alpha_ : float
         The alpha that was chosen.
     cv_alphas_ : ndarray of shape (n_cv_alphas,)
-        The alphas that were tried.
+        The alphas tried.
     mse_path_ : ndarray of shape (n_cv_alphas, n_folds)
-        Mean squared errors on test rows.
+        Mean squared errors on test samples.
     cv_method_ : str
         How the errors came about.
     certificate_ : Certificate
@@ -167,7 +167,7 @@ class LarsCV(_AnglesCV):
     """
 
     _registration: ClassVar = Registration(
-        method="Least angle regression, its end chosen by folds",
+        method="Least angle regression, early stopping by cross-validation",
         texts=("B18",),
         peer="sklearn.linear_model",
         reads=("one pass",),
@@ -207,8 +207,8 @@ class LarsCV(_AnglesCV):
 class LassoLarsCV(_AnglesCV):
     """The Lasso by least angles, with alpha chosen by cross-validation among the knots of all paths.
 
-    Minimises ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the number of rows, or the sum of
-    their weights, with the alpha of the smallest mean squared error on test rows. Paths are exact, and the Gram
+    Minimises ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the number of samples, or the sum of
+    their weights, with the alpha of the smallest mean squared error on test samples. Paths are exact, and the Gram
     matrices of the training sets are merged from those of the folds, which are read once.
 
     Parameters
@@ -229,8 +229,8 @@ class LassoLarsCV(_AnglesCV):
     n_jobs : int, default=None
         Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
     eps : float, default=np.finfo(float).eps
-        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
-        depends on them: it waits.
+        A feature whose squared norm orthogonal to the active features is at most this fraction of the whole (and
+        never more than 1e-12) is skipped as linearly dependent.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     positive : bool, default=False
@@ -253,11 +253,11 @@ class LassoLarsCV(_AnglesCV):
     alpha_ : float
         The alpha with the smallest mean squared error.
     cv_alphas_ : ndarray of shape (n_cv_alphas,)
-        The alphas that were tried.
+        The alphas tried.
     mse_path_ : ndarray of shape (n_cv_alphas, n_folds)
         Mean squared error of each alpha on the test samples of each fold.
     cv_method_ : str
-        How the training sets were read, in words.
+        How the training sets were read, as a sentence.
     certificate_ : Certificate
         Kind gap, at `alpha_`: no other weights have an objective that is lower by more; the choice is not certified.
     n_features_in_ : int
@@ -284,7 +284,7 @@ class LassoLarsCV(_AnglesCV):
     """
 
     _registration: ClassVar = Registration(
-        method="Lasso by least angles, alpha chosen by folds",
+        method="Lasso by LARS, alpha by cross-validation",
         texts=("B18", "R11.3"),
         peer="sklearn.linear_model",
         reads=("one pass",),

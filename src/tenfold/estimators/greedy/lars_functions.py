@@ -58,7 +58,7 @@ def lars_path(
     """The path of least angle regression, or of the Lasso, without an intercept.
 
     For ``method="lasso"`` the weights minimise ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w)^2 + alpha ||w||_1`` at every
-    alpha between the knots, where they are straight lines; W is the number of rows, or the sum of their weights.
+    alpha between the knots, where they are straight lines; W is the number of samples, or the sum of their weights.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ def lars_path(
     alpha_min : float, default=0
         Where the path ends.
     method : {"lar", "lasso"}, default="lar"
-        Least angle regression, or the Lasso, in which a feature leaves where its weight comes to zero.
+        Least angle regression, or the Lasso, in which a feature leaves when its weight reaches zero.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     eps : float, default=np.finfo(float).eps
-        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
-        depends on them: it waits.
+        A feature whose squared norm orthogonal to the active features is at most this fraction of the whole (and
+        never more than 1e-12) is skipped as linearly dependent.
     copy_Gram : bool, default=True
         Accepted for compatibility: the Gram matrix is never changed.
     verbose : int, default=0
@@ -92,7 +92,7 @@ def lars_path(
     positive : bool, default=False
         Whether weights must not be negative; only for the Lasso.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples; None for ones.
+        Weights of the samples; None: all ones.
 
     Returns
     -------
@@ -192,12 +192,12 @@ def lars_path_gram(
     alpha_min : float, default=0
         Where the path ends.
     method : {"lar", "lasso"}, default="lar"
-        Least angle regression, or the Lasso, in which a feature leaves where its weight comes to zero.
+        Least angle regression, or the Lasso, in which a feature leaves when its weight reaches zero.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     eps : float, default=np.finfo(float).eps
-        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
-        depends on them: it waits.
+        A feature whose squared norm orthogonal to the active features is at most this fraction of the whole (and
+        never more than 1e-12) is skipped as linearly dependent.
     copy_Gram : bool, default=True
         Accepted for compatibility: the Gram matrix is never changed.
     verbose : int, default=0

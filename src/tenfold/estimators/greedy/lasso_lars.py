@@ -35,7 +35,7 @@ from tenfold.plans.lars import CriterionFit, by_criterion
 class LassoLars(Ends):
     """The Lasso by least angles: the whole path down to one alpha.
 
-    Minimises ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the number of rows, or the sum of
+    Minimises ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the number of samples, or the sum of
     their weights. Weights are straight lines between the knots of the path, where a feature joins or leaves; nothing is
     iterated, and there is no tolerance.
 
@@ -51,10 +51,10 @@ class LassoLars(Ends):
         Whether to form the whole Gram matrix, or the Gram matrix itself, of features about their means where an
         intercept is fitted; "auto" forms it where that is cheaper than reading the products of active features.
     max_iter : int, default=500
-        After how many steps to stop; a path that did not come down to alpha by then is not certified.
+        Limit of the number of steps; a path that stops above alpha is not certified.
     eps : float, default=np.finfo(float).eps
-        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
-        depends on them: it waits.
+        A feature whose squared norm orthogonal to the active features is at most this fraction of the whole (and
+        never more than 1e-12) is skipped as linearly dependent.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     fit_path : bool, default=True
@@ -109,7 +109,7 @@ class LassoLars(Ends):
     """
 
     _registration: ClassVar = Registration(
-        method="Lasso, the whole path by least angles",
+        method="Lasso path by least angle regression (LARS)",
         texts=("B18", "R11.3"),
         peer="sklearn.linear_model",
         reads=("one pass",),
@@ -186,14 +186,14 @@ class LassoLarsIC(LeastAngles):
     max_iter : int, default=500
         After how many steps to stop.
     eps : float, default=np.finfo(float).eps
-        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
-        depends on them: it waits.
+        A feature whose squared norm orthogonal to the active features is at most this fraction of the whole (and
+        never more than 1e-12) is skipped as linearly dependent.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     positive : bool, default=False
         Whether weights must not be negative.
     noise_variance : float, default=None
-        s2; None estimates it from least squares on all features, for which rows must outnumber them.
+        s2; None estimates it from least squares on all features, for which samples must outnumber them.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class LassoLarsIC(LeastAngles):
     The Gram matrix from one pass, or products of about 32 features a pass where few of many are asked for or the
     features outnumber the samples; then 2 k p products a step with k active features, and one pass of the judge. Memory
     p x p or k x p. Runs on dense and sparse arrays, files, Dask collections and devices, with sample weights.
-    A least squares fit more where the variance of the noise is not given. The sums of squares of all knots come from
+    One more least squares fit if the noise variance is not given. The sums of squares of all knots come from
     the path itself. Weights count as repeated samples, so that their unit matters here.
     Zou, Hastie and Tibshirani (2007).
 
@@ -237,7 +237,7 @@ class LassoLarsIC(LeastAngles):
     """
 
     _registration: ClassVar = Registration(
-        method="Lasso, alpha by an information criterion",
+        method="Lasso by LARS, alpha by AIC or BIC",
         texts=("B18",),
         peer="sklearn.linear_model",
         reads=("one pass",),

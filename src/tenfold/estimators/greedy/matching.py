@@ -24,9 +24,9 @@ class MatchingPursuit(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredic
     """Matching pursuit: each step moves one weight, that of the feature closest to what is left.
 
     From ``w = 0`` and the residual ``r = y - b``, a step takes the feature with the largest ``|x_j.r| / |x_j|``, adds
-    ``v = x_j.r / |x_j|^2`` to its weight and takes ``v x_j`` from the residual, so that ``sum_i weight_i r_i^2`` falls
-    by ``(x_j.r)^2 / |x_j|^2``. Nothing is fitted anew, a feature may be taken again, and units of features do not
-    matter. The number of steps is the penalty: few leave most weights at zero, many come to least squares on all
+    ``v = x_j.r / |x_j|^2`` to its weight and takes ``v x_j`` from the residual, so that ``sum_i weight_i r_i^2``
+    decreases by ``(x_j.r)^2 / |x_j|^2``. Nothing is fitted anew, a feature may be taken again, and units of features
+    do not matter. The number of steps is the penalty: few leave most weights at zero, many come to least squares on all
     features. Also known as forward stagewise regression; `OrthogonalMatchingPursuit` fits all features taken after
     every step.
 
@@ -56,8 +56,8 @@ class MatchingPursuit(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredic
         The sum of squared residuals before the first step and after every one.
     certificate_ : Certificate
         Kind exact: the steps are taken again with products read from the samples. The number is the distance of the
-        weights from what the steps add up to, in units of features and target, or, if that is more, the share by which
-        a feature that was not taken exceeded the one that was.
+        weights from what the steps add up to, in units of features and target, or, if that is more, the relative
+        amount by which a feature that was not taken exceeded the one that was.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

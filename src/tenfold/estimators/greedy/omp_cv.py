@@ -47,7 +47,7 @@ class OrthogonalMatchingPursuitCV(ByFolds, ScoreMixin, RegressorMixin, LinearPre
     fit_intercept : bool, default=True
         Whether to fit ``b``.
     max_iter : int, default=None
-        The largest number of features; None is a tenth of them, but at least 5 where there are so many.
+        The largest number of features; None is a tenth of them, but at least 5 (or all).
     cv : int, cross-validation generator or an iterable, default=None
         Number of folds, a splitter, or pairs of training and test indices; None is five folds.
     n_jobs : int, default=None
@@ -68,9 +68,9 @@ class OrthogonalMatchingPursuitCV(ByFolds, ScoreMixin, RegressorMixin, LinearPre
     path_ : ndarray of int
         The features in the order of their selection.
     mse_path_ : ndarray of shape (n_numbers, n_splits)
-        Mean squared errors on the test rows for 1, 2, ... features.
+        Mean squared errors on the test samples for 1, 2, ... features.
     cv_method_ : str
-        How the training sets were read, in words.
+        How the training sets were read, as a sentence.
     certificate_ : Certificate
         Kind residual: the largest cosine between the residual and a selected feature, or, if that is more, the
         relative amount by which another feature exceeds the selected ones at some step of the rule, which the
@@ -100,7 +100,7 @@ class OrthogonalMatchingPursuitCV(ByFolds, ScoreMixin, RegressorMixin, LinearPre
     """
 
     _registration: ClassVar = Registration(
-        method="Orthogonal matching pursuit, columns chosen by folds",
+        method="Orthogonal matching pursuit, sparsity by cross-validation",
         texts=("R3.3", "R11.2"),
         peer="sklearn.linear_model",
         reads=("one pass",),

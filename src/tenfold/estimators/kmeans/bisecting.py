@@ -59,13 +59,13 @@ class BisectingKMeans(CentroidModel):
         Above zero the energy of each step is printed, why a run ended, and the centres of every split.
     tol : float, default=1e-4
         A split ends when the squared moves of its centres sum to at most tol times the mean variance of the features of
-        its samples and the energy falls by less than the certificate allows, or when no sample changes its cluster.
+        its samples and the energy decreases by less than the certificate allows, or when no sample changes its cluster.
     copy_x : bool, default=True
         Accepted for compatibility: X is never changed.
     algorithm : {"lloyd", "elkan"}, default="lloyd"
         Accepted for compatibility: both give the steps of Lloyd, and distances that bounds rule out are never computed.
     bisecting_strategy : {"biggest_inertia", "largest_cluster"}, default="biggest_inertia"
-        Which cluster is split next: that with the largest energy, or with the most rows.
+        Which cluster is split next: that with the largest energy, or with the most samples.
 
     Attributes
     ----------
@@ -74,11 +74,11 @@ class BisectingKMeans(CentroidModel):
     labels_ : ndarray of shape (n_samples,)
         The leaf of each sample.
     inertia_ : float
-        The weighted sum of squared distances of rows from the centres of their leaves.
+        The weighted sum of squared distances of samples from the centres of their leaves.
     certificate_ : Certificate
-        Kind fixed point, of the splits: how far the energy falls when every split takes one more exact step of Lloyd on
-        its own rows. ``tenfold.certify(model, X)`` judges the same. The centres together are seldom at rest: for that
-        start `KMeans` from them.
+        Kind fixed point, of the splits: the decrease of the energy when every split takes one more exact step of
+        Lloyd on its own samples. ``tenfold.certify(model, X)`` judges the same. The centres together are seldom a
+        fixed point: for that start `KMeans` from them.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -101,7 +101,7 @@ class BisectingKMeans(CentroidModel):
     """
 
     _registration: ClassVar = Registration(
-        method="k-means by halving",
+        method="Bisecting k-means",
         texts=("S12.1",),
         peer="sklearn.cluster",
         reads=("in memory",),

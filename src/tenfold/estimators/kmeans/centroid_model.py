@@ -143,7 +143,7 @@ def rows_of_fit(model: Any, X: Any, sample_weight: Any) -> tuple[Array, Any]:
 
 
 def to_rows(X: Array, weight: Array | None) -> Rows:
-    """Rows for many passes: an array in another order is copied to C order once."""
+    """Samples for many passes: an array in another order is copied to C order once."""
     return as_rows_without_target(contiguous(X), weight)
 
 

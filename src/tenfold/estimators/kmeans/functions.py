@@ -40,7 +40,7 @@ def k_means(
     n_clusters : int
         Number of clusters.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples; None for ones.
+        Weights of the samples; None: all ones.
     init : {"k-means++", "random"}, callable or array-like of shape (n_clusters, n_features), default="k-means++"
         Seeds: samples that are drawn far apart (greedy k-means++), samples drawn by weight, what ``init(X, n_clusters,
         random_state)`` returns, or these.
@@ -52,7 +52,7 @@ def k_means(
         Whether the energy of each step is printed, and why a run ended.
     tol : float, default=1e-4
         A run ends when the squared moves of the centres sum to at most tol times the mean variance of the features and
-        the energy falls by less than the certificate allows, or when no sample changes its cluster.
+        the energy decreases by less than the certificate allows, or when no sample changes its cluster.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws; with an integer seeds are those of scikit-learn.
     copy_x : bool, default=True
@@ -128,7 +128,7 @@ def kmeans_plusplus(
     n_clusters : int
         Number of clusters.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples; None for ones.
+        Weights of the samples; None: all ones.
     x_squared_norms : array-like of shape (n_samples,), default=None
         Accepted for compatibility, without effect.
     random_state : int, RandomState instance or None, default=None

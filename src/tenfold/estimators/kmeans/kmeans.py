@@ -31,17 +31,17 @@ from tenfold.solvers.loop import Callback
 
 
 class KMeans(CentroidModel):
-    """k-means: centres such that rows are near to the nearest of them.
+    """k-means: centres with the least squared distances of the samples to the nearest.
 
     Looks for c that minimises the energy ``sum_i w_i min_k ||x_i - c_k||^2``, which has many local minima, by steps of
-    Lloyd from good seeds: rows go to the nearest centre, centres to the mean of their rows.
+    Lloyd from good seeds: samples go to the nearest centre, centres to the mean of their samples.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
     init : {"k-means++", "random"}, callable or array-like of shape (n_clusters, n_features), default="k-means++"
-        Seeds: rows that are drawn far apart (greedy k-means++), rows drawn by weight, what
+        Seeds: samples that are drawn far apart (greedy k-means++), samples drawn by weight, what
         ``init(X, n_clusters, random_state)`` returns, or these. With an integer `random_state` seeds are those of
         scikit-learn.
     n_init : int or "auto", default="auto"
@@ -50,7 +50,7 @@ class KMeans(CentroidModel):
         Steps of one run.
     tol : float, default=1e-4
         A run ends when the squared moves of the centres sum to at most tol times the mean variance of the columns and
-        the energy falls by less than the certificate allows, or when no row changes its cluster.
+        the energy decreases by less than the certificate allows, or when no sample changes its cluster.
     verbose : int, default=0
         Above zero the energy of each step is printed, and why a run ended.
     random_state : int, RandomState instance or None, default=None
@@ -65,7 +65,7 @@ class KMeans(CentroidModel):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The centres.
     labels_ : ndarray of shape (n_samples,)
-        The nearest centre of each row, in float64 arithmetic whatever the dtype of X; a lazy array for Dask.
+        The nearest centre of each sample, in float64 arithmetic whatever the dtype of X; a lazy array for Dask.
     inertia_ : float
         The energy.
     n_iter_ : int
@@ -73,9 +73,10 @@ class KMeans(CentroidModel):
     trace_ : tuple of float
         The energy after each of its steps; it never rises.
     certificate_ : Certificate
-        Kind fixed point: the fall of the energy in one more exact step, at most 1e-6 of it (0.01 tol, if that is more).
-        That is a local minimum at best. `lower_bound` is the energy below which no centres can be, from the spectrum of
-        the rows; it is left out where it would cost more than the fit (`tenfold.certify` asks for it always).
+        Kind fixed point: the decrease of the energy in one more exact step, at most 1e-6 of it (0.01 tol, if that is
+        more). That is a local minimum at best. `lower_bound` is the energy below which no centres can be, from the
+        spectrum of the samples; it is left out where it would cost more than the fit (`tenfold.certify` asks for it
+        always).
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -83,10 +84,10 @@ class KMeans(CentroidModel):
 
     Notes
     -----
-    One pass over the rows a step, of 2 n p k flops at most, in float32 with a bound on its errors: rows for which it
-    does not decide are compared in float64, so that labels are those of float64. Runs on dense and sparse arrays,
-    files, devices and Dask collections, with sample weights; where rows are not in memory, seeds come from a sample. A
-    centre without rows goes to the row that is furthest from its own.
+    One pass over the samples a step, of 2 n p k flops at most, in float32 with a bound on its errors: samples for
+    which it does not decide are compared in float64, so that labels are those of float64. Runs on dense and sparse
+    arrays, files, devices and Dask collections, with sample weights; where samples are not in memory, seeds come
+    from a subsample. A centre without samples goes to the sample that is furthest from its own.
     Seeger, section 12.1; Welling, ch. 11; Cookbook, ch. 12.
 
     Examples
@@ -159,7 +160,7 @@ class KMeans(CentroidModel):
         y : object, default=None
             Not used.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the samples; whole numbers count as repetitions. None for ones.
+            Weights of the samples; integers count as repetitions. None: all ones.
 
         Returns
         -------
@@ -195,7 +196,7 @@ class KMeans(CentroidModel):
         self.trace_ = tuple(record.objective for record in result.run.trace[1:])
         self.cluster_centers_, self.inertia_ = convert_like(result.centres, X), result.energy
         self.certificate_ = result.certificate
-        # those of rows on several machines stay there, and are computed when they are asked for
+        # those of samples on several machines stay there, and are computed when they are asked for
         self.labels_ = self.predict(X) if result.labels is None else result.labels
         warn_of_fewer(self, None if rows.distributed else self.labels_)
         warn_unless_certified(self)

@@ -18,10 +18,10 @@ from tenfold.plans.kmeans import scale_of
 
 
 class MiniBatchKMeans(OnlineKMeansBase):
-    """k-means by batches: every batch of rows moves its nearest centres (Sculley 2010).
+    """Mini-batch k-means: every batch of samples moves its nearest centres (Sculley 2010).
 
-    A centre with n rows so far that gets the rows of a batch moves to the mean of all: steps become shorter, and the
-    energy ``sum_i w_i min_k ||x_i - c_k||^2`` comes near to that of `KMeans` from a part of the work.
+    A centre with n samples so far that gets the samples of a batch moves to the mean of all: steps become shorter,
+    and the energy ``sum_i w_i min_k ||x_i - c_k||^2`` approaches that of `KMeans` at a fraction of the cost.
 
     Parameters
     ----------
@@ -31,44 +31,44 @@ class MiniBatchKMeans(OnlineKMeansBase):
         Seeds: samples that are drawn far apart (greedy k-means++), samples drawn by weight, what ``init(X, n_clusters,
         random_state)`` returns, or these.
     max_iter : int, default=100
-        Batches at most: so many times the rows.
+        Limit of the number of batches, in passes over the samples.
     batch_size : int, default=1024
-        Rows of a batch, drawn with replacement by weight.
+        Samples of a batch, drawn with replacement by weight.
     verbose : int, default=0
         Above zero the energies of starts and batches are printed, and why it ended.
     compute_labels : bool, default=True
-        Whether `labels_` and the energy of all rows are computed at the end: one pass.
+        Whether `labels_` and the energy of all samples are computed at the end: one pass.
     random_state : int, RandomState or None, default=None
         An integer gives the batches of scikit-learn.
     tol : float, default=0.0
         Above zero: ends when the squared moves of a batch sum to at most tol times the mean variance of the columns.
     max_no_improvement : int or None, default=10
-        Ends after so many batches in a row whose smoothed energy was no new minimum.
+        Ends after this many consecutive batches without a new minimum of the smoothed energy.
     init_size : int or None, default=None
-        Rows from which seeds are drawn; three batches if None.
+        Samples from which seeds are drawn; None: three batches.
     n_init : int or "auto", default="auto"
-        Starts, of which the best on some rows is gone on with; "auto" is 1, and 3 for "random" and callables.
+        Number of starts, of which the best on some samples is continued; "auto" is 1, and 3 for "random" and callables.
     reassignment_ratio : float, default=0.01
-        Centres with less than this share of the largest count are replaced by rows of a batch now and then.
+        Centres with less than this fraction of the largest count are replaced by samples of a batch from time to time.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The centres.
     counts_ : ndarray of shape (n_clusters,)
-        The weight of the rows that each centre has had.
+        The weight of the samples that each centre has had.
     labels_ : ndarray of shape (n_samples,)
         The nearest centre of each sample at the end; only with ``compute_labels=True``.
     inertia_ : float
-        The energy of all rows; without `compute_labels` an estimate from the batches.
+        The energy of all samples; without `compute_labels` an estimate from the batches.
     n_iter_ : int
         How often as many samples as there are were seen.
     n_steps_ : int
         How many batches were seen.
     certificate_ : Certificate
-        Not judged: centres that follow batches are not at rest, and judging costs more than the fit.
-        ``tenfold.certify(model, X)`` computes the fall of the energy in one exact step; ok only where these centres are
-        those of `KMeans`.
+        Not judged: centres after mini-batch updates are no fixed point, and judging costs more than the fit.
+        ``tenfold.certify(model, X)`` computes the decrease of the energy in one exact step; ok only where these
+        centres are those of `KMeans`.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -90,7 +90,7 @@ class MiniBatchKMeans(OnlineKMeansBase):
     """
 
     _registration: ClassVar = Registration(
-        method="k-means by batches",
+        method="Mini-batch k-means",
         texts=("S12.1", "B12"),
         peer="sklearn.cluster",
         reads=("random batches",),
@@ -185,7 +185,7 @@ class MiniBatchKMeans(OnlineKMeansBase):
         y : object, default=None
             Not used.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the samples; whole numbers count as repetitions. None for ones.
+            Weights of the samples; integers count as repetitions. None: all ones.
 
         Returns
         -------
@@ -222,7 +222,7 @@ class MiniBatchKMeans(OnlineKMeansBase):
         return self
 
     def _init_rows(self, batch: int, n: int) -> int:
-        """How many rows seeds are drawn from."""
+        """The number of samples from which seeds are drawn."""
         size, k = self.init_size, self.n_clusters
         if size is None:
             size = 3 * batch if 3 * batch >= k else 3 * k

@@ -18,17 +18,17 @@ from tenfold.plans import minibatch_kmeans as plan
 class OnlineKMeans(OnlineKMeansBase):
     """Online k-means: each sample in turn moves its nearest centre towards itself (MacQueen 1967).
 
-    For a row x of weight w with the nearest centre k, ``n_k += w`` and ``c_k += (w / n_k) (x - c_k)``: a centre is the
-    running mean of the rows that went to it. Counts start at zero, so that its first row replaces a seed.
+    For a sample x of weight w with the nearest centre k, ``n_k += w`` and ``c_k += (w / n_k) (x - c_k)``: a centre
+    is the running mean of the samples that went to it. Counts start at zero, so that its first sample replaces a seed.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
     init : {"random", "k-means++"}, callable or array-like of shape (n_clusters, n_features), default="random"
-        Seeds, from the rows of `fit` or of the first `partial_fit`; "random" takes different rows.
+        Seeds, from the samples of `fit` or of the first `partial_fit`; "random" takes different samples.
     max_iter : int, default=1
-        Passes over the rows in their order; counts go on from pass to pass.
+        Passes over the samples in their order; counts go on from pass to pass.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws.
 
@@ -37,16 +37,16 @@ class OnlineKMeans(OnlineKMeansBase):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The centres.
     counts_ : ndarray of shape (n_clusters,)
-        The weight of the rows that each centre has had.
+        The weight of the samples that each centre has had.
     labels_ : ndarray of shape (n_samples,)
-        The nearest centre of each row at the end.
+        The nearest centre of each sample at the end.
     inertia_ : float
-        The energy ``sum_i w_i min_k ||x_i - c_k||^2`` of the rows.
+        The energy ``sum_i w_i min_k ||x_i - c_k||^2`` of the samples.
     n_iter_ : int
         Passes over the data.
     certificate_ : Certificate
-        Not judged: centres that follow rows are not at rest. ``tenfold.certify(model, X)`` computes the fall of the
-        energy in one exact step of Lloyd from them.
+        Not judged: centres after single-sample updates are no fixed point. ``tenfold.certify(model, X)`` computes
+        the decrease of the energy in one exact step of Lloyd from them.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -55,8 +55,8 @@ class OnlineKMeans(OnlineKMeansBase):
     Notes
     -----
     A scan: samples are taken in their order, by one thread; memory k x p. Runs on dense and sparse arrays and files.
-    Shuffle samples that are sorted. A row of weight w counts as w rows at once, not one after the other: the centre is
-    the same unless it would change on the way. Cookbook, ch. 12 (algorithm 9).
+    Shuffle samples that are sorted. A sample of weight w counts as w samples at once, not one after the other: the
+    centre is the same unless it would change on the way. Cookbook, ch. 12 (algorithm 9).
 
     Examples
     --------
@@ -68,7 +68,7 @@ class OnlineKMeans(OnlineKMeansBase):
     """
 
     _registration: ClassVar = Registration(
-        method="k-means by single rows",
+        method="Online k-means",
         texts=("B12",),
         reads=("in order",),
         where=("arrays", "sparse", "files"),
@@ -118,7 +118,7 @@ class OnlineKMeans(OnlineKMeansBase):
         y : object, default=None
             Not used.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the samples; whole numbers count as repetitions. None for ones.
+            Weights of the samples; integers count as repetitions. None: all ones.
 
         Returns
         -------

@@ -195,7 +195,7 @@ class LassoCV(SparseModelCV):
     max_iter : int, default=1000
         Most sweeps over the features in one fit; a sweep over a few of them counts for as much as these are of all.
     tol : float, default=1e-4
-        A fit ends when the duality gap is at most `tol` times the mean square of the centred targets.
+        A fit stops when the duality gap is at most `tol` times the mean square of the centred targets.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     cv : int, cross-validation generator or an iterable, default=None
@@ -209,14 +209,14 @@ class LassoCV(SparseModelCV):
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the features where ``selection="random"``.
     selection : {"cyclic", "random"}, default="cyclic"
-        Whether coordinate descent takes the features one after the other or at random.
+        Whether coordinate descent takes the features in cyclic or in random order.
 
     Attributes
     ----------
     alpha_ : float
         The alpha with the smallest mean squared error.
     alphas_ : ndarray of shape (n_alphas,)
-        The alphas that were tried, in falling order.
+        The alphas tried, in decreasing order.
     mse_path_ : ndarray of shape (n_alphas, n_folds)
         Mean squared error of each alpha on the test samples of each fold.
     coef_ : ndarray of shape (n_features,)
@@ -226,7 +226,7 @@ class LassoCV(SparseModelCV):
     sparse_coef_ : sparse matrix of shape (1, n_features)
         `coef_` as a sparse matrix in CSR format.
     dual_gap_ : float
-        The duality gap, computed by the judge at the weights as they are stored.
+        The duality gap, computed by the judge at the weights as stored.
     n_iter_ : int
         Sweeps taken by the fit with `alpha_`.
     status_ : str
@@ -263,7 +263,7 @@ class LassoCV(SparseModelCV):
     """
 
     _registration: ClassVar = Registration(
-        method="Lasso, alpha by k-fold",
+        method="Lasso, alpha by k-fold cross-validation",
         texts=("R3.3", "R11.3", "B18"),
         peer="sklearn.linear_model",
         reads=("one pass",),
@@ -312,17 +312,17 @@ class LassoCV(SparseModelCV):
 
 
 class ElasticNetCV(SparseModelCV):
-    """The elastic net with alpha, and the share of the L1 penalty, chosen by cross-validation.
+    """The elastic net with alpha, and the fraction of the L1 penalty, chosen by cross-validation.
 
     Minimises ``(1 / 2W) sum_i s_i (y_i - x_i.w - b)^2 + alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio) / 2 ||w||^2``, W
-    the sum of the weights s_i of the samples, with the alpha and the share in `l1_ratio` of the smallest mean squared
+    the sum of the weights s_i of the samples, with the alpha and the value in `l1_ratio` of the smallest mean squared
     error over the folds (the mean of the folds' weighted means). The second moments of all folds come from one pass
     over the data; every path is solved on those of the other folds, merged, and never touches the samples again.
 
     Parameters
     ----------
     l1_ratio : float or array-like of shape (n_l1_ratio,), default=0.5
-        Shares of the L1 penalty among which to choose; every share has a grid of alphas of its own.
+        Fractions of the L1 penalty to choose from; every fraction has a grid of alphas of its own.
     eps : float, default=1e-3
         The smallest alpha of the grid over its largest.
     alphas : int or array-like of shape (n_alphas,), default=100
@@ -334,7 +334,7 @@ class ElasticNetCV(SparseModelCV):
     max_iter : int, default=1000
         Most sweeps over the features in one fit; a sweep over a few of them counts for as much as these are of all.
     tol : float, default=1e-4
-        A fit ends when the duality gap is at most `tol` times the mean square of the centred targets.
+        A fit stops when the duality gap is at most `tol` times the mean square of the centred targets.
     cv : int, cross-validation generator or an iterable, default=None
         Number of folds, a splitter, or pairs of training and test indices; None is five folds.
     copy_X : bool, default=True
@@ -348,16 +348,16 @@ class ElasticNetCV(SparseModelCV):
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the features where ``selection="random"``.
     selection : {"cyclic", "random"}, default="cyclic"
-        Whether coordinate descent takes the features one after the other or at random.
+        Whether coordinate descent takes the features in cyclic or in random order.
 
     Attributes
     ----------
     alpha_ : float
         The alpha with the smallest mean squared error.
     l1_ratio_ : float
-        The share of the L1 penalty with the smallest mean squared error.
+        The fraction of the L1 penalty with the smallest mean squared error.
     alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
-        The alphas that were tried, in falling order; every share has a grid of its own.
+        The alphas tried, in decreasing order; every fraction has a grid of its own.
     mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
         Mean squared error of each candidate on the test samples of each fold.
     coef_ : ndarray of shape (n_features,)
@@ -367,7 +367,7 @@ class ElasticNetCV(SparseModelCV):
     sparse_coef_ : sparse matrix of shape (1, n_features)
         `coef_` as a sparse matrix in CSR format.
     dual_gap_ : float
-        The duality gap, computed by the judge at the weights as they are stored.
+        The duality gap, computed by the judge at the weights as stored.
     n_iter_ : int
         Sweeps taken by the fit with `alpha_`.
     status_ : str
@@ -404,7 +404,7 @@ class ElasticNetCV(SparseModelCV):
     """
 
     _registration: ClassVar = Registration(
-        method="Elastic net, alpha and share by k-fold",
+        method="Elastic net, alpha and l1_ratio by k-fold cross-validation",
         texts=("R3.3", "R11.3"),
         peer="sklearn.linear_model",
         reads=("one pass",),

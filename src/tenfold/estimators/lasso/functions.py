@@ -87,7 +87,7 @@ def lasso_path(
     Returns
     -------
     alphas : ndarray of shape (n_alphas,)
-        The alphas, in falling order.
+        The alphas, in decreasing order.
     coefs : ndarray of shape (n_features, n_alphas) or (n_targets, n_features, n_alphas)
         Weights at each alpha.
     dual_gaps : ndarray of shape (n_alphas,)
@@ -157,7 +157,7 @@ def enet_path(
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         The targets.
     l1_ratio : float, default=0.5
-        Share of the L1 penalty: 1 is the Lasso, 0 is ridge regression.
+        Fraction of the L1 penalty: 1 is the Lasso, 0 is ridge regression.
     eps : float, default=1e-3
         The smallest alpha of a grid over its largest.
     n_alphas : int, default="deprecated"
@@ -188,7 +188,7 @@ def enet_path(
     Returns
     -------
     alphas : ndarray of shape (n_alphas,)
-        The alphas, in falling order.
+        The alphas, in decreasing order.
     coefs : ndarray of shape (n_features, n_alphas) or (n_targets, n_features, n_alphas)
         Weights at each alpha.
     dual_gaps : ndarray of shape (n_alphas,)

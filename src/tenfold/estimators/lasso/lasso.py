@@ -42,7 +42,7 @@ class ElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMi
     alpha : float, default=1.0
         Strength of the penalty.
     l1_ratio : float, default=0.5
-        Share of the L1 penalty: 1 is the Lasso, 0 is ridge regression.
+        Fraction of the L1 penalty: 1 is the Lasso, 0 is ridge regression.
     fit_intercept : bool, default=True
         Whether to fit an intercept ``b``; it is never penalised.
     precompute : bool or array-like of shape (n_features, n_features), default=False
@@ -61,9 +61,9 @@ class ElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMi
     random_state : int, RandomState instance, default=None
         Seed of the order of the features where ``selection="random"``.
     selection : {"cyclic", "random"}, default="cyclic"
-        Whether coordinate descent takes the features one after the other or at random.
+        Whether coordinate descent takes the features in cyclic or in random order.
     solver : {"auto", "cd", "ista", "fista", "uv"}, default="auto"
-        "cd", for which "auto" stands, is coordinate descent. The others read the data once a step, wherever they are:
+        "cd", for which "auto" stands, is coordinate descent. The others read the data once a step, from any source:
         proximal gradient descent, the same with momentum, and the online split into two non-negative halves, which goes
         through the samples one by one and seldom reaches a small gap.
 
@@ -76,7 +76,7 @@ class ElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, RegressorMi
     sparse_coef_ : sparse matrix of shape (1, n_features) or (n_targets, n_features)
         `coef_` as a sparse matrix in CSR format.
     dual_gap_ : float or ndarray of shape (n_targets,)
-        The duality gap, computed by the judge at the weights as they are stored.
+        The duality gap, computed by the judge at the weights as stored.
     n_iter_ : int or list of int
         Sweeps taken.
     status_ : str
@@ -229,9 +229,9 @@ class Lasso(ElasticNet):
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the features where ``selection="random"``.
     selection : {"cyclic", "random"}, default="cyclic"
-        Whether coordinate descent takes the features one after the other or at random.
+        Whether coordinate descent takes the features in cyclic or in random order.
     solver : {"auto", "cd", "ista", "fista", "uv"}, default="auto"
-        "cd", for which "auto" stands, is coordinate descent. The others read the data once a step, wherever they are:
+        "cd", for which "auto" stands, is coordinate descent. The others read the data once a step, from any source:
         proximal gradient descent, the same with momentum, and the online split into two non-negative halves, which goes
         through the samples one by one and seldom reaches a small gap.
 
@@ -244,7 +244,7 @@ class Lasso(ElasticNet):
     sparse_coef_ : sparse matrix of shape (1, n_features) or (n_targets, n_features)
         `coef_` as a sparse matrix in CSR format.
     dual_gap_ : float or ndarray of shape (n_targets,)
-        The duality gap, computed by the judge at the weights as they are stored.
+        The duality gap, computed by the judge at the weights as stored.
     n_iter_ : int or list of int
         Sweeps taken, for each target.
     status_ : str

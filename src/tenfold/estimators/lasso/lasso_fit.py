@@ -1,4 +1,4 @@
-"""What the classes of the Lasso's family share: parameters, the call of the plan, and fitted attributes."""
+"""Shared by the classes of the Lasso's family: parameters, the call of the plan, and fitted attributes."""
 
 from dataclasses import replace
 from typing import Any, ClassVar

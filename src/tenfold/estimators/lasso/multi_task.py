@@ -38,7 +38,7 @@ class MultiTaskElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, Re
     alpha : float, default=1.0
         Strength of the penalty.
     l1_ratio : float, default=0.5
-        Share of the L1 penalty of the lengths: 1 is the multi-task Lasso, 0 is ridge regression.
+        Fraction of the L1 penalty of the lengths: 1 is the multi-task Lasso, 0 is ridge regression.
     fit_intercept : bool, default=True
         Whether to fit an intercept ``b``; it is never penalised.
     copy_X : bool, default=True
@@ -52,7 +52,7 @@ class MultiTaskElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, Re
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the features where ``selection="random"``.
     selection : {"cyclic", "random"}, default="cyclic"
-        Whether coordinate descent takes the features one after the other or at random.
+        Whether coordinate descent takes the features in cyclic or in random order.
     solver : {"auto", "cd", "ista", "fista"}, default="auto"
         "cd", for which "auto" stands, is block coordinate descent. The others read the data once a step, wherever they
         are: proximal gradient descent, and the same with momentum.
@@ -75,7 +75,7 @@ class MultiTaskElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, Re
         "gram" for coordinate descent on the Gram matrix, "columns" for working sets of features; or the solver that
         was named; without an L1 penalty the method of ridge regression.
     dual_gap_ : float
-        The duality gap of all targets together, computed by the judge at the weights as they are stored.
+        The duality gap of all targets together, computed by the judge at the weights as stored.
     eps_ : float
         The gap that ends the fit, as a sum over the samples.
     certificate_ : Certificate
@@ -112,7 +112,7 @@ class MultiTaskElasticNet(ScoreMixin, CallbackSupportMixin, MultiOutputMixin, Re
     """
 
     _registration: ClassVar = Registration(
-        method="Elastic net of targets that share their columns",
+        method="Multi-task elastic net",
         texts=("R11.3",),
         peer="sklearn.linear_model",
         reads=("one pass", "in memory"),
@@ -194,7 +194,7 @@ class MultiTaskLasso(MultiTaskElasticNet):
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the features where ``selection="random"``.
     selection : {"cyclic", "random"}, default="cyclic"
-        Whether coordinate descent takes the features one after the other or at random.
+        Whether coordinate descent takes the features in cyclic or in random order.
     solver : {"auto", "cd", "ista", "fista"}, default="auto"
         "cd", for which "auto" stands, is block coordinate descent. The others read the data once a step, wherever they
         are: proximal gradient descent, and the same with momentum.
@@ -208,7 +208,7 @@ class MultiTaskLasso(MultiTaskElasticNet):
     sparse_coef_ : sparse matrix of shape (n_targets, n_features)
         `coef_` as a sparse matrix in CSR format.
     dual_gap_ : float
-        The duality gap of all targets together, computed by the judge at the weights as they are stored.
+        The duality gap of all targets together, computed by the judge at the weights as stored.
     eps_ : float
         The gap that ends the fit, as a sum over the samples.
     n_iter_ : int
@@ -249,7 +249,7 @@ class MultiTaskLasso(MultiTaskElasticNet):
     """
 
     _registration: ClassVar = Registration(
-        method="Lasso of targets that share their columns",
+        method="Multi-task Lasso",
         texts=("R11.3",),
         peer="sklearn.linear_model",
         reads=("one pass", "in memory"),
@@ -288,17 +288,17 @@ class MultiTaskLasso(MultiTaskElasticNet):
 
 
 class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
-    """The elastic net of several targets, with alpha and the share of the L1 penalty chosen by cross-validation.
+    """The elastic net of several targets, with alpha and the fraction of the L1 penalty chosen by cross-validation.
 
     Minimises ``(1 / 2S) sum_i s_i |y_i - W x_i - b|^2 + alpha l1_ratio sum_j |W_j| + alpha (1 - l1_ratio) / 2 |W|^2``,
     |W_j| the Euclidean length of the weights of feature j for all targets, S the sum of the weights s_i of the samples,
-    with the alpha and the share in `l1_ratio` of the smallest mean squared error over folds and targets. The second
+    with the alpha and the value in `l1_ratio` of the smallest mean squared error over folds and targets. The second
     moments of all folds come from one pass over the data; every path is solved on those of the other folds, merged.
 
     Parameters
     ----------
     l1_ratio : float or array-like of shape (n_l1_ratio,), default=0.5
-        Shares of the L1 penalty among which to choose; every share has a grid of alphas of its own.
+        Fractions of the L1 penalty to choose from; every fraction has a grid of alphas of its own.
     eps : float, default=1e-3
         The smallest alpha of the grid over its largest.
     alphas : int or array-like of shape (n_alphas,), default=100
@@ -308,7 +308,7 @@ class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
     max_iter : int, default=1000
         Most sweeps over the features in one fit; a sweep over a few of them counts for as much as these are of all.
     tol : float, default=1e-4
-        A fit ends when the duality gap is at most `tol` times the mean square of the centred targets.
+        A fit stops when the duality gap is at most `tol` times the mean square of the centred targets.
     cv : int, cross-validation generator or an iterable, default=None
         Number of folds, a splitter, or pairs of training and test indices; None is five folds.
     copy_X : bool, default=True
@@ -320,16 +320,16 @@ class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the features where ``selection="random"``.
     selection : {"cyclic", "random"}, default="cyclic"
-        Whether coordinate descent takes the features one after the other or at random.
+        Whether coordinate descent takes the features in cyclic or in random order.
 
     Attributes
     ----------
     alpha_ : float
         The alpha with the smallest mean squared error.
     l1_ratio_ : float
-        The share of the L1 penalty with the smallest mean squared error.
+        The fraction of the L1 penalty with the smallest mean squared error.
     alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
-        The alphas that were tried, in falling order; every share has a grid of its own.
+        The alphas tried, in decreasing order; every fraction has a grid of its own.
     mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
         Mean squared error of each candidate on the test samples of each fold.
     coef_ : ndarray of shape (n_targets, n_features)
@@ -339,7 +339,7 @@ class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
     sparse_coef_ : sparse matrix of shape (n_targets, n_features)
         `coef_` as a sparse matrix in CSR format.
     dual_gap_ : float
-        The duality gap of all targets together, computed by the judge at the weights as they are stored.
+        The duality gap of all targets together, computed by the judge at the weights as stored.
     n_iter_ : int
         Sweeps taken.
     status_ : str
@@ -377,7 +377,7 @@ class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
     """
 
     _registration: ClassVar = Registration(
-        method="Elastic net of targets that share their columns, alpha and share by k-fold",
+        method="Multi-task elastic net, alpha and l1_ratio by k-fold cross-validation",
         texts=("R3.3", "R11.3"),
         peer="sklearn.linear_model",
         reads=("one pass",),
@@ -450,7 +450,7 @@ class MultiTaskLassoCV(MultiOutputMixin, SparseModelCV):
     max_iter : int, default=1000
         Most sweeps over the features in one fit; a sweep over a few of them counts for as much as these are of all.
     tol : float, default=1e-4
-        A fit ends when the duality gap is at most `tol` times the mean square of the centred targets.
+        A fit stops when the duality gap is at most `tol` times the mean square of the centred targets.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     cv : int, cross-validation generator or an iterable, default=None
@@ -462,14 +462,14 @@ class MultiTaskLassoCV(MultiOutputMixin, SparseModelCV):
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the features where ``selection="random"``.
     selection : {"cyclic", "random"}, default="cyclic"
-        Whether coordinate descent takes the features one after the other or at random.
+        Whether coordinate descent takes the features in cyclic or in random order.
 
     Attributes
     ----------
     alpha_ : float
         The alpha with the smallest mean squared error.
     alphas_ : ndarray of shape (n_alphas,)
-        The alphas that were tried, in falling order.
+        The alphas tried, in decreasing order.
     mse_path_ : ndarray of shape (n_alphas, n_folds)
         Mean squared error of each alpha on the test samples of each fold.
     coef_ : ndarray of shape (n_targets, n_features)
@@ -479,7 +479,7 @@ class MultiTaskLassoCV(MultiOutputMixin, SparseModelCV):
     sparse_coef_ : sparse matrix of shape (n_targets, n_features)
         `coef_` as a sparse matrix in CSR format.
     dual_gap_ : float
-        The duality gap of all targets together, computed by the judge at the weights as they are stored.
+        The duality gap of all targets together, computed by the judge at the weights as stored.
     n_iter_ : int
         Sweeps taken.
     status_ : str
@@ -517,7 +517,7 @@ class MultiTaskLassoCV(MultiOutputMixin, SparseModelCV):
     """
 
     _registration: ClassVar = Registration(
-        method="Lasso of targets that share their columns, alpha by k-fold",
+        method="Multi-task Lasso, alpha by k-fold cross-validation",
         texts=("R3.3", "R11.3"),
         peer="sklearn.linear_model",
         reads=("one pass",),

@@ -24,7 +24,7 @@ class RidgeCV(ScoreMixin, MultiOutputMixin, RegressorMixin, ChoosingRidge):
     """Ridge regression with the penalty chosen by exact leave-one-out or exact k-fold cross-validation.
 
     Minimises ``sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||^2`` with the alpha of the best score. One
-    eigendecomposition serves all alphas: leaving out each row costs one more pass, folds cost the merging of their
+    eigendecomposition serves all alphas: leaving out each sample costs one more pass, folds cost the merging of their
     second moments; nothing is refitted.
 
     Parameters
@@ -62,7 +62,7 @@ class RidgeCV(ScoreMixin, MultiOutputMixin, RegressorMixin, ChoosingRidge):
     cv_errors_ : ndarray of shape (n_alphas,)
         Mean squared leave-one-out error of each alpha; with folds minus the mean score.
     cv_method_ : str
-        How the errors were computed, in words.
+        How the errors were computed, as a sentence.
     certificate_ : Certificate
         Kind residual: the largest cosine between the penalised residual of the fit with `alpha_` and a feature, 0 at
         the exact solution. The choice of alpha is the best of the stored scores; these are not certified.
@@ -210,7 +210,7 @@ class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
         indices. Any splitter is exact: disjoint folds are merged, overlapping ones go by cells.
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights; "balanced" makes the total weights of the classes
-        equal, by the numbers of their samples. None for ones.
+        equal, by the numbers of their samples. None: all ones.
     store_cv_results : bool, default=False
         Whether to keep ``cv_results_`` (leave-one-out only).
 
@@ -234,7 +234,7 @@ class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
     cv_errors_ : ndarray of shape (n_alphas,)
         Mean squared leave-one-out error of each alpha; with folds minus the mean score.
     cv_method_ : str
-        How the errors were computed, in words.
+        How the errors were computed, as a sentence.
     certificate_ : Certificate
         Kind residual: the largest cosine, over classes and features, between the penalised residual of the fit with
         `alpha_` and a feature, 0 at the exact solution. The choice of alpha is the best of the stored scores; these are

@@ -40,12 +40,12 @@ def ridge_regression(
     alpha : float or array-like of shape (n_targets,)
         Strength of the L2 penalty, for all targets or for each; 0 for none.
     sample_weight : float or array-like of shape (n_samples,), default=None
-        Weights of the samples; None for ones.
+        Weights of the samples; None: all ones.
     solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, default="auto"
-        scikit-learn's names are accepted; the same optimum is found, certified, by the method that suits the shape of
-        the data. "lbfgs" asks for ``positive=True``.
+        scikit-learn's names are accepted; the same optimum is reached and certified, by the method that suits the
+        shape of the data. "lbfgs" asks for ``positive=True``.
     max_iter : int, default=None
-        Limit of the steps of the iterative solver. None for the solver's own limit.
+        Limit of the steps of the iterative solver. None: the default limit of the solver.
     tol : float, default=1e-4
         Precision of the iterative solver; the direct solvers are as precise as the arithmetic.
     verbose : int, default=0
@@ -124,7 +124,7 @@ def ridge_path(
     alphas : array-like of shape (n_alphas,), default=None
         Strengths of the penalty; None only with `norm`.
     sample_weight : float or array-like of shape (n_samples,), default=None
-        Weights of the samples; None for ones.
+        Weights of the samples; None: all ones.
     fit_intercept : bool, default=True
         Whether to fit an intercept; it is never penalised.
     norm : float, default=None

@@ -35,8 +35,8 @@ class LinearRegression(
     """Ordinary least squares.
 
     Minimises ``sum_i weight_i (y_i - x_i.w - b)^2``, and takes the shortest ``w`` where many do. Solved from one pass
-    over the rows by the Gram matrix of equilibrated columns; a second pass reads the residual, certifies the result
-    and corrects it; a QR factorisation merged over the rows takes over where the columns are nearly collinear.
+    over the samples by the Gram matrix of equilibrated columns; a second pass reads the residual, certifies the result
+    and corrects it; a QR factorisation merged over the samples takes over where the columns are nearly collinear.
 
     Parameters
     ----------

@@ -176,12 +176,12 @@ class Ridge(ScoreMixin, PartialRegression, MultiOutputMixin, RegressorMixin, _Ri
         Accepted for compatibility: X is never changed.
     max_iter : int, default=None
         Limit of the steps of the iterative solver, which is used for sparse data with very many samples and features
-        and with ``positive=True``. None for the solver's own limit.
+        and with ``positive=True``. None: the default limit of the solver.
     tol : float, default=1e-4
         Precision of the iterative solver; the direct solvers are as precise as the arithmetic.
     solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, default="auto"
-        scikit-learn's names are accepted; the same optimum is found, certified, by the method that suits the shape of
-        the data. "lbfgs" asks for ``positive=True``.
+        scikit-learn's names are accepted; the same optimum is reached and certified, by the method that suits the
+        shape of the data. "lbfgs" asks for ``positive=True``.
     positive : bool, default=False
         Whether to constrain the weights to be at least zero.
     random_state : int, RandomState instance or None, default=None
@@ -196,7 +196,7 @@ class Ridge(ScoreMixin, PartialRegression, MultiOutputMixin, RegressorMixin, _Ri
     n_iter_ : None or ndarray of shape (n_targets,)
         Steps of the iterative solver; None after a direct solve, unless "lsqr", "sag" or "saga" was asked for.
     solver_ : str
-        scikit-learn's name of the solver: the one asked for, or the one that "auto" stands for there.
+        scikit-learn's name of the solver: the one requested, or the choice of "auto" there.
     method_ : str
         What solved it: "gram", "svd", "dual", "conjugate" or "active set".
     certificate_ : Certificate
@@ -284,7 +284,7 @@ class Ridge(ScoreMixin, PartialRegression, MultiOutputMixin, RegressorMixin, _Ri
 
 
 def signs(number: Array, classes: int) -> Array:
-    """Targets +1 for a row's own class and -1 for all others, (n, classes); for two classes one column, +1 for the
+    """Targets +1 for a sample's own class and -1 for all others, (n, classes); for two classes one column, +1 for the
     second.
     """
     xp = namespace(number)
@@ -318,7 +318,7 @@ class RidgeClassification(ScoreMixin, ClassifierMixin):
         self.classes_, number = encode_labels(y, X)
         Y = signs(number, self.classes_.shape[0])
         if self.class_weight is not None:
-            # without sample weights: as in scikit-learn, classes are balanced by their rows
+            # without sample weights: as in scikit-learn, classes are balanced by their samples
             factors = compute_class_weights(self.class_weight, self.classes_, number, None)
             balance = sample_factors(factors, number)
             weight = balance if weight is None else weight * balance
@@ -364,15 +364,15 @@ class RidgeClassifier(RidgeClassification, _Ridge):
         Accepted for compatibility: X is never changed.
     max_iter : int, default=None
         Limit of the steps of the iterative solver, which is used for sparse data with very many samples and features
-        and with ``positive=True``. None for the solver's own limit.
+        and with ``positive=True``. None: the default limit of the solver.
     tol : float, default=1e-4
         Precision of the iterative solver; the direct solvers are as precise as the arithmetic.
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights; "balanced" makes the total weights of the classes
-        equal, by the numbers of their samples. None for ones.
+        equal, by the numbers of their samples. None: all ones.
     solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, default="auto"
-        scikit-learn's names are accepted; the same optimum is found, certified, by the method that suits the shape of
-        the data. "lbfgs" asks for ``positive=True``.
+        scikit-learn's names are accepted; the same optimum is reached and certified, by the method that suits the
+        shape of the data. "lbfgs" asks for ``positive=True``.
     positive : bool, default=False
         Whether to constrain the weights to be at least zero.
     random_state : int, RandomState instance or None, default=None
@@ -389,7 +389,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
     n_iter_ : None or ndarray of shape (n_outputs,)
         Steps of the iterative solver; None after a direct solve, unless "lsqr", "sag" or "saga" was asked for.
     solver_ : str
-        scikit-learn's name of the solver: the one asked for, or the one that "auto" stands for there.
+        scikit-learn's name of the solver: the one requested, or the choice of "auto" there.
     method_ : str
         What solved it: "gram", "svd", "dual", "conjugate" or "active set".
     certificate_ : Certificate
@@ -421,7 +421,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
     """
 
     _registration: ClassVar = Registration(
-        method="Ridge classification, one against the rest",
+        method="Ridge classification, one-vs-rest",
         texts=("R5.2-3",),
         peer="sklearn.linear_model",
         reads=("two passes",),

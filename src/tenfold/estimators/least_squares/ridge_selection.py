@@ -1,4 +1,4 @@
-"""The penalty of ridge regression chosen by exact leave-one-out, or exact folds: what the classes for it share."""
+"""The penalty of ridge regression chosen by exact leave-one-out, or exact folds: the base of both classes."""
 
 import numbers
 from typing import Any, ClassVar
@@ -28,7 +28,7 @@ from tenfold.stats.derivatives import Params, predictions
 from tenfold.stats.moments import Moments
 
 KEPT_ENTRIES = 1 << 22
-"""For prediction intervals the rows are kept up to so many entries (32 MiB)."""
+"""The samples are stored for prediction intervals up to this number of entries (32 MiB)."""
 
 
 class _Given(RegressorMixin, BaseEstimator):
@@ -67,7 +67,7 @@ REPORT_ONLY = {
 
 
 class ChoosingRidge(LinearPredictor, BaseEstimator):
-    """What RidgeCV and RidgeClassifierCV share."""
+    """Base of RidgeCV and RidgeClassifierCV."""
 
     _constraints: ClassVar[Constraints] = {
         "alphas": (array_like(), real(0, closed="neither")),
@@ -148,7 +148,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
     def _by_leave_one_out(
         self, rows: Rows, spectrum: Tall | Wide, total: float, alphas: Floats, routed: Bunch
     ) -> Floats:
-        """Set the scores of leaving out each row and return each target's alpha."""
+        """Set the scores of leaving out each sample and return each target's alpha."""
         n, t = rows.shape[0], rows.targets
         if n < 2:
             raise ValueError(
@@ -239,7 +239,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
     # --------------
 
     def _by_folds(self, rows: Rows, y: Array, alphas: Floats, routed: Bunch) -> tuple[Floats, Moments | None]:
-        """Set the mean scores over the splits; return the alpha of every target, and all rows' moments or None."""
+        """Set the mean scores over the splits; return the alpha of every target, and all samples' moments or None."""
         self._jackknife = "Prediction intervals come from leave-one-out residuals: set cv=None."
         if is_array_api(y):
             # only splitters use y, and unstratified folds only its length
@@ -263,7 +263,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
 
     def _fold_scores(self, rows: Rows, y: Array, fold: Fold, split: Split, alphas: Floats, routed: Bunch) -> Floats:
         """The scores (A,) of one split."""
-        # fit and score have the same weights, so the moments of the test rows suffice
+        # fit and score have the same weights, so the moments of the test samples suffice
         if not is_classifier(self) and (self.scoring is None or isinstance(self.scoring, str)):
             scores = score_from_moments(self.scoring or "r2", fold)
             if scores is not None:
@@ -279,7 +279,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         return np.array([_score(self._scorer(), model, X_test, y_test, parameters) for model in models])
 
     def _score_on_cluster(self, rows: Rows, fold: Fold, test: Array, weighted: bool) -> Floats:
-        """The score of every alpha on test rows of a cluster; transfers only sums."""
+        """The score of every alpha on test samples of a cluster; transfers only sums."""
         usual = "accuracy" if is_classifier(self) else "r2"
         known = ("accuracy",) if is_classifier(self) else tuple(SCORES)
         if (name := self.scoring or usual) not in known:
@@ -293,7 +293,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         return score_from_rows(name, rows.regroup(inside), fold, weighted=weighted, several=several)
 
     def _score_on_device(self, rows: Rows, fold: Fold, parameters: dict[str, Any]) -> Floats:
-        """The score of every alpha on test rows of a device; transfers only predictions."""
+        """The score of every alpha on test samples of a device; transfers only predictions."""
         A, t, p = fold.coef.shape
         z = on_host(rows.map(predictions(Params(fold.coef.reshape(A * t, p), fold.intercept.ravel()))))
         predicted = np.moveaxis(z.reshape(-1, A, t), 1, 2)
@@ -358,13 +358,13 @@ def _score(scorer: Any, model: Any, X: Array, y: Array, parameters: dict[str, An
 
 
 def _select_rows(value: Any, index: Array, n: int) -> Any:
-    """The entries for some rows of a value with one entry per row; others unchanged."""
+    """The entries for some samples of a value with one entry per sample; others unchanged."""
     value = on_host(value) if is_array_api(value) else value
     return np.asarray(value)[index] if np.ndim(value) > 0 and len(value) == n else value
 
 
 def _input_of_splitter(rows: Rows) -> Array:
-    """X for a splitter, which mostly only needs its number of rows."""
+    """X for a splitter, which mostly only needs its number of samples."""
     return rows.whole().X if isinstance(rows, MemoryRows) and not rows.on_device else np.zeros((rows.shape[0], 1))
 
 

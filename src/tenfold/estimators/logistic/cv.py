@@ -63,7 +63,7 @@ from tenfold.plans.glm import fit as fit_glm
 
 
 class LogisticRegressionCV(LogisticRegression):
-    """Logistic regression with ``C``, and the share of L1, chosen by cross-validation.
+    """Logistic regression with ``C`` and ``l1_ratio`` chosen by cross-validation.
 
     Two classes: each candidate minimises ``C sum_i s_i log(1 + exp(-y_i (x_i.w + b))) + r(w)``, y_i = +1 for the second
     class and -1 for the first, s_i the weight of a sample (sample weight times class weight), ``r(w) = (1 - l1_ratio)/2
@@ -74,9 +74,9 @@ class LogisticRegressionCV(LogisticRegression):
     Parameters
     ----------
     Cs : int or list of float, default=10
-        Candidates for C; a number stands for so many between 1e-4 and 1e4, evenly spaced in their logarithms.
+        Candidates for C; an integer is the size of a logarithmic grid from 1e-4 to 1e4.
     l1_ratios : list of float in [0, 1], default="warn"
-        Candidates for the share of L1. Not set, it is L2 alone with scikit-learn's warning that this default changes.
+        Candidates for l1_ratio. Not set, it is L2 alone with scikit-learn's warning that this default changes.
     fit_intercept : bool, default=True
         Whether to fit an intercept ``b``; it is never penalised.
     cv : int, cross-validation generator or an iterable, default=None
@@ -89,16 +89,16 @@ class LogisticRegressionCV(LogisticRegression):
         How candidates are compared; None is accuracy. Not set, it is accuracy with scikit-learn's warning that this
         default changes.
     solver : {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}, default="lbfgs"
-        scikit-learn's names are accepted; the same optimum is found, certified. L1 penalties ask for "liblinear" or
-        "saga", an elastic net for "saga".
+        scikit-learn's names are accepted; the same optimum is reached and certified. L1 penalties ask for
+        "liblinear" or "saga", an elastic net for "saga".
     tol : float, default=1e-4
-        A fit ends when no entry of the gradient of the weighted mean objective exceeds `tol` and, on all samples, the
+        A fit stops when no entry of the gradient of the weighted mean objective exceeds `tol` and, on all samples, the
         certificate is ok.
     max_iter : int, default=100
         Most steps of one fit.
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights; "balanced" by the weighted counts of all samples, in
-        every fold alike. None for ones.
+        every fold alike. None: all ones.
     n_jobs : int, default=None
         Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
     verbose : int, default=0
@@ -122,21 +122,21 @@ class LogisticRegressionCV(LogisticRegression):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts, one for two classes, else one for each; zero with ``fit_intercept=False``.
     class_prior_ : ndarray of shape (n_classes,)
-        Weighted shares of the classes in training; `with_priors` makes a copy for others.
+        Weighted class frequencies in training; `with_priors` makes a copy for others.
     Cs_ : ndarray of shape (n_cs,)
         Candidates for C.
     l1_ratios_ : ndarray of shape (n_l1_ratios,)
-        Candidates for the share of L1.
+        Candidates for l1_ratio.
     C_ : float, or ndarray of shape (1,) or (n_classes,) with legacy attributes
         The C of the best candidate; without `refit` the mean of the folds' best.
     l1_ratio_ : float, or ndarray of shape (1,) or (n_classes,) with legacy attributes
-        The share of L1 of the best candidate; without `refit` the mean of the folds' best.
+        The l1_ratio of the best candidate; without `refit` the mean of the folds' best.
     scores_ : ndarray of shape (n_folds, n_l1_ratios, n_cs), or dict by class
         Score of each candidate on the test samples of each fold; with legacy attributes (n_folds, n_cs, n_l1_ratios)
-        for each class, without the axis of shares where none were given.
+        for each class, without the axis of ratios where none were given.
     coefs_paths_ : ndarray of shape (n_folds, n_l1_ratios, n_cs, n_outputs, n_coefs), or dict by class
         Weights, and last the intercept, of each fold and candidate; with legacy attributes (n_folds, n_cs, n_l1_ratios,
-        n_coefs) for each class, without the axis of shares where none were given.
+        n_coefs) for each class, without the axis of ratios where none were given.
     n_iter_ : ndarray of shape (n_folds, n_l1_ratios, n_cs) or (1, n_folds, n_cs, n_l1_ratios)
         Steps of each fold and candidate; the second shape with legacy attributes.
     passes_ : int
@@ -197,7 +197,7 @@ class LogisticRegressionCV(LogisticRegression):
     _inference = "The penalty was chosen from the data: classical standard errors do not hold. Use the bootstrap."
     __metadata_request__score: ClassVar = {"sample_weight": UNUSED}  # the scorer's to ask for
     _registration: ClassVar = Registration(
-        method="Logistic regression, C and the share of L1 by folds",
+        method="Logistic regression, C and l1_ratio by cross-validation",
         texts=("S8", "S10.2", "R3.3"),
         peer="sklearn.linear_model",
         reads=("in memory",),
@@ -290,7 +290,7 @@ class LogisticRegressionCV(LogisticRegression):
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "LogisticRegressionCV":
-        """Choose C and the share of L1, and fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or
+        """Choose C and l1_ratio, and fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or
         (n,); `params` go to the splitter and the scorer.
         """
         check_parameters(self, self._constraints)
@@ -311,7 +311,7 @@ class LogisticRegressionCV(LogisticRegression):
         splits = check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split)
         trains, tests = rows_of_splits(splits, X.shape[0])
         self.Cs_ = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else np.asarray(self.Cs, dtype=np.float64)
-        # classes are balanced by all rows, in every fold alike
+        # classes are balanced by all samples, in every fold alike
         whole = combine_weights(self._factors(y, weight), self.classes_, number, weight)
         self.class_prior_ = class_frequencies(number, count, whole)
         check_test_folds(whole, tests)
@@ -319,7 +319,7 @@ class LogisticRegressionCV(LogisticRegression):
         trains = select_positive(trains, whole)
         with counting_work() as grid:
             paths, iterations = require_finite(self, X, lambda: self._paths(rows, trains, ratios, count))
-        trains.clear()  # numbers of rows, several times as many as there are
+        trains.clear()  # numbers of samples, several times as many as there are
         scores = self._scores(X, y, number, tests, paths, routed.scorer.score)
         with counting_work() as last:
             best = self._choose(X, rows, paths, scores, ratios, count)
@@ -365,7 +365,7 @@ class LogisticRegressionCV(LogisticRegression):
     def _scores(
         self, X: Array, y: Array, number: Integers, tests: list[Integers], paths: Floats, given: dict[str, Any]
     ) -> Floats:
-        """Scores (folds, Cs, ratios) on the rows that a fold left out."""
+        """Scores (folds, Cs, ratios) on the samples that a fold left out."""
         scores = np.zeros(paths.shape[:3])
         name = "accuracy" if self.scoring in (None, "warn") else self.scoring
         known = isinstance(name, str) and name in SCORES and set(given) <= {"sample_weight"}
@@ -400,7 +400,7 @@ class LogisticRegressionCV(LogisticRegression):
         ratios: list[Any],
         count: int,
     ) -> tuple[float, Any]:
-        """C and share of L1 of the best candidate, fitted to all rows, or the mean of each fold's best."""
+        """C and l1_ratio of the best candidate, fitted to all samples, or the mean of each fold's best."""
         if not self.refit:
             best = [np.unravel_index(np.argmax(part), part.shape) for part in scores]
             mean = np.mean([paths[(f, *place)] for f, place in enumerate(best)], axis=0)

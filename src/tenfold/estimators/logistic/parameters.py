@@ -1,4 +1,4 @@
-"""Parameters of logistic models: what they stand for, with scikit-learn's warnings and errors."""
+"""Parameters of logistic models, with scikit-learn's warnings and errors."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ SOLVERS = {
     "sag": "lbfgs",
     "saga": "lbfgs",
 }
-"""The method that stands for each of scikit-learn's solvers."""
+"""The method for each of scikit-learn's solvers."""
 
 
 class PenaltyChoice(NamedTuple):
@@ -57,7 +57,7 @@ def read_penalty(model: Any) -> PenaltyChoice:
 
 
 def _penalty(model: Any) -> str | None:
-    """The kind of penalty that the parameters stand for, with scikit-learn's warnings about deprecated ones."""
+    """The kind of penalty of the parameters, with scikit-learn's warnings about deprecated ones."""
     if model.penalty != "deprecated":
         _warn(
             "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning, leave"
@@ -115,7 +115,7 @@ def warn_of_change(message: str) -> None:
 
 
 def read_l1_ratios(model: Any) -> list[Any]:
-    """The candidates for the share of L1, with scikit-learn's warnings and errors."""
+    """The candidates for l1_ratio, with scikit-learn's warnings and errors."""
     ratios = model.l1_ratios
     if isinstance(ratios, str):
         warn_of_change(

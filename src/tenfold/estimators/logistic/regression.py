@@ -72,7 +72,7 @@ class LogisticRegression(
     """Logistic regression of two classes or more, without a penalty, with L2, L1 or a mixture of them.
 
     Two classes: minimises ``C sum_i s_i log(1 + exp(-y_i (x_i.w + b))) + r(w)``, y_i = +1 for the second class and -1
-    for the first, s_i the weight of a row (sample weight times class weight), ``r(w) = (1 - l1_ratio)/2 ||w||^2 +
+    for the first, s_i the weight of a sample (sample weight times class weight), ``r(w) = (1 - l1_ratio)/2 ||w||^2 +
     l1_ratio ||w||_1``. More classes: minimises ``C sum_i s_i (log sum_k exp(z_ik) - z_i,y_i) + sum_k r(w_k)``, z_ik =
     x_i.w_k + b_k, the softmax of all classes. Intercepts are never penalised, whatever the solver: scikit-learn's
     liblinear does penalise its own. ``C = inf`` is maximum likelihood.
@@ -84,7 +84,7 @@ class LogisticRegression(
     C : float, default=1.0
         Inverse strength of the penalty; ``np.inf`` for no penalty.
     l1_ratio : float, default=0.0
-        Share of an L1 penalty: 0 is L2, 1 is L1 (solver "liblinear" or "saga"), between them an elastic net (solver
+        Fraction of the L1 penalty: 0 is L2, 1 is L1 (solver "liblinear" or "saga"), between them an elastic net (solver
         "saga").
     dual : bool, default=False
         Accepted with solver "liblinear" for compatibility, without effect.
@@ -100,11 +100,11 @@ class LogisticRegression(
     random_state : int, RandomState instance or None, default=None
         Accepted for compatibility: nothing here is random.
     solver : {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}, default="lbfgs"
-        scikit-learn's names are accepted; the same optimum is found, certified. "newton-cg" and "newton-cholesky" stand
-        for Newton's method on all rows; the others for what suits the shape of the data: Newton's method on few rows,
-        L-BFGS on top of the inverse Hessian of a sample on many rows. With more than 1024 columns, whatever the name,
-        L-BFGS on top of a diagonal. With an L1 penalty proximal Newton steps, on working sets of many
-        columns, or along the columns of sparse rows.
+        scikit-learn's names are accepted; the same optimum is reached and certified. "newton-cg" and
+        "newton-cholesky" stand for Newton's method on all samples; the others for the method that suits the shape of
+        the data: Newton's method for few samples, L-BFGS preconditioned by the inverse Hessian of a subsample for many.
+        With more than 1024 features L-BFGS with a diagonal preconditioner, whatever the name. With an L1 penalty
+        proximal Newton steps, on working sets with many features, or by coordinate on sparse matrices.
     max_iter : int, default=100
         Most steps, each of which reads the data.
     verbose : int, default=0
@@ -125,9 +125,9 @@ class LogisticRegression(
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts, one for two classes, else one for each; zero with ``fit_intercept=False``.
     class_prior_ : ndarray of shape (n_classes,)
-        Weighted shares of the classes in training; `with_priors` makes a copy for others.
+        Weighted class frequencies in training; `with_priors` makes a copy for others.
     n_iter_ : ndarray of shape (1,)
-        Steps taken on all rows.
+        Iterations on all samples.
     certificate_ : Certificate
         Kind gap: no other weights have a weighted mean objective (that above over C times the sum of the weights) that
         is smaller by more.
@@ -150,10 +150,10 @@ class LogisticRegression(
 
     Notes
     -----
-    One pass over the rows a step and one to judge; memory p x p up to 1024 columns, vectors beyond. Runs on dense and
-    sparse arrays, files, devices, and Dask collections. Ctrl-C ends a fit with the last complete step, which predicts
-    and carries its certificate. Several classes: Newton's method on all coefficients together where they are few, else
-    L-BFGS on top of one block of the Hessian a class.
+    One pass over the samples per step and one to judge; memory p x p up to 1024 features, vectors beyond. Runs on
+    dense and sparse arrays, files, devices, and Dask collections. Ctrl-C ends a fit with the last complete step,
+    which predicts and carries its certificate. Several classes: Newton's method on all coefficients together where
+    they are few, else L-BFGS preconditioned by one block of the Hessian per class.
     Seeger, ch. 8; Rosasco, ch. 8; Cookbook, ch. 19; Welling, section 7.2.
 
     Examples
@@ -169,7 +169,7 @@ class LogisticRegression(
     """
 
     _registration: ClassVar = Registration(
-        method="Logistic regression of two classes or more",
+        method="Logistic regression, binary and multinomial",
         texts=("S8", "R8", "B19", "W7.2"),
         peer="sklearn.linear_model",
         reads=("a pass a step",),
@@ -334,10 +334,10 @@ class LogisticRegression(
         return rowwise(log_probabilities, self.decision_function(X))
 
     def with_priors(self, priors: Any) -> "LogisticRegression":
-        """A copy for data in which the classes come with other shares, `priors` in the order of `classes_`.
+        """A copy for data with other class frequencies, `priors` in the order of `classes_`.
 
-        Only how often classes come is taken to change, not what their samples look like: by the rule of Bayes the
-        scores of class k then move by log(new share / share in training), weights counted. The weights are those of
+        Assumes prior shift: class frequencies change, the distribution within classes does not. By Bayes' rule the
+        scores of class k then change by log(new prior / prior in training), weighted. The weights are those of
         this model; the copy minimises nothing, and its certificate says so.
         """
         check_is_fitted(self)

@@ -22,7 +22,7 @@ class Ascent:
     bounds : the bound before each step.
     converged : whether the bound changed by less than `tol` in the last step.
     n_iter : the number of steps.
-    status : how it ended, in words.
+    status : how it ended, as a sentence.
     """
 
     params: Any
@@ -46,23 +46,24 @@ def em(
 ) -> Ascent:
     """Maximise the likelihood of a latent-variable model by expectation-maximisation.
 
-    Each step is one pass over the rows, block by block: ``statistic = expect(params, block)`` for each block, merged in
-    the order of the rows, then ``params = maximise(statistic)``. The bound, the mean log-likelihood and what a prior
-    adds to it, is watched: it cannot fall, and a fall of more than 1e-9 of its size is an error. Whatever a model says
-    in these three functions thereby runs on arrays, files larger than memory, devices and clusters.
+    Each step is one pass over the samples, block by block: ``statistic = expect(params, block)`` for each block,
+    merged in the order of the samples, then ``params = maximise(statistic)``. The bound, the mean log-likelihood and
+    what a prior adds to it, is checked: it cannot decrease, and a decrease of more than 1e-9 of its size is an
+    error. Whatever a model says in these three functions thereby runs on arrays, files larger than memory, devices
+    and clusters.
 
     Parameters
     ----------
     model : an object with three methods
-        ``expect(params, block)`` gives the statistic of ``block.X`` (m, p) and ``block.weight`` (m,), None for ones: an
-        object with ``merge(other)``. ``maximise(statistic)`` gives the best parameters for the statistic of all rows.
-        ``bound(params, statistic)`` gives the mean log-likelihood at `params`, with what a prior adds.
+        ``expect(params, block)`` gives the statistic of ``block.X`` (m, p) and ``block.weight`` (m,), None for
+        ones: an object with ``merge(other)``. ``maximise(statistic)`` gives the best parameters for the statistic of
+        all samples. ``bound(params, statistic)`` gives the mean log-likelihood at `params`, with what a prior adds.
     X : array-like of shape (n_samples, n_features), table (`tenfold.rows`), Dask collection, or an array on a device
         The samples.
     start : object
         The parameters to start from.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples; None for ones.
+        Weights of the samples; None: all ones.
     tol : float, default=1e-3
         Stop when the bound changes by less in a step.
     max_iter : int, default=100
@@ -83,7 +84,7 @@ def em(
     Raises
     ------
     ArithmeticError
-        If the bound falls.
+        If the bound decreases.
 
     Examples
     --------

@@ -60,8 +60,8 @@ def _has_covariances(model: Any) -> bool:
 class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimator):
     """Mixture of Gaussians, fitted by EM.
 
-    ``p(x) = sum_k pi_k N(x; m_k, C_k)``. Fitting maximises the mean log density of the rows, ``(1/W) sum_i w_i log
-    p(x_i)``, and with priors that of the posterior; each step of EM is one pass over the rows. Missing values
+    ``p(x) = sum_k pi_k N(x; m_k, C_k)``. Fitting maximises the mean log density of the samples, ``(1/W) sum_i w_i log
+    p(x_i)``, and with priors that of the posterior; each step of EM is one pass over the samples. Missing values
     (NaN) are marginalised: the density of such a sample is that of its observed features, and each step uses the
     conditional moments of the others. This assumes values missing at random.
 
@@ -81,7 +81,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
     n_init : int, default=1
         Starts; the best one counts.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
-        How the first responsibilities come about: by the clusters of k-means, by the nearest of seeds of k-means++, at
+        Initial responsibilities: by the clusters of k-means, by the nearest of seeds of k-means++, at
         random, or by the nearest of samples drawn at random.
     weights_init : array-like of shape (n_components,), default=None
         Weights to start from; None takes those of `init_params`.
@@ -95,7 +95,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         Start where the last fit ended.
     verbose : int, default=0
         1 says where each start begins and ends and every `verbose_interval`-th step, 2 also times and changes of the
-        bound. scikit-learn's callbacks are told of every step, too.
+        bound. scikit-learn's callbacks are called after every step, too.
     verbose_interval : int, default=10
         How many steps there are between two lines of output.
     weight_concentration_prior : float, default=None
@@ -136,7 +136,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         Components that lost all their samples, or had shrunk to a point, and were set off again from half of another.
     certificate_ : Certificate
         Kind fixed point: how much one more exact step, taken by the judge, would change the objective. Its note names
-        the floor of the covariances and the components that stand on it.
+        the floor of the covariances and the components at that floor.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -144,10 +144,10 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
 
     Notes
     -----
-    One pass over the rows an iteration, and two to judge: ``2 n k p (p + 3)`` operations a pass with full covariances,
-    ``n k p`` with diagonal ones; memory for the parameters, and no array of n x k. Runs on dense arrays, files,
-    devices and Dask collections.
-    Seeger, sections 12.2 and 12.3; Cookbook, ch. 13, whose likelihood (13.3) has a sum over the rows in
+    One pass over the samples an iteration, and two to judge: ``2 n k p (p + 3)`` operations a pass with full
+    covariances, ``n k p`` with diagonal ones; memory for the parameters, and no array of n x k. Runs on dense
+    arrays, files, devices and Dask collections.
+    Seeger, sections 12.2 and 12.3; Cookbook, ch. 13, whose likelihood (13.3) has a sum over the samples in
     place of a product, and where a component can collapse with two components already, not only with more.
 
     Examples
@@ -166,7 +166,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
     """
 
     _registration: ClassVar = Registration(
-        method="mixtures of Gaussians by EM; missing values, priors, weights",
+        method="Gaussian mixtures by EM; missing values, priors, weights",
         texts=("S12.2", "S12.3", "B13"),
         peer="sklearn.mixture",
         reads=("a pass a step",),
@@ -277,7 +277,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         y : object, default=None
             Not used.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the samples; whole numbers count as repetitions. None for ones.
+            Weights of the samples; integers count as repetitions. None: all ones.
 
         Returns
         -------
@@ -415,8 +415,8 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         return float(densities.mean().compute() if is_dask(densities) else namespace(densities).mean(densities))
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Random rows (n_samples, n_features) from the mixture, one component after the other, and the number of each
-        row's component.
+        """Random samples (n_samples, n_features) from the mixture, one component after the other, and the number of
+        each sample's component.
         """
         check_is_fitted(self)
         if n_samples < 1:

@@ -28,7 +28,7 @@ class CategoricalNB(DiscreteNB):
     alpha : float, default=1.0
         The pseudo-count that is added to each count.
     force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is used; otherwise it becomes 1e-10.
+        Whether an alpha below 1e-10 is kept; otherwise it is raised to 1e-10.
     fit_prior : bool, default=True
         Whether priors are the class frequencies; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
@@ -61,8 +61,8 @@ class CategoricalNB(DiscreteNB):
 
     Notes
     -----
-    One pass over the rows and one to judge. Runs on dense arrays, files and Dask collections; `partial_fit` gives what
-    `fit` on all rows gives. A category that was not seen in the fit raises, naming the feature.
+    One pass over the samples and one to judge. Runs on dense arrays, files and Dask collections; `partial_fit` gives
+    what `fit` on all samples gives. A category that was not seen in the fit raises, naming the feature.
     Seeger, section 6.5; Welling, ch. 6.
 
     Examples
@@ -78,7 +78,7 @@ class CategoricalNB(DiscreteNB):
     """
 
     _registration: ClassVar = Registration(
-        method="Naive Bayes of categories",
+        method="Categorical naive Bayes",
         texts=("S6.5", "W6"),
         peer="sklearn.naive_bayes",
         reads=("one pass",),

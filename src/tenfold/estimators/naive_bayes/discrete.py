@@ -98,7 +98,7 @@ def check_alpha(alpha: Any, force: bool, features: int) -> Floats:
 
 
 class MultinomialNB(DiscreteNB):
-    """Naive Bayes for counts, such as those of words.
+    """Naive Bayes for counts, such as word counts.
 
     ``p(x | c)`` is proportional to ``prod_j p_cj^x_j`` with ``p_cj = (N_cj + alpha_j) / sum_l (N_cl + alpha_l)``, where
     N_cj is the weighted sum of feature j over the samples of class c: the mode of a Dirichlet posterior with parameters
@@ -109,7 +109,7 @@ class MultinomialNB(DiscreteNB):
     alpha : float or array-like of shape (n_features,), default=1.0
         The pseudo-count that is added to each count.
     force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is used; otherwise it becomes 1e-10.
+        Whether an alpha below 1e-10 is kept; otherwise it is raised to 1e-10.
     fit_prior : bool, default=True
         Whether priors are the class frequencies; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
@@ -138,8 +138,8 @@ class MultinomialNB(DiscreteNB):
 
     Notes
     -----
-    One pass over the rows and one to judge; memory n_classes x n_features. Runs on dense and sparse arrays, files,
-    devices, and Dask collections; `partial_fit` gives what `fit` on all rows gives. Where a probability is zero
+    One pass over the samples and one to judge; memory n_classes x n_features. Runs on dense and sparse arrays, files,
+    devices, and Dask collections; `partial_fit` gives what `fit` on all samples gives. Where a probability is zero
     (alpha = 0), samples where the feature is zero are not affected.
     Seeger, sections 6.5 and 7.3; Welling, ch. 6.
 
@@ -158,7 +158,7 @@ class MultinomialNB(DiscreteNB):
 
     _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
-        method="Naive Bayes of counts",
+        method="Multinomial naive Bayes",
         texts=("S6.5", "W6"),
         peer="sklearn.naive_bayes",
         reads=("one pass",),
@@ -219,7 +219,7 @@ class ComplementNB(DiscreteNB):
     alpha : float or array-like of shape (n_features,), default=1.0
         The pseudo-count that is added to each count, one for all features or one for each.
     force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is used; otherwise it becomes 1e-10.
+        Whether an alpha below 1e-10 is kept; otherwise it is raised to 1e-10.
     fit_prior : bool, default=True
         Whether priors are the class frequencies; otherwise they are equal. Priors are used only where there is a
         single class.
@@ -325,7 +325,7 @@ class BernoulliNB(DiscreteNB):
     alpha : float or array-like of shape (n_features,), default=1.0
         The pseudo-count that is added to each count, one for all features or one for each.
     force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is used; otherwise it becomes 1e-10.
+        Whether an alpha below 1e-10 is kept; otherwise it is raised to 1e-10.
     binarize : float or None, default=0.0
         A feature is on above this; None where X is binary.
     fit_prior : bool, default=True
@@ -378,7 +378,7 @@ class BernoulliNB(DiscreteNB):
     """
 
     _registration: ClassVar = Registration(
-        method="Naive Bayes of marks",
+        method="Bernoulli naive Bayes",
         texts=("S6.5", "W6", "B14"),
         peer="sklearn.naive_bayes",
         reads=("one pass",),

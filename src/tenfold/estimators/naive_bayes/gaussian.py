@@ -1,4 +1,4 @@
-"""Naive Bayes for numbers: a Gaussian for each column in each class."""
+"""Gaussian naive Bayes: a Gaussian for each feature in each class."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from tenfold.stats.class_totals import ClassColumns
 
 
 class GaussianNB(NaiveBayes):
-    """Gaussian naive Bayes, for features that are numbers.
+    """Gaussian naive Bayes, for real-valued features.
 
     ``p(x | c) = prod_j N(x_j; theta_cj, var_cj)``, with the weighted mean of feature j in class c, and its weighted
     variance (divided by the weight, not one less) plus `var_smoothing` times the largest variance of a feature of all
@@ -75,7 +75,7 @@ class GaussianNB(NaiveBayes):
 
     _propagates_nonfinite: ClassVar[bool] = True
     _registration: ClassVar = Registration(
-        method="Naive Bayes of numbers",
+        method="Gaussian naive Bayes",
         texts=("S6.5.2",),
         peer="sklearn.naive_bayes",
         reads=("one pass",),

@@ -23,7 +23,7 @@ class MixedNB(NaiveBayes):
 
     ``p(x | c) = prod_j p_cj(x_j)`` over the columns j whose values are known: a Gaussian with the mean and the variance
     of the column in the class (plus `var_smoothing` times the largest variance), a Bernoulli with ``(N_on + alpha) /
-    (N + 2 alpha)``, or a table with ``(N_v + alpha) / (N + alpha V)``, where N counts the rows of the class in which
+    (N + 2 alpha)``, or a table with ``(N_v + alpha) / (N + alpha V)``, where N counts the samples of the class in which
     the column is known.
 
     Parameters
@@ -49,9 +49,9 @@ class MixedNB(NaiveBayes):
         Total weight of the samples of each class.
     class_log_prior_ : ndarray of shape (n_classes,)
         Logarithms of the priors of the classes.
-    theta_, var_ : ndarray of shape (n_classes, columns of numbers)
-        Of a column that is never known in a class those of all rows.
-    mark_log_prob_ : ndarray of shape (n_classes, columns of marks)
+    theta_, var_ : ndarray of shape (n_classes, real-valued features)
+        Of a column that is never known in a class those of all samples.
+    mark_log_prob_ : ndarray of shape (n_classes, binary features)
         Logarithms of the probabilities that they are on.
     category_log_prob_ : list of ndarrays of shape (n_classes, n_categories), one for each feature of categories
         Logarithms of the smoothed probabilities of the categories.
@@ -66,7 +66,7 @@ class MixedNB(NaiveBayes):
 
     Notes
     -----
-    What is missing (NaN) says nothing: it is left out of the sums and of the product. One pass over the rows and one to
+    Missing values (NaN) are left out of the sums and of the product. One pass over the samples and one to
     judge. Runs on dense arrays, files and Dask collections.
     Seeger, section 6.5.2.
 
@@ -82,7 +82,7 @@ class MixedNB(NaiveBayes):
     """
 
     _registration: ClassVar = Registration(
-        method="Naive Bayes of numbers, marks and categories, some missing",
+        method="Naive Bayes for mixed feature types and missing values",
         texts=("S6.5.2",),
         reads=("one pass",),
         where=("arrays", "files", "Dask"),

@@ -46,7 +46,9 @@ class VotingClassifierMixin(ScoreMixin, ClassifierMixin, SupervisedNeighbors):
         return None
 
     def predict(self, X: Any) -> Array:
-        """The class of each query, (m,) or (m, n_outputs); without X of the rows of the fit, not their own voters."""
+        """The class of each query, (m,) or (m, n_outputs); without X of the samples of the fit, not their own
+        voters.
+        """
         check_is_fitted(self)
         each = self._each_classes()
         empty = np.empty((0, len(each)), dtype=each[0].dtype)
@@ -54,7 +56,7 @@ class VotingClassifierMixin(ScoreMixin, ClassifierMixin, SupervisedNeighbors):
         return self._answer(X, self._request(), Formatter(chosen, empty if self.outputs_2d_ else empty[:, 0]))
 
     def predict_proba(self, X: Any) -> Any:
-        """Shares of the votes for each sample of X, (m, n_classes), or a list of them for several outputs."""
+        """Vote fractions for each sample of X, (m, n_classes), or a list of them for several outputs."""
         check_is_fitted(self)
         ends = np.cumsum([len(classes) for classes in self._each_classes()])
         formatter = Formatter(partial(_shares, self._vote_counter()), np.zeros((0, int(ends[-1]))))
@@ -62,8 +64,8 @@ class VotingClassifierMixin(ScoreMixin, ClassifierMixin, SupervisedNeighbors):
         return [shares[:, a:b] for a, b in pairwise([0, *ends.tolist()])] if self.outputs_2d_ else shares
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share, by `sample_weight`, of samples of X whose class is that of y; without X of the samples of the fit,
-        none of which votes for itself, which is the exact leave-one-out accuracy.
+        """Accuracy for X and classes y, weighted by `sample_weight`; without X for the samples of the fit, none of
+        which votes for itself: the exact leave-one-out accuracy.
         """
         return float(super().score(X, y, sample_weight=sample_weight))
 
@@ -94,7 +96,7 @@ def _choose_labels(
 
 
 def _shares(counted: Callable[[Neighbours], list[Floats]], near: Neighbours) -> Floats:
-    """Shares of the votes, of all outputs beside each other."""
+    """Vote fractions, of all outputs beside each other."""
     shares = []
     for part in counted(near):
         total = part.sum(axis=1, keepdims=True)
@@ -113,7 +115,7 @@ class KNeighborsClassifier(VotingClassifierMixin, SupervisedKNeighbors):
     n_neighbors : int, default=5
         Number of neighbours k.
     weights : {"uniform", "distance"} or callable, default="uniform"
-        "distance": a vote counts one over its distance, and where some distance is zero only those rows vote. A
+        "distance": a vote counts one over its distance, and where some distance is zero only those samples vote. A
         function makes weights of distances.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         All give the same answer. A tree of balls is a k-d tree here, and where the metric is not Minkowski's, all pairs
@@ -159,7 +161,7 @@ class KNeighborsClassifier(VotingClassifierMixin, SupervisedKNeighbors):
     takes one of the k places, not two. Ties go to the first class; with two classes and odd k there are none.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
+    and sparse arrays. Of data in files, on a cluster or on a device only the source is stored, and every query reads it
     once, block by block; answers are those of memory.
     Seeger, section 2.1; Rosasco, 2.2; Welling, ch. 5; Cookbook, ch. 22.
 
@@ -174,7 +176,7 @@ class KNeighborsClassifier(VotingClassifierMixin, SupervisedKNeighbors):
     """
 
     _registration: ClassVar = Registration(
-        method="k nearest neighbours, classes",
+        method="k-nearest-neighbour classification",
         texts=("S2.1", "R2", "W5", "B22"),
         peer="sklearn.neighbors",
         reads=("one pass",),

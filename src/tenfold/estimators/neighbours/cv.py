@@ -139,7 +139,7 @@ class ChooseKMixin(SupervisedKNeighbors):
 
 
 class _LeftOut(BaseEstimator):
-    """Predictions of the rows of a fit, in the form in which a scorer asks for them."""
+    """Predictions of the samples of a fit, in the form in which a scorer asks for them."""
 
     def __init__(self, labels: Any) -> None:
         self.labels = labels
@@ -156,7 +156,7 @@ class _MeansLeftOut(RegressorMixin, _LeftOut):
 
 
 class _VotesLeftOut(ClassifierMixin, _LeftOut):
-    """Of classes, with their shares of the votes."""
+    """Of classes, with their vote fractions."""
 
     def __init__(self, labels: Any, shares: Any, classes: Any) -> None:
         super().__init__(labels)
@@ -204,16 +204,16 @@ class KNeighborsClassifierCV(VotingClassifierMixin, ChooseKMixin):
         Accepted for compatibility: threads are as many as SciPy's BLAS has.
     scoring : str or callable, default=None
         The score of the predictions of all samples, each left out; with "roc_auc" and the like of their probabilities.
-        None is minus the share of samples that are classified wrongly.
+        None is minus the fraction of samples that are classified wrongly.
 
     Attributes
     ----------
     n_neighbors_ : int
         The candidate with the least error, the smallest of several.
     candidates_ : ndarray of shape (n_candidates,)
-        The numbers of neighbours that were tried.
+        The numbers of neighbours tried.
     cv_errors_ : ndarray of shape (n_candidates,)
-        The weighted share of samples that the others classify wrongly; with a `scoring` minus the scores.
+        The weighted fraction of samples that the others classify wrongly; with a `scoring` minus the scores.
     best_score_ : float
         Minus the least error, or the largest score.
     classes_ : ndarray of shape (n_classes,) or list of such
@@ -240,7 +240,7 @@ class KNeighborsClassifierCV(VotingClassifierMixin, ChooseKMixin):
     largest candidate has everything. Of several outputs all must be right.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
+    and sparse arrays. Of data in files, on a cluster or on a device only the source is stored, and every query reads it
     once, block by block; answers are those of memory.
     Rosasco, 3.3; Welling, ch. 5.
 
@@ -254,7 +254,7 @@ class KNeighborsClassifierCV(VotingClassifierMixin, ChooseKMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="k nearest neighbours, classes, k by leave-one-out",
+        method="k-nearest-neighbour classification, k by exact leave-one-out",
         texts=("R3.3", "W5", "B22"),
         reads=("one pass",),
         certificate=("exact",),
@@ -368,7 +368,7 @@ class KNeighborsCV(AveragingRegressorMixin, ChooseKMixin):
     n_neighbors_ : int
         The candidate with the least error, the smallest of several.
     candidates_ : ndarray of shape (n_candidates,)
-        The numbers of neighbours that were tried.
+        The numbers of neighbours tried.
     best_score_ : float
         Minus the least error, or the largest score.
     cv_errors_ : ndarray of shape (n_candidates,)
@@ -393,7 +393,7 @@ class KNeighborsCV(AveragingRegressorMixin, ChooseKMixin):
     largest candidate has everything.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
+    and sparse arrays. Of data in files, on a cluster or on a device only the source is stored, and every query reads it
     once, block by block; answers are those of memory.
     Rosasco, 3.3.
 
@@ -410,7 +410,7 @@ class KNeighborsCV(AveragingRegressorMixin, ChooseKMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="k nearest neighbours, numbers, k by leave-one-out; jackknife+",
+        method="k-nearest-neighbour regression, k by exact leave-one-out; jackknife+ intervals",
         texts=("R3.3", "B22"),
         reads=("one pass",),
         certificate=("exact",),

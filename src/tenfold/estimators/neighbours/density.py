@@ -79,7 +79,7 @@ class KernelDensity(KernelModelBase):
     bandwidth_ : float
         The bandwidth in use, given or chosen.
     candidates_ : ndarray of shape (n_candidates,)
-        The bandwidths that were tried; only with "likelihood".
+        The bandwidths tried; only with "likelihood".
     likelihoods_ : ndarray of shape (n_candidates,)
         Mean log densities of samples by all others, for each candidate; only with "likelihood".
     certificate_ : Certificate
@@ -94,8 +94,8 @@ class KernelDensity(KernelModelBase):
     -----
     Cost: samples times queries, and for every candidate as many exponentials. Too small a bandwidth has a spike at
     every sample, too large a one smooths everything away. Runs on dense arrays. Of data in files, on a cluster or
-    on a device the source is kept, and every query reads it once, block by block; a bandwidth by likelihood is for
-    samples in memory. Seeger, section 12.2.1.
+    on a device only the source is stored, and every query reads it once, block by block; a bandwidth by likelihood
+    is for samples in memory. Seeger, section 12.2.1.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class KernelDensity(KernelModelBase):
     """
 
     _registration: ClassVar = Registration(
-        method="Density by windows",
+        method="Kernel density estimation",
         texts=("S12.2.1", "S6.1"),
         peer="sklearn.neighbors",
         reads=("one pass",),
@@ -246,7 +246,9 @@ class KernelDensity(KernelModelBase):
 
 
 def bandwidth_by_rule(model: Any, count: int, columns: int) -> float:
-    """The bandwidth that the parameters of a density give for so many samples; that of a fit where it is chosen."""
+    """The bandwidth that the parameters of a density give for this number of samples; that of a fit where it is
+    chosen.
+    """
     if not isinstance(model.bandwidth, str):
         return float(model.bandwidth)
     if model.bandwidth in ("scott", "silverman"):

@@ -1,8 +1,8 @@
 """`DistanceMetric` objects of scikit-learn: the name of the distance and its parameters.
 
 An object says its class, and distances when it is asked for them; its parameters are read off these. The distance of
-rows whose reduced distance is 2^s is 2^(s / p) for Minkowski's of power p; the distance of a unit vector from zero has
-the weight or the variance of its column, and those of sums of two have the entries of an inverse covariance.
+samples whose reduced distance is 2^s is 2^(s / p) for Minkowski's of power p; the distance of a unit vector from
+zero has the weight or the variance of its column, and those of sums of two have the entries of an inverse covariance.
 """
 
 import re
@@ -38,7 +38,7 @@ def is_metric(value: Any) -> bool:
 
 
 def metric_name_of(metric: Any, columns: int) -> tuple[Any, dict[str, Any]]:
-    """The name of the distance, or a function of two samples, and its parameters for so many features."""
+    """The name of the distance, or a function of two samples, and its parameters for this number of features."""
     kind = re.sub(r"Distance(32|64)?$", "", type(metric).__name__)
     if kind in NAMES:
         return NAMES[kind], {}

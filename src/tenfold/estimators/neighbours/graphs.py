@@ -224,7 +224,7 @@ class KNeighborsTransformer(NeighborsTransformer, KNeighborsMixin):
     Its graph of distances is what estimators with metric "precomputed" take.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
+    and sparse arrays. Of data in files, on a cluster or on a device only the source is stored, and every query reads it
     once, block by block; answers are those of memory.
 
     Examples
@@ -237,7 +237,7 @@ class KNeighborsTransformer(NeighborsTransformer, KNeighborsMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="Graph of nearest neighbours",
+        method="k-nearest-neighbour graph",
         texts=("B8", "B22"),
         peer="sklearn.neighbors",
         reads=("one pass",),
@@ -325,7 +325,7 @@ class RadiusNeighborsTransformer(NeighborsTransformer, RadiusNeighborsMixin):
     Its graph of distances is what estimators with metric "precomputed" take.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
+    and sparse arrays. Of data in files, on a cluster or on a device only the source is stored, and every query reads it
     once, block by block; answers are those of memory.
 
     Examples
@@ -338,7 +338,7 @@ class RadiusNeighborsTransformer(NeighborsTransformer, RadiusNeighborsMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="Graph of neighbours within a radius",
+        method="Radius-neighbour graph",
         texts=("B8", "B22"),
         peer="sklearn.neighbors",
         reads=("one pass",),

@@ -38,10 +38,10 @@ class Histogram(Predictor, BaseEstimator):
     Parameters
     ----------
     bins : int, "loo" or list of arrays, default="loo"
-        Boxes of equal width in each column, or their edges, one array a column. "loo" takes the number in `candidates`
+        Bins of equal width per feature, or their edges, one array per feature. "loo" takes the number in `candidates`
         with the least leave-one-out estimate of the mean squared distance to the true density.
     width : float, default=None
-        The width of the boxes, in place of their number; the first begins at a multiple of it.
+        The width of the bins, in place of their number; the first begins at a multiple of it.
     candidates : array-like of int, default=None
         Numbers of bins to try; None: 1 to 64 for one column, and fewer for more.
 
@@ -54,7 +54,7 @@ class Histogram(Predictor, BaseEstimator):
     counts_ : ndarray of shape (n_bins, ...)
         The weight of the samples in each box, an axis for each feature.
     candidates_ : ndarray of shape (n_candidates,)
-        The numbers of bins that were tried; only with "loo".
+        The numbers of bins tried; only with "loo".
     risks_ : ndarray of shape (n_candidates,)
         Leave-one-out estimates of the mean squared distance to the true density, up to a constant, for each candidate;
         only with "loo".
@@ -68,7 +68,7 @@ class Histogram(Predictor, BaseEstimator):
     Notes
     -----
     A sample weight counts as repeated samples. Three passes over the data, whatever the number of candidates: their
-    range, the counts, and the judge's. The number of boxes grows with the power of the features: beyond about five
+    range, the counts, and the judge's. The number of bins grows with the power of the features: beyond about five
     there is hardly a sample in any. Runs on dense arrays, files, devices and Dask collections.
     Seeger, section 6.1; Welling, ch. 2.
 
@@ -81,7 +81,7 @@ class Histogram(Predictor, BaseEstimator):
     """
 
     _registration: ClassVar = Registration(
-        method="Histogram, density in boxes",
+        method="Histogram density estimation",
         texts=("S6.1", "W2"),
         reads=("one pass",),
         where=("arrays", "files", "Dask", "devices"),
@@ -184,7 +184,7 @@ def make_edges(model: Any, low: Floats, high: Floats) -> list[Floats]:
 
 
 def list_bin_numbers(model: Any, columns: int, total: float) -> Integers:
-    """The candidates for the number of bins, for so many features and this total weight."""
+    """The candidates for the number of bins, for this number of features and this total weight."""
     most = int(np.clip((1 << 20) ** (1.0 / columns), 1, 64))
     numbers = np.arange(1, most + 1) if model.candidates is None else np.unique(np.asarray(model.candidates, dtype=int))
     if numbers.size == 0 or numbers[0] < 1:

@@ -99,7 +99,7 @@ class KernelModelBase(Predictor, BaseEstimator):
         raise NotImplementedError
 
     def _to_rows(self) -> Rows:
-        """The rows, with their targets and weights."""
+        """The samples, with their targets and weights."""
         if self._targets is None:
             return as_rows_without_target(self._rows, self._weight)
         return as_rows(self._rows, self._targets, self._weight)
@@ -115,7 +115,7 @@ class KernelModelBase(Predictor, BaseEstimator):
         return self._index.query(request, X)
 
     def _check_enough(self, request: Request, itself: bool, queries: int) -> None:
-        """Any number of rows is enough."""
+        """Any number of samples is enough."""
 
     def _answer(self, X: Any, request: KernelSumRequest, formatter: Formatter) -> Array:
         """The output for each query, wherever the queries are."""

@@ -50,7 +50,7 @@ def name_metric(model: Any, columns: int) -> None:
 
 
 def check_search(model: Any, X: Array) -> None:
-    """Refuse or warn where scikit-learn does: sparse rows, powers below one, weights in a k-d tree."""
+    """Raise or warn where scikit-learn does: sparse samples, powers below one, weights in a k-d tree."""
     metric, params = model.effective_metric_, model.effective_metric_params_
     if is_sparse(X):
         if model.algorithm not in ("auto", "brute"):
@@ -88,7 +88,7 @@ def warn_of_sets(metric: Any, X: Array) -> None:
 
 
 def check_table(X: Any) -> Array:
-    """Distances that are given: not negative; a sparse graph with the entries of each row by distance."""
+    """Distances that are given: not negative; a sparse graph with the entries of each sample by distance."""
     if not is_sparse(X):
         return check_array(X, ensure_non_negative=True, input_name="X", dtype=list(FLOATS))
     if X.format not in ("csr", "csc", "coo", "lil"):

@@ -31,13 +31,13 @@ class NearestNeighbors(UnsupervisedNeighbors, KNeighborsMixin, RadiusNeighborsMi
     metric : str, callable or DistanceMetric, default="minkowski"
         Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
         cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
-        sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two rows. Ours: "ordinal", city
+        sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two samples. Ours: "ordinal", city
         blocks of the ranks of values.
     p : float, default=2
         Power of Minkowski's metric: 1 is manhattan, 2 is euclidean.
     metric_params : dict, default=None
-        w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the rows of the fit), or arguments of a
-        function.
+        w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the samples of the fit), or arguments
+        of a function.
     n_jobs : int, default=None
         Accepted for compatibility: threads are as many as SciPy's BLAS has.
 
@@ -50,8 +50,8 @@ class NearestNeighbors(UnsupervisedNeighbors, KNeighborsMixin, RadiusNeighborsMi
     n_samples_fit_ : int
         Number of samples seen in `fit`.
     certificate_ : Certificate
-        Kind exact: for a sample of the rows, all of up to 512, the neighbours that the index finds are those of plain
-        float64 distances. `tenfold.certify` also compares the stored rows with those given.
+        Kind exact: for a subset of the samples, all of up to 512, the neighbours that the index finds are those of
+        plain float64 distances. `tenfold.certify` also compares the stored samples with those given.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -61,7 +61,7 @@ class NearestNeighbors(UnsupervisedNeighbors, KNeighborsMixin, RadiusNeighborsMi
     -----
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
+    and sparse arrays. Of data in files, on a cluster or on a device only the source is stored, and every query reads it
     once, block by block; answers are those of memory.
     Seeger, section 2.1; Rosasco, ch. 2; Welling, ch. 5; Cookbook, ch. 22 and C.4.
 
@@ -75,7 +75,7 @@ class NearestNeighbors(UnsupervisedNeighbors, KNeighborsMixin, RadiusNeighborsMi
     """
 
     _registration: ClassVar = Registration(
-        method="Nearest neighbours",
+        method="Nearest-neighbour search",
         texts=("S2.1", "R2", "W5", "B22"),
         peer="sklearn.neighbors",
         reads=("one pass",),

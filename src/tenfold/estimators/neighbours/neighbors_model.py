@@ -200,7 +200,7 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
         return self._canonical(X), y
 
     def _canonical(self, X: Array) -> Array:
-        """Sparse rows without repeated entries; a graph of distances is taken as it is stored."""
+        """Sparse samples without repeated entries; a graph of distances is taken as it is stored."""
         return X if self.metric == "precomputed" else sum_duplicates(X)
 
     def _checks(self) -> dict[str, Any]:
@@ -297,7 +297,7 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
 
 
 def is_index(X: Any) -> bool:
-    """Whether X is a model of ours in place of samples, or a tree of scikit-learn's, which is told by its name: its
+    """Whether X is a model of ours in place of samples, or a tree of scikit-learn's, recognised by its name: its
     import takes longer than many fits.
     """
     return isinstance(X, NeighborsBase) or type(X).__name__ in ("BallTree", "BallTree64", "KDTree", "KDTree64")

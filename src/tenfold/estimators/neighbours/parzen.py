@@ -56,7 +56,7 @@ class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, KernelModelB
     bandwidth_ : float
         The bandwidth in use, given or chosen.
     candidates_ : ndarray of shape (n_candidates,)
-        The bandwidths that were tried; only with "loo".
+        The bandwidths tried; only with "loo".
     cv_errors_ : ndarray of shape (n_candidates,)
         Weighted mean squares of the leave-one-out residuals, for each candidate; only with "loo".
     best_score_ : float
@@ -70,7 +70,7 @@ class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, KernelModelB
 
     Notes
     -----
-    A sample weight counts as repeated rows, and weight zero as removed; left out is a sample with all its weight.
+    A sample weight counts as repeated samples, and weight zero as removed; left out is a sample with all its weight.
     Cost: samples times queries; for leave-one-out of all candidates one pass over the distances of all pairs, which are
     not kept, for samples in memory. Runs on dense arrays. Of data in files, on a cluster or on a device the source is
     kept, and every query reads it once, block by block. Rosasco, section 2.3.
@@ -86,7 +86,7 @@ class ParzenRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, KernelModelB
     """
 
     _registration: ClassVar = Registration(
-        method="Parzen windows, means",
+        method="Nadaraya-Watson kernel regression",
         texts=("R2.3",),
         reads=("one pass",),
         where=DENSE,

@@ -22,13 +22,13 @@ from tenfold.plans.neighbours import fit_prototypes
 class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     """The class of the nearest prototype; prototypes are k-means centres of each class.
 
-    k-means in every class leaves a few centres in place of many rows: queries are compared with these alone. With one
-    for each class this is `NearestCentroid`, and with two classes a linear classifier.
+    k-means in every class leaves a few centres in place of many samples: queries are compared with these alone. With
+    one for each class this is `NearestCentroid`, and with two classes a linear classifier.
 
     Parameters
     ----------
     n_prototypes : int, default=10
-        For each class; a class with fewer distinct rows keeps these.
+        For each class; a class with fewer distinct samples keeps these.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means.
 
@@ -41,7 +41,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     prototype_classes_ : ndarray of shape (m,)
         The class of each.
     certificate_ : Certificate
-        Kind exact: every prototype is the weighted mean of the rows of its class to which it is the nearest.
+        Kind exact: every prototype is the weighted mean of the samples of its class to which it is the nearest.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -66,7 +66,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _registration: ClassVar = Registration(
-        method="Nearest of few prototypes",
+        method="Nearest-prototype classification",
         texts=("S2.1", "S12.1", "B22"),
         reads=("in memory",),
         where=("arrays",),

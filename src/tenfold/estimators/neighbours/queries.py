@@ -40,7 +40,7 @@ class KNeighborsMixin(NeighborsBase):
         """
         request = self._nearest(n_neighbors)
         k = request.k
-        # without X one more, which tells whether so many duplicates of a row come before it
+        # without X one more, which tells whether duplicates of a sample with lower indices fill the list
         more = X is None and k < self._index.count - 1
         request = replace(request, k=k + 1) if more else request
         if is_in_memory(self, X):
@@ -191,18 +191,18 @@ class RadiusNeighborsMixin(NeighborsBase):
 
 
 def _beside(k: int, near: Neighbours) -> Floats:
-    """Distances and rows of k neighbours each, in one array (m, 2 k)."""
+    """Distances and samples of k neighbours each, in one array (m, 2 k)."""
     return np.concatenate(near.table(k), axis=1)
 
 
 def _whole(numbers: Array) -> Array:
-    """Numbers of rows as whole numbers, where they are."""
+    """Indices of samples as integers where they are whole."""
     xp = namespace(numbers)
     return numbers.astype(np.int64) if is_dask(numbers) or not is_array_api(numbers) else xp.astype(numbers, xp.int64)
 
 
 def _lists(near: Neighbours) -> Array:
-    """Distances and rows of each query, an array (m, 2) of arrays."""
+    """Distances and samples of each query, an array (m, 2) of arrays."""
     result = np.empty((len(near.offsets) - 1, 2), dtype=object)
     for j, part in enumerate((near.distances, near.rows)):
         for i, one in enumerate(np.split(part, near.offsets[1:-1])[: len(result)]):

@@ -1,4 +1,4 @@
-"""Classes and numbers by all neighbours within a radius."""
+"""Classification and regression by all neighbours within a radius."""
 
 import warnings
 from collections.abc import Callable
@@ -83,7 +83,7 @@ class RadiusNeighborsClassifier(VotingClassifierMixin, RadiusNeighborsMixin):
     A sample's `sample_weight` multiplies its vote, and a sample of weight zero is no neighbour.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
+    and sparse arrays. Of data in files, on a cluster or on a device only the source is stored, and every query reads it
     once, block by block; answers are those of memory.
     Rosasco, 2.3 (the box).
 
@@ -98,7 +98,7 @@ class RadiusNeighborsClassifier(VotingClassifierMixin, RadiusNeighborsMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="Neighbours within a radius, classes",
+        method="Radius-neighbour classification",
         texts=("R2.3",),
         peer="sklearn.neighbors",
         reads=("one pass",),
@@ -258,7 +258,7 @@ class RadiusNeighborsRegressor(AveragingRegressorMixin, RadiusNeighborsMixin):
     that never end.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
+    and sparse arrays. Of data in files, on a cluster or on a device only the source is stored, and every query reads it
     once, block by block; answers are those of memory.
     Rosasco, 2.3 (the box).
 
@@ -270,7 +270,7 @@ class RadiusNeighborsRegressor(AveragingRegressorMixin, RadiusNeighborsMixin):
     """
 
     _registration: ClassVar = Registration(
-        method="Neighbours within a radius, numbers",
+        method="Radius-neighbour regression",
         texts=("R2.3",),
         peer="sklearn.neighbors",
         reads=("one pass",),
@@ -299,7 +299,7 @@ class RadiusNeighborsRegressor(AveragingRegressorMixin, RadiusNeighborsMixin):
         super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
 
     def predict(self, X: Any) -> Array:
-        """The target of each query, (m,) or (m, n_outputs); without X of the rows of the fit, without themselves."""
+        """The target of each query, (m,) or (m, n_outputs); without X of the samples of the fit, without themselves."""
         means = super().predict(X)
         if not is_array_api(means) and np.isnan(means).any():
             warnings.warn(

@@ -1,4 +1,4 @@
-"""Numbers by the means of neighbours."""
+"""k-nearest-neighbour regression."""
 
 from functools import partial
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ class AveragingRegressorMixin(ScoreMixin, RegressorMixin, SupervisedNeighbors):
     """Targets of queries by the means of their neighbours."""
 
     def predict(self, X: Any) -> Array:
-        """The target of each query, (m,) or (m, n_outputs); without X of the rows of the fit, without themselves."""
+        """The target of each query, (m,) or (m, n_outputs); without X of the samples of the fit, without themselves."""
         check_is_fitted(self)
         flat, dtype = self._y.ndim == 1, np.float32 if self._y.dtype == np.float32 else np.float64
         empty = np.zeros((0,) if flat else (0, self._y.shape[1]), dtype=dtype)
@@ -90,13 +90,13 @@ class KNeighborsRegressor(AveragingRegressorMixin, SupervisedKNeighbors):
 
     Notes
     -----
-    A sample's `sample_weight` multiplies its share of the mean, and a sample of weight zero is no neighbour; a sample
+    A sample's `sample_weight` multiplies its weight in the mean, and a sample of weight zero is no neighbour; a sample
     of weight two takes one of the k places, not two. At a point x the squared error of the mean of k neighbours is, for
     noise of variance s^2, ``s^2 + (f(x) - mean of f at the neighbours)^2 + s^2 / k`` (Rosasco, 3.1, where the sign in
     the square is misprinted).
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
-    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every query reads it
+    and sparse arrays. Of data in files, on a cluster or on a device only the source is stored, and every query reads it
     once, block by block; answers are those of memory.
     Rosasco, 2.2; Cookbook, ch. 22.
 
@@ -108,7 +108,7 @@ class KNeighborsRegressor(AveragingRegressorMixin, SupervisedKNeighbors):
     """
 
     _registration: ClassVar = Registration(
-        method="k nearest neighbours, numbers",
+        method="k-nearest-neighbour regression",
         texts=("R2.2", "B22"),
         peer="sklearn.neighbors",
         reads=("one pass",),

@@ -26,7 +26,7 @@ def _numbers_classes(model: Any) -> bool:
 
 
 class StoredData(NamedTuple):
-    """Samples (n, p) as they are stored, their targets and weights (None: none are stored)."""
+    """Samples (n, p) as stored, their targets and weights (None: none are stored)."""
 
     samples: Any
     targets: Any
@@ -34,7 +34,7 @@ class StoredData(NamedTuple):
 
 
 def read_neighbors(model: Any) -> StoredData:
-    """The samples of a model of neighbours, ours or scikit-learn's; targets as they are stored, classes as numbers."""
+    """The samples of a model of neighbours, ours or scikit-learn's; targets as stored, classes as numbers."""
     return StoredData(model._fit_X, getattr(model, "_y", None), getattr(model, "_votes", None))
 
 

@@ -24,13 +24,13 @@ from tenfold.stats.derivatives import Params
 
 
 class AveragedPerceptron(Mistaken, Linear):
-    """The perceptron with the mean of its weights after every row: those that survive long count most.
+    """The perceptron with the mean of its weights after every sample: those that survive long count most.
 
     Learns as `Perceptron` does, ``w += eta0 s y x`` where ``y (x.w + b) <= 0``, and returns ``(1/T) sum_t w_t`` over
-    all T rows seen. More than two classes are learned together: a mistake adds the row to the weights of its class and
-    takes it from those of the class that was predicted. On classes that overlap the mean is much steadier than the last
-    weights. After a pass without mistakes further passes would only move the mean to the last weights; as many are
-    added to it as it needs to make no mistake either, without looking at the rows again.
+    all T samples seen. More than two classes are learned together: a mistake adds the sample to the weights of its
+    class and takes it from those of the class that was predicted. On classes that overlap the mean is much steadier
+    than the last weights. After a pass without mistakes further passes would only move the mean to the last weights;
+    as many are added to it as it needs to make no mistake either, without reading the samples again.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class AveragedPerceptron(Mistaken, Linear):
         None: the fit ends after a pass without mistakes, or after `max_iter`. Else it also
         ends when the mean loss of a pass was not smaller by `tol` than the best for `n_iter_no_change` passes.
     shuffle : bool, default=True
-        Whether each pass has a random order of its own, that of scikit-learn for the same `random_state`; from files,
+        Whether each pass has a random order of its own, as in scikit-learn for the same `random_state`; from files,
         within the blocks that are in memory.
     eta0 : float, default=1.0
         Factor of all updates.
@@ -60,7 +60,7 @@ class AveragedPerceptron(Mistaken, Linear):
     tie : {"mistake", "positive"}, default="mistake"
         What a score of zero is: a mistake, or a prediction of the later class.
     normalize : bool, default=False
-        Whether rows are taken to length one first.
+        Whether samples are normalised to unit length first.
     time_limit : float, default=None
         Seconds after which no further pass is begun.
 

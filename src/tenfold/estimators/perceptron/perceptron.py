@@ -29,30 +29,30 @@ from tenfold.stats.derivatives import Params
 class Perceptron(Mistaken, Linear):
     """Rosenblatt's perceptron: every misclassified sample is added to the weights, times its class sign.
 
-    Looks at one row after the other, in random order and pass after pass. A row is a mistake where
+    Reads the samples one by one, in random order, pass after pass. A sample is a mistake where
     ``y (x.w + b) <= 0``, y = +1 for the second of two classes and -1 for the first; then ``w += eta0 s y x`` and
-    ``b += eta0 s y``, s being the weight of the row (sample weight times class weight). If the classes can be separated
-    this ends after at most ``(R / gamma)^2`` mistakes (`tenfold.bounds.mistake_bound`); otherwise it never does, and
-    `tol` ends it. Without a penalty `eta0` has no effect but on the length of the weights.
+    ``b += eta0 s y``, s being the weight of the sample (sample weight times class weight). If the classes can be
+    separated this ends after at most ``(R / gamma)^2`` mistakes (`tenfold.bounds.mistake_bound`); otherwise it never
+    does, and `tol` ends it. Without a penalty `eta0` has no effect but on the length of the weights.
 
     Parameters
     ----------
     penalty : {"l2", "l1", "elasticnet"}, default=None
-        With a penalty the weights are learned by the delta rule with the perceptron's loss, and shrink at every row;
-        the intercept of sparse rows then takes steps of a hundredth, as in scikit-learn.
+        With a penalty the weights are learned by the delta rule with the perceptron's loss, and shrink at every sample;
+        the intercept of sparse samples then takes steps of a hundredth, as in scikit-learn.
     alpha : float, default=0.0001
         Strength of the penalty.
     l1_ratio : float, default=0.15
-        Share of L1 in the elastic net.
+        Fraction of the L1 penalty in the elastic net.
     fit_intercept : bool, default=True
         Whether to learn an intercept ``b``.
     max_iter : int, default=1000
         Passes at most, of `fit`.
     tol : float or None, default=1e-3
-        A fit ends when the mean loss of a pass, ``max(0, -y z)``, was not smaller by `tol` than the best for
-        `n_iter_no_change` passes. It ends in any case after a pass without mistakes, and where weights come back.
+        A fit stops when the mean loss of a pass, ``max(0, -y z)``, was not smaller by `tol` than the best for
+        `n_iter_no_change` passes. It ends in any case after a pass without mistakes, and when weights recur.
     shuffle : bool, default=True
-        Whether each pass has a random order of its own, that of scikit-learn for the same `random_state`; from files,
+        Whether each pass has a random order of its own, as in scikit-learn for the same `random_state`; from files,
         within the blocks that are in memory.
     verbose : int, default=0
         Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
@@ -63,9 +63,9 @@ class Perceptron(Mistaken, Linear):
     random_state : int, RandomState instance or None, default=0
         Seed of the orders.
     early_stopping : bool, default=False
-        Hold back rows, and end when the accuracy on them does not rise by `tol`.
+        Hold out samples, and stop when the accuracy on them does not increase by `tol`.
     validation_fraction : float, default=0.1
-        The share of the rows that is held back, of every class alike.
+        The held-out fraction of the samples, stratified by class.
     n_iter_no_change : int, default=5
         Passes without a better loss, or score, after which a fit ends; see `tol`.
     class_weight : dict or "balanced", default=None
@@ -79,13 +79,13 @@ class Perceptron(Mistaken, Linear):
         What a score of zero is: a mistake, whatever the class, or a prediction of the second class (of the last of
         those with the best score). The texts have both.
     normalize : bool, default=False
-        Whether rows are taken to length one first (with the constant 1 of the intercept): the bound on the mistakes is
-        then never larger. The weights remain those for rows as they are.
+        Whether samples are normalised to unit length first (with the constant 1 of the intercept): the bound on the
+        mistakes is then never larger. The weights remain those for samples as they are.
     multi_class : {"ovr", "joint"}, default="ovr"
         More than two classes: each against the rest, as in scikit-learn, or together: a mistake moves the weights of
         its class and of the class that was predicted.
     record : bool, default=False
-        Whether to keep which rows were mistakes, in order (`mistakes_`).
+        Whether to keep which samples were mistakes, in order (`mistakes_`).
     time_limit : float, default=None
         Seconds after which no further pass is begun.
 
@@ -100,11 +100,11 @@ class Perceptron(Mistaken, Linear):
     n_iter_ : int
         Passes. scikit-learn goes on for some after one without mistakes, which change nothing.
     t_ : float
-        One more than the rows seen.
+        One more than the number of samples seen.
     n_mistakes_ : int
         Mistakes in all passes; None with a penalty.
     mistakes_ : ndarray of shape (n_mistakes,)
-        With `record`: the rows that were corrected, in order; `tenfold.bounds.mistake_trace` checks on them the
+        With `record`: the samples that were corrected, in order; `tenfold.bounds.mistake_trace` checks on them the
         inequalities by which the bound is proved.
     certificate_ : Certificate
         Kind count: mistakes of the returned weights, counted again; ok if there are none, so that the weights separate
@@ -122,7 +122,7 @@ class Perceptron(Mistaken, Linear):
     Notes
     -----
     A pass costs a product with X and an update a mistake; memory is the weights. Runs on dense and sparse arrays and,
-    block by block, on files. Without a penalty the intercept of sparse rows is learned as that of dense ones, where
+    block by block, on files. Without a penalty the intercept of sparse samples is learned as that of dense ones, where
     scikit-learn shortens its steps to a hundredth.
     CMU lecture 11; Seeger, section 2.3; Rosasco, section 9.1; Cookbook, ch. 2. Rosenblatt 1958; Novikoff 1962.
 

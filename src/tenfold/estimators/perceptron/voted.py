@@ -17,13 +17,13 @@ from tenfold.stats.perceptron_votes import Voters, balance
 
 
 class VotedPerceptron(Mistaken):
-    """The votes of all weights that a perceptron had, each with as many as the rows that it survived.
+    """The votes of all weights that a perceptron had, each with as many as the samples that it survived.
 
-    Learns as `Perceptron` does. Between two mistakes the weights ``w_k`` stay for ``c_k`` rows; the prediction of two
-    classes is the sign of ``sum_k c_k sign(x.w_k + b_k)``, of more classes the one with the most votes (they are
+    Learns as `Perceptron` does. Between two mistakes the weights ``w_k`` stay for ``c_k`` samples; the prediction of
+    two classes is the sign of ``sum_k c_k sign(x.w_k + b_k)``, of more classes the one with the most votes (they are
     learned together: a mistake moves the weights of its class and of the class that was predicted). After a pass
     without mistakes further passes would only give votes to the last weights; as many are given as the votes need to
-    make no mistake either, without looking at the rows again.
+    make no mistake either, without reading the samples again.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class VotedPerceptron(Mistaken):
         None: the fit ends after a pass without mistakes, or after `max_iter`. Else it also
         ends when the mean loss of a pass was not smaller by `tol` than the best for `n_iter_no_change` passes.
     shuffle : bool, default=True
-        Whether each pass has a random order of its own, that of scikit-learn for the same `random_state`; from files,
+        Whether each pass has a random order of its own, as in scikit-learn for the same `random_state`; from files,
         within the blocks that are in memory.
     eta0 : float, default=1.0
         Factor of all updates.
@@ -53,7 +53,7 @@ class VotedPerceptron(Mistaken):
     tie : {"mistake", "positive"}, default="mistake"
         What a score of zero is: a mistake, or a prediction of the later class.
     normalize : bool, default=False
-        Whether rows are taken to length one first.
+        Whether samples are normalised to unit length first.
     time_limit : float, default=None
         Seconds after which no further pass is begun.
 
@@ -64,7 +64,7 @@ class VotedPerceptron(Mistaken):
     votes_ : ndarray of shape (n_mistakes,)
         The votes of the weights after each mistake.
     support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
-        The rows that were mistakes, each once: all weights are sums of them.
+        The samples that were mistakes, each once: all weights are sums of them.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         The last weights, which predictions do not use alone.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -90,7 +90,7 @@ class VotedPerceptron(Mistaken):
 
     Notes
     -----
-    Memory and the cost of a prediction are those of the rows that were mistakes: on classes that overlap take
+    Memory and the cost of a prediction are those of the samples that were mistakes: on classes that overlap take
     `AveragedPerceptron`, which predicts nearly the same at the cost of one product.
     Runs on dense and sparse arrays and on files.
     CMU lecture 11. Freund and Schapire 1999.
@@ -185,7 +185,7 @@ class VotedPerceptron(Mistaken):
         return self
 
     def _so_far(self) -> tuple[float, Voters | None]:
-        """Rows seen and models so far."""
+        """Samples seen and models so far."""
         voters = getattr(self, "_voters", None)
         return (self._seen if voters is not None else 0.0), voters
 
@@ -196,8 +196,8 @@ class VotedPerceptron(Mistaken):
         self.votes_, self.support_vectors_ = fitted.voters.votes, fitted.voters.X
 
     def decision_function(self, X: Any) -> Array:
-        """Votes for the samples X: of two classes (n,), the share of the votes for the second minus that for the first;
-        of more, the share of each, (n, n_classes).
+        """Votes for the samples X: of two classes (n,), the vote fraction of the second minus that of the first;
+        of more, the fraction of each, (n, n_classes).
         """
         check_is_fitted(self)
         if isinstance(X, Table):

@@ -1,1 +1,1 @@
-"""The delta rule: linear models that learn from one row at a time."""
+"""Stochastic gradient descent: linear models that learn from one sample at a time."""

@@ -140,7 +140,7 @@ class OnlineClassifier(Online):
         seeds = class_seeds(self.random_state, count) if self.shuffle else [None] * count
         if count == 2:
             return [Target(1, float(factors[1]), float(factors[0]), seeds[0])]
-        # as in scikit-learn, a class weighs in its own problem only
+        # as in scikit-learn, a class weight applies to the problem of that class alone
         return [Target(k, float(factors[k]), 1.0, seeds[k]) for k in range(count)]
 
     def decision_function(self, X: Any) -> Array:
@@ -174,11 +174,11 @@ def has_probabilities(model: Any) -> bool:
 
 
 class SGDClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator):
-    """Linear classification by stochastic gradient descent, the delta rule: any loss, one step a row.
+    """Linear classification by stochastic gradient descent (the delta rule): any loss, one step per sample.
 
-    Goes down on ``1/n sum_i s_i loss(y_i, x_i.w + b) + alpha R(w)``, n the number of rows, s_i the weight of a row
+    Minimises ``1/n sum_i s_i loss(y_i, x_i.w + b) + alpha R(w)``, n the number of samples, s_i the weight of a sample
     times that of its class, ``R`` = ``||w||^2 / 2``, ``||w||_1`` or ``(1 - l1_ratio) ||w||^2 / 2 + l1_ratio ||w||_1``.
-    A step for row i is ``w <- w - eta (s_i loss'_i x_i + alpha R'(w))``, with y_i = +1 for the class and -1 for the
+    A step for sample i is ``w <- w - eta (s_i loss'_i x_i + alpha R'(w))``, with y_i = +1 for the class and -1 for the
     rest; more than two classes are learned each against the rest, one in a thread. The L1 part is taken by cumulative
     truncation, so that weights become exactly zero. With ``m_i = y_i (x_i.w + b)`` and ``r_i = x_i.w + b - y_i``,
     losses are ``hinge`` max(0, 1 - m), ``log_loss`` log(1 + exp(-m)), ``squared_hinge`` max(0, 1 - m)^2,
@@ -196,17 +196,17 @@ class SGDClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator
     alpha : float, default=1e-4
         Strength of the penalty; sets the step size of "optimal", too.
     l1_ratio : float or None, default=0.15
-        Share of the L1 part of "elasticnet".
+        Fraction of the L1 penalty of "elasticnet".
     fit_intercept : bool, default=True
-        The intercept is not penalised; on sparse rows its steps are a hundredth, as in scikit-learn.
+        The intercept is not penalised; on sparse samples its steps are a hundredth, as in scikit-learn.
     max_iter : int, default=1000
         Limit of the epochs of `fit`.
     tol : float or None, default=1e-3
-        A fit ends when for `n_iter_no_change` epochs in a row the mean objective met on the way (or, with early
+        A fit stops when for `n_iter_no_change` consecutive epochs the mean online objective (or, with early
         stopping, the score) was not better by `tol` than the best before. None: `max_iter` epochs.
     shuffle : bool, default=True
-        Whether each epoch takes the rows in another order, scikit-learn's for the same `random_state`. Rows from
-        files are shuffled within their blocks of about 32 MiB: put them on disk in random order.
+        Whether each epoch takes the samples in another order, as in scikit-learn for the same `random_state`.
+        Samples from files are shuffled within their blocks of about 32 MiB: store them in random order.
     verbose : int, default=0
         Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     epsilon : float, default=0.1
@@ -214,7 +214,7 @@ class SGDClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator
     n_jobs : int, default=None
         Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
     random_state : int, RandomState or None, default=None
-        Of the shuffle and of the rows kept apart.
+        Of the shuffle and of the held-out samples.
     learning_rate : {"optimal", "constant", "invscaling", "adaptive", "pa1", "pa2"}, default="optimal"
         With t the number of the step: "optimal" 1 / (alpha (t0 + t - 1)), t0 Bottou's; "constant" `eta0`;
         "invscaling" eta0 / t^power_t (1/t with power_t=1); "adaptive" `eta0`, divided by 5 where a fit would end;
@@ -224,19 +224,19 @@ class SGDClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator
     power_t : float, default=0.5
         Exponent of "invscaling".
     early_stopping : bool, default=False
-        Whether to end on the accuracy of a share `validation_fraction` of the rows, kept apart.
+        Whether to stop on the accuracy of a held-out fraction `validation_fraction` of the samples.
     validation_fraction : float, default=0.1
-        Share of the samples that is kept apart with `early_stopping`.
+        Fraction of the samples held out with `early_stopping`.
     n_iter_no_change : int, default=5
         Epochs without improvement after which a fit ends; see `tol`.
     class_weight : dict or "balanced", default=None
-        With more than two classes a class weighs in its own problem only, as in scikit-learn.
+        With more than two classes a class weight applies to the problem of that class alone, as in scikit-learn.
     warm_start : bool, default=False
         Whether `fit` starts from `coef_` and `intercept_`.
     average : bool or int, default=False
         Whether, or from which step on, the iterates are averaged.
     batch_size : int, default=1
-        Rows of a step, of whose slopes it takes the mean.
+        Samples per step, whose mean gradient it takes.
     time_limit : float, default=None
         Seconds after which no further epoch is begun.
 
@@ -258,7 +258,7 @@ class SGDClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator
     status_ : str
         How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback" or "interrupted".
     trace_ : tuple of Record
-        Mean objective met on the way and seconds, for each epoch.
+        Mean online objective and seconds of each epoch.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -266,14 +266,14 @@ class SGDClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator
 
     Notes
     -----
-    An epoch costs 4 n p operations at most, one read of X, and p numbers of memory a class; sparse rows cost their
-    entries, averages and penalties included. Runs on dense and sparse arrays and on files. Rows of weight zero are
-    removed rows; other weights are factors of a row's step, not repeated rows. Ctrl-C ends a fit with the last
+    An epoch costs 4 n p operations at most, one read of X, and memory p per class; sparse samples cost their
+    entries, averages and penalties included. Runs on dense and sparse arrays and on files. Samples of weight zero are
+    removed samples; other weights are factors of a sample's step, not repeated samples. Ctrl-C ends a fit with the last
     complete epoch. Columns should have similar scales.
 
     Where scikit-learn's own arithmetic is not that of these formulas, this is: averages with an L1 penalty (its
     average does not see what is truncated) or over several calls of `partial_fit` (its intercepts start again), the
-    objective with an L1 penalty or on sparse rows (its norms are those before a truncation, or of the last row's
+    objective with an L1 penalty or on sparse samples (its norms are those before a truncation, or of the last sample's
     columns), and early stopping (its score is of weights without their scale).
     CMU lecture, Extensions; Seeger, section 2.4.2; Welling, ch. 7; Rosasco, section 8.1; Cookbook, ch. 18 to 20.
     Bottou, Stochastic gradient descent tricks (2012); Tsuruoka et al. (2009); Crammer et al. (2006).
@@ -292,7 +292,7 @@ class SGDClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator
     """
 
     _registration: ClassVar = Registration(
-        method="Linear classification by the delta rule, any loss",
+        method="Linear classification by stochastic gradient descent",
         texts=("C29", "S2.4", "W7", "R8.1", "B18-20"),
         peer="sklearn.linear_model",
         reads=("in order",),

@@ -31,27 +31,27 @@ from tenfold.plans.sgd import Rule, Target
 
 
 class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
-    """The linear one-class SVM by stochastic gradient descent: which rows are unlike the others.
+    """The linear one-class SVM by stochastic gradient descent: which samples are unlike the others.
 
-    Goes down on ``nu / 2 ||w||^2 + nu b + 1/n sum_i s_i max(0, 1 - (x_i.w + b))``, whose ``offset_`` is 1 - b; a row is
-    inside where ``x.w >= offset_``. At the optimum about a share nu of the rows is outside. As a kernel, put
+    Minimises ``nu / 2 ||w||^2 + nu b + 1/n sum_i s_i max(0, 1 - (x_i.w + b))``, whose ``offset_`` is 1 - b; a sample is
+    inside where ``x.w >= offset_``. At the optimum about a fraction nu of the samples is outside. As a kernel, put
     scikit-learn's Nystroem before it.
 
     Parameters
     ----------
     nu : float in (0, 1], default=0.5
-        A bound on the share of rows outside, and the strength of the penalty.
+        A bound on the fraction of outlying samples, and the strength of the penalty.
     fit_intercept : bool, default=True
         Whether to learn the offset; without it ``offset_`` is 1. On sparse data its steps are a hundredth, as in
         scikit-learn.
     max_iter : int, default=1000
         Limit of the epochs of `fit`.
     tol : float or None, default=1e-3
-        A fit ends when for five epochs in a row the mean objective met on the way was not better by `tol` than the best
+        A fit stops when for five consecutive epochs the mean online objective was not better by `tol` than the best
         before. None: `max_iter` epochs.
     shuffle : bool, default=True
-        Whether each epoch takes the samples in another order, scikit-learn's for the same `random_state`. Samples from
-        files are shuffled within their blocks of about 32 MiB: put them on disk in random order.
+        Whether each epoch takes the samples in another order, as in scikit-learn for the same `random_state`.
+        Samples from files are shuffled within their blocks of about 32 MiB: store them in random order.
     verbose : int, default=0
         Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     random_state : int, RandomState instance or None, default=None
@@ -68,7 +68,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
     average : bool or int, default=False
         Whether, or from which step on, the iterates are averaged.
     batch_size : int, default=1
-        Samples of a step, of whose slopes it takes the mean.
+        Samples per step, whose mean gradient it takes.
     time_limit : float, default=None
         Seconds after which no further epoch is begun. None for no limit.
 
@@ -90,7 +90,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
     status_ : str
         How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback" or "interrupted".
     trace_ : tuple of Record
-        Mean objective met on the way and seconds, for each epoch.
+        Mean online objective and seconds of each epoch.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -98,7 +98,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
 
     Notes
     -----
-    An epoch costs 4 n p operations at most, one read of X, and p numbers of memory; sparse samples cost their entries,
+    An epoch costs 4 n p operations at most, one read of X, and memory p; sparse samples cost their entries,
     averages and penalties included. Runs on dense and sparse arrays and on files. Samples of weight zero are removed;
     other weights are factors of a sample's step, not repetitions. Ctrl-C ends a fit with the last complete epoch.
     Features should have similar scales.
@@ -115,7 +115,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
     """
 
     _registration: ClassVar = Registration(
-        method="One-class SVM by the delta rule",
+        method="One-class SVM by stochastic gradient descent",
         texts=(),
         peer="sklearn.linear_model",
         reads=("in order",),

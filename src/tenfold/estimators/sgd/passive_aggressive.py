@@ -1,4 +1,4 @@
-"""Passive-aggressive learning: the smallest step after which a row is right."""
+"""Passive-aggressive learning: the smallest step that gives a sample the required margin."""
 
 from typing import Any, ClassVar
 
@@ -35,9 +35,9 @@ def _check_partial_fit(model: Any) -> None:
 class PassiveAggressiveClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin, BaseEstimator):
     """Passive-aggressive classification (Crammer et al., 2006).
 
-    For every row with hinge loss ``l = max(0, 1 - y (x.w + b)) > 0`` the weights move by ``tau y x``, with
+    For every sample with hinge loss ``l = max(0, 1 - y (x.w + b)) > 0`` the weights move by ``tau y x``, with
     ``tau = min(C, l / ||x||^2)`` (PA-I, loss "hinge") or ``tau = l / (||x||^2 + 1 / (2 C))`` (PA-II, loss
-    "squared_hinge"): the smallest step that puts the row right, held back by C. scikit-learn has deprecated its own
+    "squared_hinge"): the smallest step that reaches the margin, limited by C. scikit-learn has deprecated its own
     class in favour of `SGDClassifier` with ``penalty=None, learning_rate="pa1", eta0=C``, which is the same here.
 
     Parameters
@@ -49,17 +49,17 @@ class PassiveAggressiveClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin,
     max_iter : int, default=1000
         Limit of the epochs of `fit`.
     tol : float or None, default=1e-3
-        A fit ends when for `n_iter_no_change` epochs in a row the mean loss met on the way (or, with early stopping,
+        A fit stops when for `n_iter_no_change` consecutive epochs the mean online loss (or, with early stopping,
         the score) was not better by `tol` than the best before. None: `max_iter` epochs.
     early_stopping : bool, default=False
-        Whether to end on the accuracy of a share `validation_fraction` of the samples, kept apart.
+        Whether to stop on the accuracy of a held-out fraction `validation_fraction` of the samples.
     validation_fraction : float, default=0.1
-        Share of the samples that is kept apart with `early_stopping`.
+        Fraction of the samples held out with `early_stopping`.
     n_iter_no_change : int, default=5
         Epochs without improvement after which a fit ends; see `tol`.
     shuffle : bool, default=True
-        Whether each epoch takes the samples in another order, scikit-learn's for the same `random_state`. Samples from
-        files are shuffled within their blocks of about 32 MiB: put them on disk in random order.
+        Whether each epoch takes the samples in another order, as in scikit-learn for the same `random_state`.
+        Samples from files are shuffled within their blocks of about 32 MiB: store them in random order.
     verbose : int, default=0
         Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     loss : {"hinge", "squared_hinge"}, default="hinge"
@@ -67,12 +67,12 @@ class PassiveAggressiveClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin,
     n_jobs : int, default=None
         Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffle and of the samples kept apart.
+        Seed of the shuffle and of the held-out samples.
     warm_start : bool, default=False
         Whether `fit` starts from the previous weights and intercept.
     class_weight : dict or "balanced", default=None
         Weights of the classes, factors of the steps; "balanced" makes their total weights equal. With more than two
-        classes a class weighs in its own problem only, as in scikit-learn. None for ones.
+        classes a class weight applies to the problem of that class alone, as in scikit-learn. None: all ones.
     average : bool or int, default=False
         Whether, or from which step on, the iterates are averaged.
     time_limit : float, default=None
@@ -95,7 +95,7 @@ class PassiveAggressiveClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin,
     status_ : str
         How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback" or "interrupted".
     trace_ : tuple of Record
-        Mean objective met on the way and seconds, for each epoch.
+        Mean online objective and seconds of each epoch.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -103,7 +103,7 @@ class PassiveAggressiveClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin,
 
     Notes
     -----
-    An epoch costs 4 n p operations at most, one read of X, and p numbers of memory a class; sparse samples cost their
+    An epoch costs 4 n p operations at most, one read of X, and memory p per class; sparse samples cost their
     entries, averages and penalties included. Runs on dense and sparse arrays and on files. Samples of weight zero are
     removed; other weights are factors of a sample's step, not repetitions. Ctrl-C ends a fit with the last complete
     epoch. Features should have similar scales.
@@ -218,7 +218,7 @@ class PassiveAggressiveClassifier(ScoreMixin, OnlineClassifier, ClassifierMixin,
 class PassiveAggressiveRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
     """Passive-aggressive regression (Crammer et al., 2006).
 
-    For every row with loss ``l = max(0, |x.w + b - y| - epsilon) > 0`` the weights move towards y by ``tau x``, with
+    For every sample with loss ``l = max(0, |x.w + b - y| - epsilon) > 0`` the weights move towards y by ``tau x``, with
     ``tau = min(C, l / ||x||^2)`` (PA-I, loss "epsilon_insensitive") or ``tau = l / (||x||^2 + 1 / (2 C))`` (PA-II,
     loss "squared_epsilon_insensitive"). scikit-learn has deprecated its own class in favour of `SGDRegressor` with
     ``loss="epsilon_insensitive", penalty=None, learning_rate="pa1", eta0=C``, which is the same here.
@@ -232,17 +232,17 @@ class PassiveAggressiveRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, Ba
     max_iter : int, default=1000
         Limit of the epochs of `fit`.
     tol : float or None, default=1e-3
-        A fit ends when for `n_iter_no_change` epochs in a row the mean loss met on the way (or, with early stopping,
+        A fit stops when for `n_iter_no_change` consecutive epochs the mean online loss (or, with early stopping,
         the score) was not better by `tol` than the best before. None: `max_iter` epochs.
     early_stopping : bool, default=False
-        Whether to end on the R^2 of a share `validation_fraction` of the samples, kept apart.
+        Whether to stop on the R^2 of a held-out fraction `validation_fraction` of the samples.
     validation_fraction : float, default=0.1
-        Share of the samples that is kept apart with `early_stopping`.
+        Fraction of the samples held out with `early_stopping`.
     n_iter_no_change : int, default=5
         Epochs without improvement after which a fit ends; see `tol`.
     shuffle : bool, default=True
-        Whether each epoch takes the samples in another order, scikit-learn's for the same `random_state`. Samples from
-        files are shuffled within their blocks of about 32 MiB: put them on disk in random order.
+        Whether each epoch takes the samples in another order, as in scikit-learn for the same `random_state`.
+        Samples from files are shuffled within their blocks of about 32 MiB: store them in random order.
     verbose : int, default=0
         Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
@@ -250,7 +250,7 @@ class PassiveAggressiveRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, Ba
     epsilon : float, default=0.1
         Half width of the tube in which errors cost nothing, in the units of y.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffle and of the samples kept apart.
+        Seed of the shuffle and of the held-out samples.
     warm_start : bool, default=False
         Whether `fit` starts from the previous weights and intercept.
     average : bool or int, default=False
@@ -273,7 +273,7 @@ class PassiveAggressiveRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, Ba
     status_ : str
         How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback" or "interrupted".
     trace_ : tuple of Record
-        Mean objective met on the way and seconds, for each epoch.
+        Mean online objective and seconds of each epoch.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -281,7 +281,7 @@ class PassiveAggressiveRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, Ba
 
     Notes
     -----
-    An epoch costs 4 n p operations at most, one read of X, and p numbers of memory; sparse samples cost their entries,
+    An epoch costs 4 n p operations at most, one read of X, and memory p; sparse samples cost their entries,
     averages and penalties included. Runs on dense and sparse arrays and on files. Samples of weight zero are removed;
     other weights are factors of a sample's step, not repetitions. Ctrl-C ends a fit with the last complete epoch.
     Features should have similar scales.

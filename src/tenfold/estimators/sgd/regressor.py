@@ -82,9 +82,9 @@ def validate_numbers(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
 
 
 class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
-    """Linear regression by stochastic gradient descent, the delta rule: one step a row.
+    """Linear regression by stochastic gradient descent (the delta rule): one step per sample.
 
-    Goes down on ``1/n sum_i s_i loss(y_i, x_i.w + b) + alpha R(w)``, n the number of rows, s_i the weight of a row,
+    Minimises ``1/n sum_i s_i loss(y_i, x_i.w + b) + alpha R(w)``, n the number of samples, s_i the weight of a sample,
     ``R`` = ``||w||^2 / 2``, ``||w||_1`` or ``(1 - l1_ratio) ||w||^2 / 2 + l1_ratio ||w||_1``. With the residual
     ``r_i = x_i.w + b - y_i``, losses are ``squared_error`` r^2 / 2 (least mean squares), ``huber`` r^2 / 2 up to
     |r| = epsilon and linear beyond, ``epsilon_insensitive`` max(0, |r| - epsilon) and its square.
@@ -98,24 +98,24 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
     alpha : float, default=1e-4
         Strength of the penalty; sets the step size of "optimal", too.
     l1_ratio : float or None, default=0.15
-        Share of the L1 part of "elasticnet".
+        Fraction of the L1 penalty of "elasticnet".
     fit_intercept : bool, default=True
         Whether to learn an intercept ``b``. It is not penalised; on sparse data its steps are a hundredth, as in
         scikit-learn.
     max_iter : int, default=1000
         Limit of the epochs of `fit`.
     tol : float or None, default=1e-3
-        A fit ends when for `n_iter_no_change` epochs in a row the mean objective met on the way (or, with early
+        A fit stops when for `n_iter_no_change` consecutive epochs the mean online objective (or, with early
         stopping, the score) was not better by `tol` than the best before. None: `max_iter` epochs.
     shuffle : bool, default=True
-        Whether each epoch takes the samples in another order, scikit-learn's for the same `random_state`. Samples from
-        files are shuffled within their blocks of about 32 MiB: put them on disk in random order.
+        Whether each epoch takes the samples in another order, as in scikit-learn for the same `random_state`.
+        Samples from files are shuffled within their blocks of about 32 MiB: store them in random order.
     verbose : int, default=0
         Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     epsilon : float, default=0.1
         Where "huber" becomes linear, and the half width of the tube of the insensitive losses, in the units of y.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffle and of the samples kept apart.
+        Seed of the shuffle and of the held-out samples.
     learning_rate : {"invscaling", "constant", "optimal", "adaptive", "pa1", "pa2"}, default="invscaling"
         With t the number of the step: "invscaling" eta0 / t^power_t; "constant" `eta0`; "optimal" 1 / (alpha (t0 + t -
         1)), t0 Bottou's; "adaptive" `eta0`, divided by 5 where a fit would end; "pa1", "pa2" passive-aggressive steps
@@ -125,9 +125,9 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
     power_t : float, default=0.25
         Exponent of "invscaling".
     early_stopping : bool, default=False
-        Whether to end on the R^2 of a share `validation_fraction` of the rows, kept apart.
+        Whether to stop on the R^2 of a held-out fraction `validation_fraction` of the samples.
     validation_fraction : float, default=0.1
-        Share of the samples that is kept apart with `early_stopping`.
+        Fraction of the samples held out with `early_stopping`.
     n_iter_no_change : int, default=5
         Epochs without improvement after which a fit ends; see `tol`.
     warm_start : bool, default=False
@@ -135,7 +135,7 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
     average : bool or int, default=False
         Whether, or from which step on, the iterates are averaged.
     batch_size : int, default=1
-        Samples of a step, of whose slopes it takes the mean.
+        Samples per step, whose mean gradient it takes.
     time_limit : float, default=None
         Seconds after which no further epoch is begun. None for no limit.
 
@@ -155,7 +155,7 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
     status_ : str
         How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback" or "interrupted".
     trace_ : tuple of Record
-        Mean objective met on the way and seconds, for each epoch.
+        Mean online objective and seconds of each epoch.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -163,7 +163,7 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    An epoch costs 4 n p operations at most, one read of X, and p numbers of memory; sparse samples cost their entries,
+    An epoch costs 4 n p operations at most, one read of X, and memory p; sparse samples cost their entries,
     averages and penalties included. Runs on dense and sparse arrays and on files. Samples of weight zero are removed;
     other weights are factors of a sample's step, not repetitions. Ctrl-C ends a fit with the last complete epoch.
     Features should have similar scales.
@@ -186,7 +186,7 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
     """
 
     _registration: ClassVar = Registration(
-        method="Linear regression by the delta rule, any loss",
+        method="Linear regression by stochastic gradient descent",
         texts=("S2.4", "W7.1", "R8.1", "B18"),
         peer="sklearn.linear_model",
         reads=("in order",),

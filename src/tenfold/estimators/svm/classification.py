@@ -43,10 +43,10 @@ class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin
 
         ||w||^2 / 2 + (b / intercept_scaling)^2 / 2 + C sum_i s_i loss(y_i (x_i.w + b)),
 
-    s_i the weight of a row (sample weight times class weight), with the loss max(0, 1 - m) or its square; penalty="l1"
-    has ||w||_1 + |b| / intercept_scaling in place of the halves of squares. More classes: one such problem for each,
-    against all others; multi_class="crammer_singer" has one for all together, with the loss max_k (z_ik + [k != y_i]) -
-    z_i,y_i, z_ik = x_i.w_k + b_k, and the squares of all.
+    s_i the weight of a sample (sample weight times class weight), with the loss max(0, 1 - m) or its square;
+    penalty="l1" has ||w||_1 + |b| / intercept_scaling in place of the halves of squares. More classes: one such
+    problem for each, against all others; multi_class="crammer_singer" has one for all together, with the loss max_k
+    (z_ik + [k != y_i]) - z_i,y_i, z_ik = x_i.w_k + b_k, and the squares of all.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
         The hinge loss max(0, 1 - m) of a margin m, or its square.
     dual : "auto" or bool, default="auto"
-        Whether the dual of the squared hinge loss is ascended, row by row, which pays with many columns; "auto" decides
-        by the shape of the data. The hinge loss takes True alone, and "l1" False alone, as in scikit-learn: the method
-        is chosen by the shape of the data.
+        Whether the dual of the squared hinge loss is solved by coordinate ascent, which pays with many features;
+        "auto" decides by the shape of the data. The hinge loss takes True alone, and "l1" False alone, as in
+        scikit-learn: the method is chosen by the shape of the data.
     tol : float, default=1e-4
         The fit ends when no entry of the gradient of the weighted mean objective exceeds `tol`, where there is one, and
         the certificate is ok: the second is mostly the stronger. Where the dual is ascended the gap has to be
@@ -72,11 +72,11 @@ class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin
         The penalty on the intercept is that on the weight of a column of this value.
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights; "balanced" by the weighted counts. In the problem of
-        one class against the others only its own rows are so weighted, as in scikit-learn.
+        one class against the others only its own samples are so weighted, as in scikit-learn.
     verbose : int, default=0
         Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     random_state : int, RandomState or None, default=None
-        The order of rows in an ascent of the dual.
+        Seed of the order of samples in dual coordinate ascent.
     max_iter : int, default=1000
         Limit of the steps of each problem; a step of an ascent of the dual is an epoch, or several where data are few.
     penalize_intercept : bool, default=True
@@ -109,11 +109,11 @@ class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin
 
     Notes
     -----
-    Few columns: Newton's method, from the solution of a sample where rows are many (squared hinge), or interior points
-    (hinge, and all classes together), some 5 to 50 passes over the rows and p x p memory. Many columns, rows in memory:
-    coordinate descent on the dual, whose point goes to the judge. With an L1 penalty: proximal Newton steps.
-    Runs on dense and sparse arrays and files; the squared hinge loss of one class against the others, whose steps are
-    sums over the rows, on Dask collections and devices, too.
+    Few features: Newton's method, from the solution on a subsample where samples are many (squared hinge), or interior
+    points (hinge, and all classes together), about 5 to 50 passes over the samples and p x p memory. Many features,
+    samples in memory: coordinate descent on the dual, whose point goes to the judge. With an L1 penalty: proximal
+    Newton steps. Runs on dense and sparse arrays and files; the squared hinge loss of one class against the others,
+    whose steps are sums over the samples, on Dask collections and devices, too.
     Seeger, ch. 9; Rosasco, ch. 9; Cookbook, ch. 20; Welling, ch. 8. Hsieh et al., *A dual coordinate descent method for
     large-scale linear SVM* (2008). Crammer and Singer, *On the algorithmic implementation of multiclass kernel-based
     vector machines* (2001).
@@ -199,7 +199,7 @@ class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin
         self.classes_, number = encode_classes(y, X)
         dual = ascends(self, X.shape)
         todo = tasks(self, number, validate_weights(sample_weight, X))
-        # passes are many: an array in another order is put in C order once
+        # many passes: an array in another order is copied to C order once
         kept = contiguous(X) if isinstance(X, np.ndarray) else X
         count, joint = int(self.classes_.shape[0]), self.multi_class == "crammer_singer"
         done: list[Fitted] = []

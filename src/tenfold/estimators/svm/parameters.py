@@ -1,4 +1,4 @@
-"""What the parameters of linear support vector machines stand for, with scikit-learn's errors."""
+"""Parameters of linear support vector machines, with scikit-learn's errors."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ COMMON: Constraints = {
 
 
 def machine_of(model: Any, weight: float) -> Machine:
-    """The problem of a model, scikit-learn's included, on rows of this sum of weights."""
+    """The problem of a model, scikit-learn's included, on samples with this total weight."""
     with np.errstate(over="ignore", divide="ignore"):
         strength = float(min(np.float64(1.0) / model.C / weight, 1e200))
     unit = float(model.intercept_scaling) if getattr(model, "penalize_intercept", True) else np.inf
@@ -64,7 +64,7 @@ def machine_of(model: Any, weight: float) -> Machine:
 
 
 def check_memory_source(model: Any, X: Any) -> None:
-    """Refuse losses with kinks for rows that are not in this machine's memory or files."""
+    """Reject nonsmooth losses for samples that are not in this machine's memory or files."""
     source = source_of(X)
     joint = getattr(model, "multi_class", "ovr") == "crammer_singer"
     if source not in ("Dask", "devices") or not (joint or LOSSES[model.loss](0.0).nonsmooth):
@@ -78,17 +78,17 @@ def check_memory_source(model: Any, X: Any) -> None:
 
 
 class Task(NamedTuple):
-    """One problem: its targets, numbers of classes where all are fitted together, and the weights of the rows."""
+    """One problem: its targets, numbers of classes where all are fitted together, and the weights of the samples."""
 
     target: Array
     weight: Array | None
 
 
 def tasks(model: Any, number: Array, weight: Array | None) -> list[Task]:
-    """The problems of a classifier on rows of these classes and sample weights.
+    """The problems of a classifier on samples of these classes and sample weights.
 
-    Two classes, and all together: the weight of a row has that of its class as a factor. One class against the others:
-    only its own rows do, as in liblinear.
+    Two classes, and all together: the weight of a sample has that of its class as a factor. One class against the
+    others: only its own samples do, as in liblinear.
     """
     count = int(model.classes_.shape[0])
     if model.multi_class == "crammer_singer" or count == 2:
@@ -105,7 +105,7 @@ def tasks(model: Any, number: Array, weight: Array | None) -> list[Task]:
 
 
 def rows_of(X: Array, task: Task) -> tuple[Rows, float]:
-    """The rows of positive weight of a task, and its sum."""
+    """The samples of positive weight of a task, and its sum."""
     kept, target, weight = drop_zero_weights(X, task.target, task.weight)
     return as_rows(kept, target, weight), total_weight(target, weight)
 

@@ -32,7 +32,7 @@ class LinearSVR(ScoreMixin, CallbackSupportMixin, RegressorMixin, LinearPredicto
 
         ||w||^2 / 2 + (b / intercept_scaling)^2 / 2 + C sum_i s_i loss(|y_i - x_i.w - b|),
 
-    s_i the weight of a row, with the loss max(0, r - epsilon) or its square: errors inside the tube cost nothing.
+    s_i the weight of a sample, with the loss max(0, r - epsilon) or its square: errors inside the tube cost nothing.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ class LinearSVR(ScoreMixin, CallbackSupportMixin, RegressorMixin, LinearPredicto
     intercept_scaling : float, default=1.0
         The penalty on the intercept is that on the weight of a column of this value.
     dual : "auto" or bool, default="auto"
-        Whether the dual of the squared loss is ascended, row by row, which pays with many columns; "auto" decides by
-        the shape of the data. The other loss takes True alone, as in scikit-learn: the method is chosen by the shape of
-        the data.
+        Whether the dual of the squared loss is solved by coordinate ascent, which pays with many features; "auto"
+        decides by the shape of the data. The other loss takes True alone, as in scikit-learn: the method is chosen
+        by the shape of the data.
     verbose : int, default=0
         Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     random_state : int, RandomState or None, default=None
-        The order of rows in an ascent of the dual.
+        Seed of the order of samples in dual coordinate ascent.
     max_iter : int, default=1000
         Limit of the steps; a step of an ascent of the dual is an epoch, or several where data are few.
     penalize_intercept : bool, default=True
@@ -88,10 +88,10 @@ class LinearSVR(ScoreMixin, CallbackSupportMixin, RegressorMixin, LinearPredicto
 
     Notes
     -----
-    Few columns: Newton's method (squared loss) or interior points, some 5 to 20 passes over the rows and p x p memory.
-    Many columns, rows in memory: coordinate descent on the dual, whose point goes to the judge. Runs on dense and
-    sparse arrays and files; the squared loss, which is a sum over the rows, on Dask collections and devices, too.
-    Welling, ch. 9. Ho and Lin, *Large-scale linear support vector regression* (2012).
+    Few features: Newton's method (squared loss) or interior points, about 5 to 20 passes over the samples and p x p
+    memory. Many features, samples in memory: coordinate descent on the dual, whose point goes to the judge. Runs on
+    dense and sparse arrays and files; the squared loss, which is a sum over the samples, on Dask collections and
+    devices, too. Welling, ch. 9. Ho and Lin, *Large-scale linear support vector regression* (2012).
 
     Examples
     --------
@@ -166,7 +166,7 @@ class LinearSVR(ScoreMixin, CallbackSupportMixin, RegressorMixin, LinearPredicto
         X, y = validate(self, X, y, multi_output=False)
         dual = ascends(self, X.shape)
         task = Task(y, validate_weights(sample_weight, X))
-        # passes are many: an array in another order is put in C order once
+        # many passes: an array in another order is copied to C order once
         rows, total = rows_of(contiguous(X) if isinstance(X, np.ndarray) else X, task)
         callback = make_callback(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
         fit, machine = Fits(self, dual, callback), machine_of(self, total)
