@@ -14,7 +14,7 @@ from tenfold.estimators.least_squares.ridge import signs
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.least_squares import residual
-from tenfold.judge.ridge_loo import MOST_PRODUCTS, leave_one_out_errors
+from tenfold.judge.ridge_loo import MAX_PRODUCTS, leave_one_out_errors
 from tenfold.plans.least_squares import ridge_problem
 from tenfold.stats.column_moments import Columns
 
@@ -146,7 +146,7 @@ def _leave_one_out(
 ) -> tuple[Floats, Floats] | None:
     """Squared errors (n, t, alphas) and weights; None where X is elsewhere or large, or rounding hides the errors."""
     n, p = X.shape
-    if is_array_api(X) or isinstance(X, Table) or n * p * min(n, p) > MOST_PRODUCTS:
+    if is_array_api(X) or isinstance(X, Table) or n * p * min(n, p) > MAX_PRODUCTS:
         return None
     dense = np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
     targets = np.asarray(Y, dtype=np.float64).reshape(n, -1)

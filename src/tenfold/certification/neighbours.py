@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from tenfold.arrays import FLOATS, Array, Floats, Integers, is_dask, is_sparse, namespace, numpy_dtype, on_host
 from tenfold.certification.models import check_known_classes
 from tenfold.certification.outputs import Labels, Output, take_samples
-from tenfold.cross_validation.knn_loo import list_of
+from tenfold.cross_validation.knn_loo import list_candidates
 from tenfold.data import MemoryRows, Rows
 from tenfold.distances import distance_of
 from tenfold.estimators.class_labels import label_indices as numbered_classes
@@ -299,7 +299,7 @@ def _alike(one: Any, other: Any) -> bool:
 
 def _complain_of_number(model: Any) -> str:
     """Candidates, the least error among them, and the number of neighbours."""
-    if not np.array_equal(model.candidates_, list_of(model.n_neighbors, _voters(model) - 1)):
+    if not np.array_equal(model.candidates_, list_candidates(model.n_neighbors, _voters(model) - 1)):
         return "candidates_ are not those that n_neighbors asks for."
     return _complain_of_choice("n_neighbors_", model.n_neighbors_, model.candidates_, model.cv_errors_, model)
 

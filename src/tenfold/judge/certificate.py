@@ -21,6 +21,7 @@ class Rule:
     claim: str
 
 
+# the rule of each kind
 RULES = {
     "residual": Rule(
         1e-6,
@@ -75,7 +76,6 @@ RULES = {
         "counted again with the returned model",
     ),
 }
-"""The rule of each kind."""
 
 NOT_JUDGED = "not judged"
 

@@ -30,7 +30,7 @@ from tenfold.losses.classification import Softmax
 from tenfold.losses.loss import Loss
 from tenfold.machine import spend, threads
 
-REACH = 4.0  # standard deviations that sums on a device are moved afterwards: a gradient loses two bits
+MAX_SHIFT_DEVIATIONS = 4.0  # standard deviations that sums on a device are moved afterwards: a gradient loses two bits
 TILE_ENTRIES = 1 << 21  # entries of the products of samples and probabilities that are formed at a time: 16 MB
 
 
@@ -246,7 +246,7 @@ def derivatives_in_arrays(
         sums = replace(sums, hessian=hessian_in_arrays(Z, weights_of(block)[:, None], q))
         return Deferred((), sums)
     after = None
-    if shift is not None and is_near(shift, block, REACH):
+    if shift is not None and is_near(shift, block, MAX_SHIFT_DEVIATIONS):
         params, shift, after = Params(params.coef, params.intercept - along(params.coef, shift)), None, shift
     xp = namespace(block.X)
     X = away(block.X, shift)
