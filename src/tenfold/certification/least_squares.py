@@ -49,7 +49,7 @@ def _classification_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tupl
 
 
 def _balance(model: Any, y: Array, X: Array) -> Array:
-    """The class weight of each row."""
+    """The class weight of each sample."""
     if is_dask(y) and y.ndim == 1:
         number = label_indices(model.classes_, y, X)
         return sample_factors(compute_class_weights(model.class_weight, model.classes_, number, None), number)

@@ -30,7 +30,7 @@ from tenfold.stats.column_moments import Columns
 from tenfold.stats.cross_moments import JointScatter, both_moments, degrees_of_freedom, joint_products
 from tenfold.stats.derivatives import Params, forward
 
-PROBES = 4
+PROBES = 4  # random vectors by which a given scatter matrix is compared with that of the samples
 LEFT_OUT = "A pair of directions that was left out has a larger value."
 
 

@@ -31,8 +31,8 @@ from tenfold.judge.recompute import Pair, exact
 MAX_READS = 1 << 21  # entries of samples that the judge reads for its distances
 READS_PER_SAMPLE = 8  # beside its entries: a distance is compared and sorted
 ALL_SAMPLES = 1 << 9  # up to here every sample is a query
-MIN_QUERIES, MAX_QUERIES = 2, 256
-ROUNDING = 512.0 * unit_roundoff(np.float64)
+MIN_QUERIES, MAX_QUERIES = 2, 256  # samples whose neighbours are recomputed
+ROUNDING = 512.0 * unit_roundoff(np.float64)  # relative error of a recomputed value
 TILE_VALUES = 1 << 22  # distances in memory at a time, and entries of sparse samples that become dense: 32 MiB
 
 Answer = tuple[Integers, Floats, Integers]

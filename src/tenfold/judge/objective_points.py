@@ -19,7 +19,7 @@ from tenfold.problems import Glm
 EXTENDED_EPS = float(np.finfo(np.longdouble).eps)
 
 SEARCH_COLUMNS = 4096  # up to here Newton steps of the judge's own form a Hessian: 134 MB
-SEARCH_STEPS = 16
+SEARCH_STEPS = 16  # Newton steps of the judge at most
 
 NOT_FINITE = "The weights are not finite."
 LOOSE = "Bound, not tight: the true distance to the optimum may be much smaller."

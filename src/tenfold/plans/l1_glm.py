@@ -28,7 +28,7 @@ NEWTON_SIZE = 768  # coefficients up to which the Hessian of all is formed
 
 MAX_WORKING_SET = 4096  # coefficients of a working set
 
-SUBSAMPLE_SIZE = 4096
+SUBSAMPLE_SIZE = 4096  # of a subsample that is solved first, or 50 samples a feature where that is more
 
 GRADIENT_STEPS = 20  # before the Newton method is tried again
 
