@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tenfold.plans.loss_penalty_table import LOSSES, PERCEPTRON, Way, penalty_of, way
+from tenfold.plans.loss_penalty_table import LOSSES, PERCEPTRON, Method, penalty_of, select_method
 
 BEGIN = "<!-- losses:begin (made by tools/losses_table.py: do not edit) -->"
 END = "<!-- losses:end -->"
@@ -27,7 +27,7 @@ def cell(loss_name: str, penalty_name: str) -> str:
     loss, (name, alpha) = LOSSES[loss_name](), PENALTIES[penalty_name]
     if np.ndim(alpha) and not loss.multi_output:
         return "-"
-    found: Way = way(loss, penalty_of(name, alpha, 0.5, [0, 0, 1], 3))
+    found: Method = select_method(loss, penalty_of(name, alpha, 0.5, [0, 0, 1], 3))
     return f"{found.method}; {found.kind}" if found.kind else found.method
 
 
@@ -47,7 +47,7 @@ def table() -> str:
 def refusals() -> str:
     """Why pairs are refused, each reason once."""
     penalties = [penalty_of(name, alpha, 0.5, [0, 0, 1], 3) for name, alpha in PENALTIES.values() if not np.ndim(alpha)]
-    found = [way(make(), penalty).rejected for make in LOSSES.values() for penalty in penalties]
+    found = [select_method(make(), penalty).rejected for make in LOSSES.values() for penalty in penalties]
     return " ".join(dict.fromkeys(reason for reason in found if reason))
 
 

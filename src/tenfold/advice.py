@@ -21,9 +21,10 @@ from tenfold.estimators.neighbours.cv import KNeighborsClassifierCV, KNeighborsC
 from tenfold.evaluation.inputs import task_of
 from tenfold.selection import compare
 
+# of table 6.1: ease with several classes, how well output and model can be interpreted, times, memory, complexity
 COLUMNS = ("multiclass", "output", "model", "training", "retraining", "prediction", "memory", "complexity")
-"""Of table 6.1: ease with several classes, how well output and model can be interpreted, times, memory, complexity."""
 
+# Table 6.1 of the cookbook. (Chapter 19 praises logistic regression as easily interpretable; the table does not.)
 TABLE: Mapping[str, Mapping[str, str]] = {
     name: dict(zip(COLUMNS, ({"L": "large", "s": "small", "-": "none"}[dot] for dot in dots), strict=True))
     for name, dots in {
@@ -37,7 +38,6 @@ TABLE: Mapping[str, Mapping[str, str]] = {
         "neural networks": "LssLLsLL",
     }.items()
 }
-"""Table 6.1 of the cookbook. (Chapter 19 praises logistic regression as easily interpretable; the table does not.)"""
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ def _method(classes: str, task: str, marks: str, row: str | None, why: str) -> M
 
 
 _C, _R = "classification", "regression"
+# all methods, the simplest of each task first
 METHODS = (
     _method("NearestCentroid", _C, "lsm", "nearest centroid", "the simplest that can work; round clouds of rows"),
     _method("GaussianNB", _C, "lpsm", "naive Bayes", "one pass, few rows are enough; no columns that repeat others"),
@@ -87,7 +88,6 @@ METHODS = (
     _method("GaussianMixture", "clusters", "ps", None, "groups of any elliptic shape, with probabilities"),
     _method("PCA TruncatedSVD", "components", "lsm", None, "directions of the largest variance"),
 )
-"""All methods, the simplest of each task first."""
 
 
 @dataclass(frozen=True)
@@ -225,8 +225,7 @@ class Linearity:
         return f"{words} sign of a dependence that is not linear, from {self.rows} rows: {self.comparison.words}"
 
 
-LINEAR_ROWS, FOLDS = 2000, 10
-"""Enough samples to detect nonlinearity, compared in a second."""
+LINEAR_ROWS, FOLDS = 2000, 10  # samples and folds of the comparison with a nonlinear model: about a second
 
 
 def linear_or_not(

@@ -17,8 +17,10 @@ Array: TypeAlias = Any
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.signedinteger[Any]]
 
-FLOATS = (np.float64, np.float32)
-"""The dtypes that fitted arrays keep; every other input becomes float64."""
+FLOATS = (np.float64, np.float32)  # the dtypes that fitted arrays keep; every other input becomes float64
+
+EPS = float(np.finfo(np.float64).eps)  # distance between 1 and the next float64
+TINY = float(np.finfo(np.float64).tiny)  # smallest normal float64
 
 
 class NotFinite(ValueError):

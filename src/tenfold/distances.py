@@ -26,12 +26,13 @@ from tenfold.stats.moments import Moments
 MINKOWSKI = {"euclidean": 2.0, "l2": 2.0, "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf}
 MINKOWSKI |= {"infinity": np.inf, "sqeuclidean": 2.0, "seuclidean": 2.0, "mahalanobis": 2.0, "cosine": 2.0}
 MINKOWSKI |= {"correlation": 2.0, "ordinal": 1.0}
+# codes of the compiled loops for distances that are taken entry by entry
 ENTRIES = {"hamming": 4, "canberra": 5, "braycurtis": 6, "haversine": 7, "nan_euclidean": 8}
-"""Codes of the compiled loops for distances that are taken entry by entry."""
+# codes of the compiled loops for distances of sets
 SETS = {"dice": 0, "jaccard": 2, "rogerstanimoto": 3, "russellrao": 4, "sokalmichener": 5, "sokalsneath": 6, "yule": 7}
-"""Codes of the compiled loops for distances of sets."""
 
 TREES = ("euclidean", "l2", "minkowski", "p", "manhattan", "cityblock", "l1", "chebyshev", "infinity")
+# the names that go with an algorithm: scikit-learn's, and "ordinal"
 VALID = {
     "kd_tree": TREES,
     "ball_tree": (
@@ -46,7 +47,6 @@ VALID = {
         "yule",
     ),
 }
-"""The names that go with an algorithm: scikit-learn's, and "ordinal"."""
 VALID_SPARSE = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan", "precomputed", "sqeuclidean")
 
 Image: TypeAlias = Callable[[Array, bool], Array]

@@ -9,10 +9,8 @@ import numpy as np
 from scipy.linalg import eigh, lapack, qr
 
 from tenfold import _core
-from tenfold.arrays import Floats, NotFinite
+from tenfold.arrays import EPS, TINY, Floats, NotFinite
 from tenfold.machine import one_blas_thread
-
-EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 STACKED_COEFFICIENTS = 64  # up to here the call of a factor costs more than its work
 

@@ -21,8 +21,7 @@ from tenfold.machine import one_blas_thread
 
 SHORT_OPERATIONS = 400.0**3  # multiplications that take less than about a tenth of a second
 
-POLL = 0.2
-"""Seconds between two checks for a signal, where waiting for a thread does not notice it."""
+POLL_SECONDS = 0.2  # between two checks for a signal, where waiting for a thread does not notice it
 
 Result = TypeVar("Result")
 
@@ -48,7 +47,7 @@ def run_interruptibly(work: Callable[[], Result]) -> Result:
     thread = threading.Thread(target=task, daemon=True)
     thread.start()
     while thread.is_alive():
-        thread.join(POLL)
+        thread.join(POLL_SECONDS)
     if errors:
         raise errors[0]
     return results[0]

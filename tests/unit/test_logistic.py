@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 import tenfold
 from estimators import classes, parameters
 from tenfold.plans.coordinates import NEWTON_COLUMNS
-from tenfold.plans.glm_paths import SAMPLED_ROWS
+from tenfold.plans.glm_paths import SUBSAMPLE_SIZE
 
 KINDS = {
     "dense": np.asarray,
@@ -46,7 +46,7 @@ def test_many_rows(kind, solver, C):
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("C", [1.0, np.inf])
 def test_so_many_rows_that_two_samples_are_taken(kind, C):
-    X, y = data(SAMPLED_ROWS + 1001, 24)
+    X, y = data(SUBSAMPLE_SIZE + 1001, 24)
     check(tenfold.LogisticRegression(C=C).fit(KINDS[kind](X), y), X, y, C=C)
 
 

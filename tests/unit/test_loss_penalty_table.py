@@ -11,7 +11,7 @@ import tenfold
 from tenfold import GeneralizedLinear, GeneralizedLinearClassifier
 from tenfold.losses import Logistic, Quantile
 from tenfold.penalties import L2, ElasticNet
-from tenfold.plans.loss_penalty_table import LOSSES, PENALTIES, penalty_of, way
+from tenfold.plans.loss_penalty_table import LOSSES, PENALTIES, penalty_of, select_method
 
 GROUPS = [0, 0, 1, 1, 2, 2]
 
@@ -41,7 +41,7 @@ def model_of(loss, penalty, **settings):
 def test_a_cell_of_the_matrix(loss, penalty):
     X, y = made(loss)
     model = model_of(loss, penalty)
-    known = way(LOSSES[loss](), penalty_of(penalty, 0.05, 0.5, GROUPS, 6))
+    known = select_method(LOSSES[loss](), penalty_of(penalty, 0.05, 0.5, GROUPS, 6))
     if known.rejected:
         assert (LOSSES[loss]().nonsmooth, penalty) == (True, "group")
         with pytest.raises(ValueError, match=r"The nearest that do: loss='huber'"):

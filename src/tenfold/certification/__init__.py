@@ -34,7 +34,7 @@ def certify(
 ) -> Certificate:
     """Judge a fitted model by the model and the data alone.
 
-    The problem is rebuilt from the model's parameters, and the fitted weights are judged on the rows given: with the
+    The problem is rebuilt from the model's parameters, and the fitted weights are judged on the given samples: with the
     data of the fit this is a proof about the fit, with other data about how far the model is from the best one there.
     The model's own predict, decision_function or transform is tried on up to 256 samples: it must return what the
     judged arrays give.

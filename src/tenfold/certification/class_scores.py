@@ -1,4 +1,4 @@
-"""Certification of classifiers of class statistics, naive Bayes and discriminants: their rows, and expected outputs."""
+"""Certification of naive Bayes and discriminants: their samples, and expected outputs."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,5 @@
-"""The Lasso at the knot of its path with the best information criterion: knots, noise and criterion computed again, by
-coordinate descent where the fit has followed least angles.
+"""Certification of LassoLarsIC: knots, noise variance and information criterion recomputed, by coordinate descent where
+the fit used least angle regression.
 """
 
 from typing import Any
@@ -22,18 +22,15 @@ from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.rfactor import RFactor
 
-CLOSE = 1e-6
-"""By which part numbers of the path may differ from those that are computed again."""
+PATH_RTOL = 1e-6  # relative difference of stored and recomputed values of the path
 
-TIGHT = Settings(tol=1e-13, max_iter=100_000)
-"""How the judge minimises at every knot: the sum of squares is then right to about the root of this."""
+TIGHT_SETTINGS = Settings(tol=1e-13, max_iter=100_000)  # at a knot; sums of squares have the root of it as error
 
-KNOT = 1e-5
-"""How well a knot of the path is met, as a cosine: weights and products that differ by less are equal."""
+KNOT_TOL = 1e-5  # cosine, and relative weight, up to which a product with the residual or a weight is at a knot
 
 
 def check_criterion(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
-    """Why the variance of the noise, the criterion or the choice of alpha do not follow from the data."""
+    """The reason why the noise variance, the criterion or the selected alpha do not follow from the data, or ""."""
     X, y = validate_like_fit(model, X, y, numeric=True)
     rows = as_rows(X, y, validate_weights(sample_weight, X))
     columns, dtype = rows.fold(Columns.lift), take_params(model, rows.targets)[1]
@@ -43,7 +40,7 @@ def check_criterion(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
         return "alphas_, criterion_ and n_iter_ do not belong together."
     if float(alphas[int(np.argmin(costs))]) != float(np.asarray(model.alpha_, dtype=alphas.dtype)):
         return "alpha_ is not that of the smallest criterion_."
-    close = max(CLOSE, 64.0 * np.sqrt(columns.features) * unit_roundoff(dtype))
+    close = max(PATH_RTOL, 64.0 * np.sqrt(columns.features) * unit_roundoff(dtype))
     intercept = bool(model.fit_intercept)
     R, scale = _factor(rows, columns, intercept)
     w, dependent = _least_squares(R, bool(model.positive))
@@ -51,7 +48,7 @@ def check_criterion(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     if expected is None:
         left = float(np.sum((R[:, -1] - R[:, :-1] @ w) ** 2))
         expected = left / (columns.weight - columns.features - intercept)
-        # what least squares leaves may be next to nothing beside the target
+        # the residual may be rounding beside the target
         yy = float(columns.target_lengths(origin=not intercept)[0]) ** 2
         slack = close * expected + 64.0 * unit_roundoff(dtype) * yy / columns.weight
     if not abs(variance - expected) <= slack:
@@ -61,7 +58,7 @@ def check_criterion(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
 
 
 def _factor(rows: Rows, columns: Columns, intercept: bool) -> tuple[Floats, Floats]:
-    """The triangular factor of the columns and the target, columns divided by powers of two, and these."""
+    """The triangular factor of columns and target, columns scaled by powers of two, and these factors."""
     lengths = columns.lengths(origin=not intercept)[0]
     scale = np.where(lengths > 0.0, np.ldexp(1.0, -np.frexp(np.where(lengths > 0.0, lengths, 1.0))[1]), 0.0)
     shift = columns.mean if intercept else np.zeros_like(columns.mean)
@@ -69,7 +66,7 @@ def _factor(rows: Rows, columns: Columns, intercept: bool) -> tuple[Floats, Floa
 
 
 def _least_squares(R: Floats, positive: bool) -> tuple[Floats, int]:
-    """The weights of least squares on all columns, in their units, and how many columns depend on others."""
+    """The least-squares weights of all scaled columns, and the number of dependent columns."""
     with one_blas_thread:
         w, _, rank, _ = np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=None)
         best = nnls(R[:, :-1], R[:, -1])[0] if positive else w
@@ -85,8 +82,8 @@ def _check_knots(
     unpenalised: tuple[Floats, int],
     close: float,
 ) -> str:
-    """Why alphas are not the knots of a path from the smallest that leaves no weight, or the criterion at one of them
-    is not that of its weights.
+    """The reason why alphas are not the knots of a path from the smallest alpha without weights, or the criterion at
+    one of them is not that of its weights; "" where all agree.
     """
     intercept, positive, variance = bool(model.fit_intercept), bool(model.positive), float(model.noise_variance_)
     p, W, yy = columns.features, columns.weight, float(columns.target_lengths(origin=not intercept)[0]) ** 2
@@ -95,16 +92,16 @@ def _check_knots(
     coef[alphas == 0.0] = ends
     mean = columns.mean if intercept else np.zeros_like(columns.mean)
     last = Params(coef[-1:], mean[p:] - coef[-1:] @ mean[:p])
-    how = {"lasso": True, "positive": positive}
-    (result,) = angles_of_knots(rows, last, columns, intercept, [Knots(alphas, coef)], **how)
+    options = {"lasso": True, "positive": positive}
+    (result,) = angles_of_knots(rows, last, columns, intercept, [Knots(alphas, coef)], **options)
     shares = np.abs(coef) * columns.lengths(origin=not intercept)[0] / (np.sqrt(yy) if yy > 0.0 else 1.0)
-    near = max(KNOT, close, result.allowed)
+    near = max(KNOT_TOL, close, result.allowed)
     if np.any(shares[0] > near) or not np.all(result.violation <= near):
         return "alphas_ do not begin where the first column gets a weight, or are not sizes of products."
     if np.any(np.diff(alphas) * result.unit > result.allowed):
         return "alphas_ do not fall."
-    # a column that joins or leaves has no weight, and the largest product with the residual; next to zero all have it,
-    # and where columns depend on each other their weights are not unique
+    # a column that joins or leaves has weight zero and the largest product with the residual; near alpha = 0 all have
+    # it, and weights of dependent columns are not unique
     turning = ((shares <= near) & (result.excess >= -near)).any(axis=1) | (alphas * result.unit <= near)
     if not dependent and not turning[:-1].all():
         return "alphas_ are not the knots of the path."
@@ -125,6 +122,6 @@ def _minimise(rows: Rows, problem: Glm, alphas: Floats) -> Floats:
     """Weights (A, p) of the Lasso at every alpha, one after the other."""
     penalties = [with_alpha(sparse_penalty(problem), float(alpha), 1.0) for alpha in alphas]
     if select_method(rows, len(alphas)) == "gram":
-        return path_from_moments(fold_moments(rows), problem, penalties, TIGHT).coef[:, 0].copy()
+        return path_from_moments(fold_moments(rows), problem, penalties, TIGHT_SETTINGS).coef[:, 0].copy()
     data = Centred.of(rows, fold_with_targets(rows), problem.intercept)
-    return data.path(problem, penalties, TIGHT)[0].coef[:, 0].copy()
+    return data.path(problem, penalties, TIGHT_SETTINGS)[0].coef[:, 0].copy()

@@ -31,7 +31,7 @@ from tenfold.stats.derivatives import Params, forward
 
 
 class Judged(NamedTuple):
-    """The rows of positive weight with an offset taken into targets and weights; the sum of these weights, and that
+    """The samples of positive weight with an offset taken into targets and weights; the sum of these weights, and that
     over the sum of those given.
     """
 

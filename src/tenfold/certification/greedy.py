@@ -15,7 +15,7 @@ from tenfold.judge.certificate import Certificate
 from tenfold.judge.greedy_selection import greedy
 from tenfold.judge.lars_angles import Knots, angles_of_knots
 from tenfold.judge.matching_pursuit import Steps, matching
-from tenfold.plans.best_subset import MOST_SATURATED
+from tenfold.plans.best_subset import MAX_SATURATED_SIZE
 from tenfold.plans.lars import Walk, verdict
 from tenfold.problems import GreedyRule
 from tenfold.stats.column_moments import Columns
@@ -272,4 +272,4 @@ def _largest_sizes(model: Any, rows: Rows, columns: Columns) -> set[int]:
     if model.n_nonzero_coefs is not None:
         return {min(int(model.n_nonzero_coefs), varying)}
     free = max(rows.fold(Moments.lift).count - bool(model.fit_intercept) - 1, 0)
-    return {min(most, free, varying) for most in (varying, MOST_SATURATED)}
+    return {min(most, free, varying) for most in (varying, MAX_SATURATED_SIZE)}

@@ -1,4 +1,4 @@
-"""Inference about fitted models from outside: the rows come from the data given, and must be those of the fit."""
+"""Inference about fitted models from given data, which must be those of the fit."""
 
 from typing import Any, NamedTuple
 
@@ -78,8 +78,8 @@ def infer(
     sample_weight : float or array-like of shape (n_samples,), default=None
         How often each sample is there; None for once.
     covariance : {"nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}, default="HC3"
-        "nonrobust" where the distribution is right, as in the model's `inference_`; HC0 to HC3 where rows are
-        independent; "cluster" where rows of one group depend on each other. Formulas are in the documentation.
+        "nonrobust" where the distribution is right, as in the model's `inference_`; HC0 to HC3 where samples are
+        independent; "cluster" where samples of one group depend on each other. Formulas are in the documentation.
     groups : array-like of shape (n_samples,), default=None
         The group of each sample, for "cluster".
     offset : array-like of shape (n_samples,), default=None
@@ -94,11 +94,11 @@ def infer(
     ------
     ValueError
         With the reason where there is no such inference: weights that are penalised or not optimal, classes that can be
-        separated, columns that are collinear, fewer rows than coefficients.
+        separated, columns that are collinear, fewer samples than coefficients.
 
     Notes
     -----
-    The judge's passes over the rows, one for the information, and one for a robust covariance; memory k x k for k
+    The judge's passes over the samples, one for the information, and one for a robust covariance; memory k x k for k
     coefficients, and k numbers a group. Rows may be wherever the estimator reads them.
 
     Examples
@@ -133,7 +133,7 @@ def infer(
 def _inference_of(
     model: Any, X: Any, y: Any, sample_weight: Any, covariance: str, groups: Any, offset: Any, certificate: Certificate
 ) -> LikelihoodInference:
-    """See `infer`; `certificate` is that of the model on these rows."""
+    """See `infer`; `certificate` is that of the model on these samples."""
     check_is_fitted(model)
     model_likelihood = likelihood_of(model)
     assert model_likelihood is not None
@@ -157,7 +157,7 @@ def _inference_of(
 
 
 def _unclear(model: Any, sample_weight: Any, covariance: str) -> str:
-    """What is not to be asked of least squares here."""
+    """The reason why least squares has no such inference here, or ""."""
     if type(model).__name__ != "LinearRegression":
         return ""
     if covariance == "nonrobust":
@@ -173,7 +173,7 @@ def _unclear(model: Any, sample_weight: Any, covariance: str) -> str:
 
 
 def _rows(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Rows:
-    """All rows with their targets, the offset beside them; a weight is how often a row is there."""
+    """All samples with their targets, the offset beside them; a weight is the number of repetitions of a sample."""
     classes = is_classifier(model)
     X, y = validate_like_fit(model, X, y, numeric=not classes)
     weight = validate_weights(sample_weight, X)
@@ -184,7 +184,7 @@ def _rows(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Rows:
 
 
 def _numbers(groups: Any, n: int) -> Array:
-    """A number for each row's group."""
+    """The group number of each sample."""
     labels = groups if is_array_api(groups) or is_dask(groups) else np.asarray(groups)
     if tuple(labels.shape) != (n,):
         raise ValueError(f"groups must have one label a row, shape {(n,)}, got shape {tuple(labels.shape)}.")

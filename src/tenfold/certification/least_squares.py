@@ -14,7 +14,7 @@ from tenfold.estimators.least_squares.ridge import signs
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.least_squares import residual
-from tenfold.judge.ridge_loo import MOST_PRODUCTS, leave_one_out_errors
+from tenfold.judge.ridge_loo import MAX_PRODUCTS, leave_one_out_errors
 from tenfold.plans.least_squares import ridge_problem
 from tenfold.stats.column_moments import Columns
 
@@ -49,7 +49,7 @@ def _classification_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tupl
 
 
 def _balance(model: Any, y: Array, X: Array) -> Array:
-    """The class weight of each row."""
+    """The class weight of each sample."""
     if is_dask(y) and y.ndim == 1:
         number = label_indices(model.classes_, y, X)
         return sample_factors(compute_class_weights(model.class_weight, model.classes_, number, None), number)
@@ -146,7 +146,7 @@ def _leave_one_out(
 ) -> tuple[Floats, Floats] | None:
     """Squared errors (n, t, alphas) and weights; None where X is elsewhere or large, or rounding hides the errors."""
     n, p = X.shape
-    if is_array_api(X) or isinstance(X, Table) or n * p * min(n, p) > MOST_PRODUCTS:
+    if is_array_api(X) or isinstance(X, Table) or n * p * min(n, p) > MAX_PRODUCTS:
         return None
     dense = np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
     targets = np.asarray(Y, dtype=np.float64).reshape(n, -1)

@@ -17,8 +17,8 @@ from tenfold.stats.derivatives import Params
 
 STATUS = "judged"
 
+# the fitted arrays are certified, and another part of the model contradicts them or the data
 INCONSISTENT = "inconsistent"
-"""The fitted arrays are certified, and another part of the model contradicts them or the data."""
 
 
 def is_pipeline(model: Any) -> bool:

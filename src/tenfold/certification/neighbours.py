@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from tenfold.arrays import FLOATS, Array, Floats, Integers, is_dask, is_sparse, namespace, numpy_dtype, on_host
 from tenfold.certification.models import check_known_classes
 from tenfold.certification.outputs import Labels, Output, take_samples
-from tenfold.cross_validation.knn_loo import list_of
+from tenfold.cross_validation.knn_loo import list_candidates
 from tenfold.data import MemoryRows, Rows
 from tenfold.distances import distance_of
 from tenfold.estimators.class_labels import label_indices as numbered_classes
@@ -162,7 +162,7 @@ def _search(model: Any, k: int | None, queries: Any, numbers: Integers) -> judge
     else:
         distances, rows = (on_host(part) for part in model.kneighbors(queries, k + 1))
         stays = rows != numbers[:, None]
-        stays[stays.all(axis=1), -1] = False  # more rows at its place than neighbours
+        stays[stays.all(axis=1), -1] = False  # more samples at its place than neighbours
         counts = stays.sum(axis=1)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return offsets, np.asarray(distances[stays], dtype=np.float64), rows[stays].astype(np.int64)
@@ -209,7 +209,7 @@ def _read_kernel_samples(model: Any, X: Any, y: Any, sample_weight: Any, *, with
         inside = weight > 0
         X, y, weight = X[inside], None if y is None else y[inside], weight[inside]
         if not ours and len(kept) == len(inside):
-            kept = kept[inside]  # scikit-learn keeps rows of weight zero
+            kept = kept[inside]  # scikit-learn keeps samples of weight zero
     stored = {"the rows": (kept, X)}
     if with_targets:
         stored["the targets"] = (targets, y)
@@ -265,7 +265,7 @@ def histogram(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 
 def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Means of the rows of each class that are nearest to a prototype."""
+    """Means of the samples of each class that are nearest to a prototype."""
     X, y = validate_data(model, X, y, dtype=np.float64, order="C", reset=False)
     weight = validate_weights(sample_weight, X)
     check_known_classes(model, y)
@@ -299,7 +299,7 @@ def _alike(one: Any, other: Any) -> bool:
 
 def _complain_of_number(model: Any) -> str:
     """Candidates, the least error among them, and the number of neighbours."""
-    if not np.array_equal(model.candidates_, list_of(model.n_neighbors, _voters(model) - 1)):
+    if not np.array_equal(model.candidates_, list_candidates(model.n_neighbors, _voters(model) - 1)):
         return "candidates_ are not those that n_neighbors asks for."
     return _complain_of_choice("n_neighbors_", model.n_neighbors_, model.candidates_, model.cv_errors_, model)
 
@@ -424,7 +424,7 @@ def _is_tied(model: Any, samples: Any, distances: list[Floats]) -> Any:
 
 
 def _weights(model: Any, distances: list[Floats], rows: list[Integers]) -> list[Floats] | None:
-    """The weights of the neighbours of each sample; None where the user's function wants all distances at once."""
+    """The weights of the neighbours of each sample; None where the user's function needs all distances at once."""
     if callable(model.weights):
         if not _counts(model):
             return None

@@ -17,7 +17,7 @@ from tenfold.arrays import Array, Floats, is_array_api, is_dask, is_sparse, nump
 from tenfold.data import BatchRows, Table
 from tenfold.estimators.validation import as_rows_without_target, validate_rows
 
-MOST_SAMPLES = 256  # on which methods of the model are compared
+MAX_SAMPLES = 256  # on which methods of the model are compared
 
 
 class Output(NamedTuple):
@@ -50,9 +50,9 @@ class _AnyValues(BaseEstimator):
 
 
 def take_samples(X: Any) -> Array:
-    """At most `MOST_SAMPLES` samples, evenly spaced, in memory, on the device of X."""
+    """At most `MAX_SAMPLES` samples, evenly spaced, in memory, on the device of X."""
     X = validate_rows(_AnyValues(), X)
-    step = -(-X.shape[0] // MOST_SAMPLES)
+    step = -(-X.shape[0] // MAX_SAMPLES)
     if isinstance(X, Table):
         return BatchRows(X, np.zeros((X.shape[0], 0))).subsample(step).X
     if is_dask(X):

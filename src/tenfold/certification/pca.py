@@ -56,7 +56,7 @@ def about_mean(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 
 def as_they_are(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Of TruncatedSVD, whose rows are not centred."""
+    """Of TruncatedSVD, whose samples are not centred."""
     rows = _rows(model, X, sample_weight)
     n, p = rows.shape
     k = model.components_.shape[0]
@@ -66,7 +66,7 @@ def as_they_are(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         components=wide(model.components_),
         values=wide(model.singular_values_) ** 2,
         about_mean=False,
-        # with fewer rows than that, values that are zero may be left out
+        # with fewer samples than that, values that are zero may be left out
         count=k if min(model.n_components, n, p) <= k <= min(model.n_components, p) else -1,
         derived=Derived(wide(model.explained_variance_), wide(model.explained_variance_ratio_)),
         tol=_tolerance(model),

@@ -67,7 +67,7 @@ def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 
 def _one(model: Any, X: Array, y: Floats, weight: Array | None, fitted: Params, dtype: Any) -> Certificate:
-    """The gap of one learner: mean over the rows of weighted losses, and the penalty."""
+    """The gap of one learner: mean over the samples of weighted losses, and the penalty."""
     if model.learning_rate in ("pa1", "pa2"):
         raise TypeError("certify cannot judge passive-aggressive steps: there is no problem that they solve.")
     if model.loss in UNJUDGED_LOSSES:
@@ -75,7 +75,7 @@ def _one(model: Any, X: Array, y: Floats, weight: Array | None, fitted: Params, 
             f"certify cannot judge {type(model).__name__} with loss={model.loss!r}: {UNJUDGED_LOSSES[model.loss]}."
         )
     X, y, weight, count = _drop_zero_weights(model, X, y, weight)
-    # losses are weighed in the mean of all rows; here their mean is by the weights
+    # losses are weighed in the mean of all samples; here their mean is by the weights
     scale = count / (float(np.sum(weight)) if weight is not None else count)
     problem = Glm(LOSSES[model.loss](float(model.epsilon)), _penalty(model, scale), bool(model.fit_intercept))
     rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, y, weight)
@@ -85,7 +85,7 @@ def _one(model: Any, X: Array, y: Floats, weight: Array | None, fitted: Params, 
 def _drop_zero_weights(
     model: Any, X: Array, y: Floats, weight: Array | None
 ) -> tuple[Array, Floats, Array | None, int]:
-    """The rows of positive weight, and by how many rows losses are divided: scikit-learn steps for the others, too."""
+    """The samples of positive weight, and the divisor of the losses: scikit-learn steps for the others, too."""
     n = int(X.shape[0])
     if weight is not None and type(model).__module__.startswith("tenfold."):
         n = int(np.count_nonzero(weight))

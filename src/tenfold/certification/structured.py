@@ -6,7 +6,7 @@ import numpy as np
 
 from tenfold.certification.class_scores import check_classes
 from tenfold.certification.models import fit_status
-from tenfold.certification.outputs import MOST_SAMPLES
+from tenfold.certification.outputs import MAX_SAMPLES
 from tenfold.estimators.structured import flat_tags, numbers_of, weights_of, weights_of_sequences
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.viterbi import count_tags
@@ -26,6 +26,6 @@ def check_tags(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     some = tokens.with_tags(
         numbers_of(model, flat_tags(y, tokens)), weights_of_sequences(sample_weight, tokens)
     ).counted
-    own = model.predict([X[i] for i in some[:MOST_SAMPLES]])
-    same = all(np.array_equal(tags, np.asarray(y[i])) for i, tags in zip(some[:MOST_SAMPLES], own, strict=True))
+    own = model.predict([X[i] for i in some[:MAX_SAMPLES]])
+    same = all(np.array_equal(tags, np.asarray(y[i])) for i, tags in zip(some[:MAX_SAMPLES], own, strict=True))
     return "" if same else "StructuredPerceptron.predict does not return the best tags of the fitted arrays."

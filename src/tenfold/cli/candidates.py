@@ -15,23 +15,21 @@ from tenfold.estimators.leaderboard_entry import TARGETS, Entry
 from tenfold.estimators.registration import list_registered
 
 BASELINE, CHALLENGER = "baseline", "gradient-boosting"
+# baselines and challengers: the mean or the class frequencies, and scikit-learn's boosted trees
 REFERENCES = {
     "regression": (DummyRegressor, HistGradientBoostingRegressor),
     "classification": (DummyClassifier, HistGradientBoostingClassifier),
 }
-"""Baselines and challengers: the mean or the class frequencies, and scikit-learn's boosted trees."""
 
 
-DENSE_BYTES = 1 << 30
-"""Models that need a dense copy of the table above this size are skipped."""
+DENSE_BYTES = 1 << 30  # models that need a larger dense copy of the table are skipped
 
 TREES_MAX_COLUMNS = 5000
 
-MAX_EXPANDED_COLUMNS = 2500
-"""Limit on the features of an expansion: a Gram matrix of 50 MB."""
+MAX_EXPANDED_COLUMNS = 2500  # features of an expansion: a Gram matrix of 50 MB
 
+# feature expansions of linear models, by the suffix of the model's name
 EXPANSIONS = {"splines": "cubic splines of each feature", "products": "products of pairs of features"}
-"""Feature expansions of linear models, by the suffix of the model's name."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import click
 
 from tenfold import __version__
 
+# exit codes: success, wrong usage, a problem with the data, out of time with results so far
 EXIT_OK, EXIT_USAGE, EXIT_DATA, EXIT_TIME_OVER = 0, 2, 3, 4
-"""Exit codes: success, wrong usage, a problem with the data, out of time with results so far."""
 
 TABLE = click.Path(path_type=Path, allow_dash=True)
 RUN = click.Path(path_type=Path, exists=True, file_okay=False)

@@ -21,11 +21,9 @@ from tenfold.datasets import load_demo, write_csv
 from tenfold.features import share_counts
 from tenfold.selection import Event
 
-EXPLAIN_FRACTION = 0.05
-"""Fraction of the time limit that is reserved for explanations of the best model."""
+EXPLAIN_FRACTION = 0.05  # fraction of the time limit that is reserved for explanations of the best model
 
-SCORING_SECONDS, SCORING_SECONDS_A_ROW = 0.8, 3e-6
-"""Reserved for scores, notes and files, on an idle machine."""
+SCORING_SECONDS, SCORING_SECONDS_A_ROW = 0.8, 3e-6  # reserved for scores, notes and files, on an idle machine
 
 MAX_SLOWDOWN = 6.0  # limit of wall time over processor time that is taken into account
 

@@ -18,17 +18,13 @@ from tenfold.machine import threads
 from tenfold.selection import Candidate, Event, Nested, Result, nested
 from tenfold.selection.scoring import NEEDS_ALL_LABELS
 
-TARGET_ENCODING_MAX_ROWS = 20_000
-"""Larger tables group the rare levels of a category instead of target encoding."""
+TARGET_ENCODING_MAX_ROWS = 20_000  # larger tables group the rare levels of a category instead of target encoding
 
-DENSE_MAX_WORDS = 1000
-"""Vocabulary of a text column for models that need dense features."""
+DENSE_MAX_WORDS = 1000  # vocabulary of a text column for models that need dense features
 
-DENSE_ANYWAY_MAX_BYTES = 1 << 26
-"""Tables up to this size are dense for all models, so that these share one encoding."""
+DENSE_ANYWAY_MAX_BYTES = 1 << 26  # tables up to this size are dense for all models, so that these share one encoding
 
-EXPANSION_MAX_FEATURES = 200
-"""Wider tables get no expansions."""
+EXPANSION_MAX_FEATURES = 200  # wider tables get no expansions
 
 
 def encoder_of(data: LoadedTable, line: LeaderboardModel) -> TableEncoder:

@@ -14,8 +14,7 @@ from tenfold.selection import Result, best_of
 from tenfold.selection.racing import losses_of
 from tenfold.selection.scoring import Outputs
 
-MAX_DRAWN_LOSSES = 5e7
-"""Losses that are resampled in all: about a second."""
+MAX_DRAWN_LOSSES = 5e7  # losses that are resampled in all: about a second
 
 MAX_RESAMPLES, MIN_RESAMPLES = 300, 50
 

@@ -164,8 +164,7 @@ def script(job: Job, table: LoadedTable, record: Mapping[str, Any], best: Any, m
 LEADERBOARD_IMPORTS = (
     "from tenfold.features import infer_schema, split_target\nfrom tenfold.selection import Candidate, nested\n"
 )
-ROW = "tenfold row"
-"""Name of the column of row numbers, which no table should have."""
+ROW = "tenfold row"  # name of the column of row numbers, which no table should have
 
 
 def _column(name: str | None, cast: str = "") -> str:

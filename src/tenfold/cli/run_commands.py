@@ -22,8 +22,8 @@ from tenfold.features import check_table, find_sentinels, infer_schema, split_ta
 from tenfold.persist import load
 from tenfold.report import page
 
+# warnings for programmers, which the command line does not show
 IGNORED_WARNINGS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
-"""Warnings for programmers, which the command line does not show."""
 
 
 @contextmanager

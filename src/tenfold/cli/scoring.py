@@ -27,6 +27,7 @@ class Metric:
         return baseline - score if self.smaller else score - baseline
 
 
+# by task; the first is the default
 METRICS = {
     "regression": (
         Metric("rmse", "neg_root_mean_squared_error", "RMSE", smaller=True),
@@ -50,10 +51,8 @@ METRICS = {
         Metric("log_loss", "neg_log_loss", "log loss", smaller=True),
     ),
 }
-"""By task; the first is the default."""
 
-IMBALANCE = 2.0
-"""Balanced accuracy ranks where the largest class has more than this multiple of the mean class size."""
+IMBALANCE = 2.0  # balanced accuracy ranks where the largest class has more than this multiple of the mean class size
 
 
 def metric_for(task: str, name: str, y: Any) -> tuple[Metric, str]:
@@ -95,10 +94,9 @@ def evaluate_result(result: Result, y: Any, weight: Any, groups: Any, *, full: b
     )
 
 
+# Metrics of the order of samples. Scores of models of different folds are not on one scale, so these metrics are
+# computed within each fold and averaged.
 BY_FOLDS = ("roc_auc", "average_precision")
-"""Metrics of the order of samples. Scores of models of different folds are not on one scale, so these metrics are
-computed within each fold and averaged.
-"""
 
 
 def score_of(metric: Metric, result: Result, y: Any, weight: Any, groups: Any) -> Figure:

@@ -12,8 +12,7 @@ from tenfold.arrays import Floats
 from tenfold.cli.candidates import leaderboard_classes
 from tenfold.estimators.leaderboard_entry import Entry
 
-MOST_OF_VARIANCE = 0.9
-"""Fraction of the variance for which components are counted."""
+MOST_OF_VARIANCE = 0.9  # fraction of the variance for which components are counted
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,12 @@ import numpy as np
 from scipy.stats import rankdata
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, Integers
+from tenfold.arrays import EPS, Array, Floats, Integers
 from tenfold.losses.classification import Softmax
 from tenfold.stats.derivatives import Params, forward
 
 SCORES = ("accuracy", "neg_log_loss")  # by scikit-learn's names
 CHUNK_NUMBERS = 1 << 18  # of features and raw predictions at a time: 2 MB stay in the cache
-EPS = float(np.finfo(np.float64).eps)  # scikit-learn clips probabilities to [EPS, 1 - EPS]
 
 
 def scores(name: str, X: Array, chosen: Integers, number: Integers, weight: Floats | None, params: Floats) -> Floats:
@@ -60,4 +59,4 @@ def _minus_losses(z: Floats, number: Integers) -> Floats:
     else:
         probabilities = Softmax().probabilities(z.reshape(-1, z.shape[2])).reshape(z.shape)
         right = probabilities[np.arange(len(number)), :, number]
-    return np.asarray(np.log(np.minimum(np.maximum(right, EPS), 1.0 - EPS)))
+    return np.asarray(np.log(np.minimum(np.maximum(right, EPS), 1.0 - EPS)))  # scikit-learn clips alike

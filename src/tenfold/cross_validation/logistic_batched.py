@@ -36,7 +36,7 @@ from tenfold.cross_validation.interpolation import coarse_places, halfway_places
 from tenfold.data import MemoryRows
 from tenfold.hessians import Factor, factor_each, factor_linear, solve_each
 from tenfold.penalties import L2
-from tenfold.plans.glm_paths import regular, sample_step
+from tenfold.plans.glm_paths import regularise_blocks, sample_step
 from tenfold.problems import Glm
 from tenfold.solvers.quasi_newton_batched import (
     Batch,
@@ -420,7 +420,7 @@ class _Blocks(_Search):
             )
             sums, weight = self.sample.fold(combine([lift, total_weight])).parts
             blocks = (sums.sum if losses.outputs > 1 else sums.hessian[None]) / weight.sum
-        return regular(Glm(losses.loss, L2(0.0), losses.intercept), blocks)
+        return regularise_blocks(Glm(losses.loss, L2(0.0), losses.intercept), blocks)
 
     def curvature(self, models: Models, place: Integers, fold: Integers) -> Curvature:
         # between the places that were followed, the next, whose penalty is weaker

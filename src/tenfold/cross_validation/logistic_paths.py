@@ -14,7 +14,7 @@ from tenfold.cross_validation.logistic_batched import solve_batched
 from tenfold.cross_validation.logistic_per_fold import follow, follow_newton, uses_loop
 from tenfold.data import MemoryRows
 from tenfold.plans.coordinates import NEWTON_COLUMNS, approximate_centre, shift_intercept
-from tenfold.plans.glm import CHEAP_HESSIAN_OF_CLASSES, FEW_COEFFICIENTS, forms_hessian
+from tenfold.plans.glm import MULTICLASS_HESSIAN_MAX_COEFFICIENTS, MULTICLASS_HESSIAN_MAX_PRODUCTS, forms_hessian
 from tenfold.stats.derivatives import Params
 
 SHARED_FEATURES = 512  # of two classes, up to which one Hessian for all folds costs less than L-BFGS without it
@@ -37,7 +37,9 @@ def paths(
     outputs, weakest = 1 if classes == 2 else classes, float(np.min(strengths))
     size = outputs * (p + 1)
     similar = all(len(fold) > p for fold in folds) and forms_hessian(rows, weakest)
-    cheap = outputs == 1 or (size <= FEW_COEFFICIENTS and n * size**2 <= CHEAP_HESSIAN_OF_CLASSES)
+    cheap = outputs == 1 or (
+        size <= MULTICLASS_HESSIAN_MAX_COEFFICIENTS and n * size**2 <= MULTICLASS_HESSIAN_MAX_PRODUCTS
+    )
     by_blocks = similar and p <= SHARED_FEATURES if outputs == 1 else p <= NEWTON_COLUMNS and 3 * n >= 2 * p
     unique = all(np.bincount(fold).max() == 1 for fold in folds)
     if weakest > 0.0 and unique and (by_blocks or (similar and cheap)):

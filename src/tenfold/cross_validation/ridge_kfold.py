@@ -1,7 +1,7 @@
 """Exact cross-validation of a ridge grid for any splitter, equal to refitting, without refitting.
 
 The second moments of disjoint folds come from one pass; those of each training set by merging all other folds, never
-by subtraction. Overlapping splits go by cells: rows with the same membership in all training sets. Wide data use one
+by subtraction. Overlapping splits use cells: samples with the same membership in all training sets. Wide data use one
 n x n matrix of inner products.
 """
 
@@ -23,8 +23,8 @@ from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 
 
 class Split(NamedTuple):
-    """The numbers of the rows of a training and of a test set; no training set stands for all rows that are not tested,
-    each once and in order. All splits are kept, so this saves much where the rows are many.
+    """The indices of the training and the test samples; None as training set stands for all samples that are not
+    tested, each once and in order: all splits are kept, so this saves memory.
     """
 
     train: Integers | None
@@ -32,15 +32,15 @@ class Split(NamedTuple):
 
     @classmethod
     def of(cls, train: Any, test: Any, n: int) -> Self:
-        """From numbers of rows, or from truth values for all n rows."""
-        train, test = _row_numbers(train, n), _row_numbers(test, n)
+        """From indices, or from boolean masks of all n samples."""
+        train, test = _indices(train, n), _indices(test, n)
         others = np.ones(n, dtype=bool)
         others[test] = False
         rest = len(train) + len(test) == n and len(train) == np.count_nonzero(others)
         return cls(None if rest and others[train].all() and (train[1:] > train[:-1]).all() else train, test)
 
     def training_rows(self, n: int) -> Integers:
-        """The rows of the training set."""
+        """The indices of the training samples."""
         if self.train is not None:
             return self.train
         others = np.ones(n, dtype=bool)
@@ -48,19 +48,19 @@ class Split(NamedTuple):
         return np.flatnonzero(others)
 
 
-def _row_numbers(chosen: Any, n: int) -> Integers:
+def _indices(chosen: Any, n: int) -> Integers:
     chosen = np.asarray(chosen)
     chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
     return chosen.astype(np.int32) if n <= np.iinfo(np.int32).max else chosen
 
 
-MOST_CELLS = 256
+MAX_CELLS = 256  # whose moments are formed; with more, training sets are read one by one
 
 
 @dataclass(frozen=True)
 class Fold:
-    """One split: the models of all alphas fitted to its training rows, and the moments of its test rows where they
-    are at hand.
+    """One split: the models of all alphas fitted to its training samples, and the moments of its test samples where
+    they are known.
     """
 
     coef: Floats  # (A, t, p)
@@ -69,8 +69,8 @@ class Fold:
 
 
 class Folds(NamedTuple):
-    """The models of every split, one split after the other; a sentence on how they come about; the moments of all rows
-    where they came with it.
+    """The models of every split, one after the other; a description of the method; the moments of all samples where
+    they are known.
     """
 
     models: Iterator[Fold]
@@ -79,7 +79,7 @@ class Folds(NamedTuple):
 
 
 def folds(rows: Rows, splits: list[Split], alphas: Floats, intercept: bool) -> Folds:
-    """Fit every alpha to the training rows of every split."""
+    """Fit every alpha to the training samples of every split."""
     n, p = rows.shape
     if n < p:
         how = f"exact, {len(splits)} splits, a matrix of inner products each"
@@ -97,7 +97,7 @@ def _fold(spectrum: Spectrum, alphas: Floats, test: Moments | None) -> Fold:
 
 
 def training_moments(rows: Rows, splits: list[Split]) -> tuple[list[Moments], Sequence[Moments | None], str]:
-    """The moments of every training set, those of the test sets where they come with them, and how they were found."""
+    """The moments of every training set, those of the test sets where they are known, and a description."""
     group = disjoint_folds(rows.shape[0], splits)
     if group is not None:
         parts = fold_groups(rows, group, len(splits))
@@ -109,7 +109,7 @@ def training_moments(rows: Rows, splits: list[Split]) -> tuple[list[Moments], Se
         member[train, k] = True
         repeated |= bool(np.bincount(train).max(initial=0) > 1)
     cells, index = np.unique(np.packbits(member, axis=1), axis=0, return_inverse=True)
-    if not repeated and len(cells) <= MOST_CELLS:
+    if not repeated and len(cells) <= MAX_CELLS:
         parts = fold_groups(rows, np.ascontiguousarray(index.ravel(), dtype=np.int32), len(cells))
         inside = np.unpackbits(cells, axis=1, count=len(splits)).astype(bool)
         merged = [
@@ -124,7 +124,7 @@ def training_moments(rows: Rows, splits: list[Split]) -> tuple[list[Moments], Se
 
 
 def fold_groups(rows: Rows, group: Integers, count: int) -> tuple[Moments, ...]:
-    """The moments of each group; refuses rows that are not finite."""
+    """The moments of each group; raises where samples are not finite."""
     p = rows.shape[1]
     require_memory(
         f"The {p} x {p} matrices of second moments of {count} folds", 16 * count * p * p, "Use fewer folds or columns."
@@ -136,14 +136,14 @@ def fold_groups(rows: Rows, group: Integers, count: int) -> tuple[Moments, ...]:
 
 
 def subset(rows: Rows, index: Integers) -> MemoryRows:
-    """Some rows, copied."""
+    """A copy of some samples."""
     block = rows.whole()
     weight = None if block.weight is None else take_rows(block.weight, index)
     return MemoryRows(take_rows(block.X, index), take_rows(block.y, index), weight)
 
 
 def disjoint_folds(n: int, splits: list[Split]) -> Integers | None:
-    """The test fold of each row, if every row is tested once and trained on otherwise; else None."""
+    """The test fold of each sample, if every sample is tested once and trained on otherwise; else None."""
     group = np.full(n, -1, dtype=np.int32)
     for k, (train, test) in enumerate(splits):
         if (train is not None and len(train) + len(test) != n) or (group[test] >= 0).any():
@@ -152,7 +152,7 @@ def disjoint_folds(n: int, splits: list[Split]) -> Integers | None:
     if (group < 0).any() or len(splits) < 2:
         return None
     for k, (train, _) in enumerate(splits):
-        # as many rows as the complement, none of them a test row: then it is the complement, unless a row is repeated
+        # of the size of the complement and without a test sample: it is the complement, unless a sample is repeated
         if train is not None and ((group[train] == k).any() or np.bincount(train).max(initial=0) > 1):
             return None
     return group
@@ -166,21 +166,19 @@ def _wide_folds(rows: Rows, splits: list[Split], alphas: Floats, intercept: bool
         yield _fold(wide(*dual_ridge.about_means(train, intercept), intercept), alphas, None)
 
 
+# scores (A,) from sums of squares on the test samples, of the residuals (A, t) and of the targets (t,), and the weight
 SCORES: dict[str, Callable[[Floats, Floats, float], Floats]] = {
     "r2": lambda residual, total, weight: np.mean(1.0 - residual / total, axis=1),
     "neg_mean_squared_error": lambda residual, total, weight: -np.mean(residual / weight, axis=1),
     "neg_root_mean_squared_error": lambda residual, total, weight: -np.mean(np.sqrt(residual / weight), axis=1),
 }
-"""Scores (A,) that sums of squares on the test rows determine: of the residuals (A, t), of the targets (t,), and the
-weight.
-"""
 
 
 def score_from_moments(name: str, fold: Fold) -> Floats | None:
-    """The score of every alpha on the test rows from their moments alone; None where they are not at hand or digits
+    """The score of every alpha on the test samples from their moments alone; None where they are not known or digits
     would be lost.
 
-    With the means m of the test rows: sum (y - x.w - b)^2 = yy - 2 c.w + w.Sw + W (ybar - m.w - b)^2.
+    With the means m of the test samples: sum (y - x.w - b)^2 = yy - 2 c.w + w.Sw + W (ybar - m.w - b)^2.
     """
     test = fold.test
     if test is None or test.count < 2 or name not in SCORES:
@@ -199,14 +197,14 @@ def score_from_moments(name: str, fold: Fold) -> Floats | None:
 
 
 def score_from_rows(name: str, rows: Rows, fold: Fold, *, weighted: bool, several: bool) -> Floats:
-    """The score of every alpha on the rows of group 1, by one pass over all rows: one of `SCORES`, or "accuracy" for
-    targets -1 and +1, of one class a row or of `several`.
+    """The score of every alpha on the samples of group 1, by one pass over all: one of `SCORES`, or "accuracy" for
+    targets -1 and +1, of one class a sample or of `several`.
     """
     A, t, p = fold.coef.shape
     params = Params(np.ascontiguousarray(fold.coef.reshape(A * t, p)), np.ascontiguousarray(fold.intercept.ravel()))
     if name == "accuracy":
-        right = rows.fold(partial(_right, params, weighted, several)).sum
-        return np.asarray(right[:-1] / right[-1])
+        correct = rows.fold(partial(_correct_weight, params, weighted, several)).sum
+        return np.asarray(correct[:-1] / correct[-1])
     squares, moments = rows.fold(partial(_squares, params)).parts
     yy = np.ldexp(np.diag(moments.XX), 2 * moments.exponent)
     return SCORES[name](squares.sum, yy, moments.weight)
@@ -219,12 +217,12 @@ def _predict_block(params: Params, block: Block) -> tuple[Floats, Floats, Floats
     return z, block.y[:, None, :], np.where(block.group == 1, weights_of(block), 0.0)
 
 
-def _right(params: Params, weighted: bool, several: bool, block: Block) -> Total:
-    """How much weight (or how many rows) each alpha classifies right, and how much there is."""
+def _correct_weight(params: Params, weighted: bool, several: bool, block: Block) -> Total:
+    """The weight (or number) of samples that each alpha classifies correctly, and the total."""
     z, y, weight = _predict_block(params, block if weighted else replace(block, weight=None))
     one = not several and y.shape[2] > 1
-    right = z.argmax(axis=2) == y.argmax(axis=2) if one else np.all((z > 0) == (y > 0), axis=2)
-    return Total(np.append(weight @ right, weight.sum()))
+    correct = z.argmax(axis=2) == y.argmax(axis=2) if one else np.all((z > 0) == (y > 0), axis=2)
+    return Total(np.append(weight @ correct, weight.sum()))
 
 
 def _squares(params: Params, block: Block) -> Several:

@@ -1,8 +1,8 @@
-"""Exact leave-one-out for every alpha of a ridge grid, from one eigendecomposition and one more pass over the rows.
+"""Exact leave-one-out for every alpha of a ridge grid, from one eigendecomposition and one more pass over the samples.
 
-With the row i left out and alpha kept, the residual is e_i = r_i / (1 - h_i): r_i the residual of the full fit, and
-the leverage h_i = weight_i (1 / W + z_i (S + alpha I)^-1 z_i'), z_i the centred row (without 1 / W where there is no
-intercept). Rotated rows Z = z V make both products: leverages (Z * Z) D, fits Z C, for all alphas at once. Seeger,
+With sample i left out and alpha kept, the residual is e_i = r_i / (1 - h_i): r_i the residual of the full fit, and
+the leverage h_i = weight_i (1 / W + z_i (S + alpha I)^-1 z_i'), z_i the centred sample (without 1 / W where there is no
+intercept). Rotated samples Z = z V give both products: leverages (Z * Z) D, fits Z C, for all alphas at once. Seeger,
 section 10.2.2; Cookbook, C.3.
 """
 
@@ -20,12 +20,12 @@ from tenfold.machine import one_blas_thread, require_memory, threads
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """What leaving out each row says about each alpha.
+    """Leave-one-out errors of each alpha.
 
     Attributes
     ----------
     squares : (t, A), weighted sums of squared leave-one-out residuals
-    errors : (n, t, A) residuals where they were asked for
+    errors : (n, t, A) residuals where they are requested
     """
 
     squares: Floats
@@ -38,7 +38,7 @@ class LeaveOneOut:
 
 @dataclass(frozen=True)
 class _Products:
-    """The matrices that a row is multiplied with: V (p, r), D (A, r), C (t, A, r), and the centre, means and 1 / W."""
+    """The matrices that samples are multiplied by: V (p, r), D (A, r), C (t, A, r), and the centre, means and 1 / W."""
 
     V: Floats
     D: Floats
@@ -51,7 +51,7 @@ class _Products:
 def leave_one_out(
     rows: Rows, spectrum: Tall | Wide, alphas: Floats, weight: float, intercept: bool, *, keep: bool
 ) -> LeaveOneOut:
-    """Leave-one-out residuals of every row, target and alpha: their sums of squares, and all of them where `keep`."""
+    """Leave-one-out residuals of every sample, target and alpha: sums of squares, and all of them with `keep`."""
     n, t = rows.shape[0], rows.targets
     if keep:
         size = 8 * n * t * len(alphas)
@@ -89,11 +89,11 @@ def _lift_compiled(products: _Products, keep: bool, block: Block) -> MaybeDeferr
 
 
 def loo_in_arrays(products: _Products, keep: bool, block: Block) -> MaybeDeferred[LeaveOneOut]:
-    """The lift in the Array API, a tile of rows at a time: for sparse rows and other namespaces, and the reference for
-    the compiled loop.
+    """The lift in the Array API, a tile of samples at a time: for sparse samples and other namespaces, and the
+    reference for the compiled loop.
 
-    On a device the rotated rows z - s are not formed where s, the rotated centre, is small beside them, which saves a
-    pass: their products are z^2 D - 2 z (s D) + s^2 D and z C - s C.
+    On a device the rotated samples z - s are not formed where s, the rotated centre, is small beside them, which saves
+    a pass: their products are z^2 D - 2 z (s D) + s^2 D and z C - s C.
     """
     xp, P = namespace(block.y), products
     t, candidates, r = P.C.shape
@@ -118,7 +118,7 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> MaybeDeferre
             h, fits = h - fits[:, t * candidates :], fits[:, : t * candidates]
         weight = None if block.weight is None else block.weight[part]
         h = h if weight is None else h * weight[:, None]
-        with np.errstate(invalid="ignore", divide="ignore"):  # a row that alone decides has no error but for it
+        with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 at leverage one
             e = (block.y[part, :][:, :, None] - mean - xp.reshape(fits, (-1, t, candidates))) / (1.0 - h)[:, None, :]
         squares = squares + _sum_of_squares(e, weight)
         if keep:
@@ -129,7 +129,7 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> MaybeDeferre
 
 
 def _sum_of_squares(e: Array, weight: Array | None) -> Array:
-    """Over the rows of e (m, t, A), weighted."""
+    """The weighted sum of squares (t, A) over the samples of e (m, t, A)."""
     xp = namespace(e)
     if is_array_api(e):
         # as a product: down a long column a library's own sum may be many times slower
@@ -139,20 +139,19 @@ def _sum_of_squares(e: Array, weight: Array | None) -> Array:
 
 
 def _wide(rows: Rows, spectrum: Wide, alphas: Floats, keep: bool) -> LeaveOneOut:
-    """More columns than rows: with c = (K + alpha I)^-1 y and d the diagonal of that inverse, both without the
-    direction of the
-    intercept, e = c / d in root-weighted units.
+    """For more features than samples: with c = (K + alpha I)^-1 y and d the diagonal of that inverse, both without the
+    direction of the intercept, e = c / d in root-weighted units.
     """
     root = spectrum.data.root
     d = (spectrum.vectors**2) @ inverse(spectrum.values, alphas).T
-    with np.errstate(invalid="ignore", divide="ignore"):  # a row that alone decides has no error but for it
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 at leverage one
         e = np.moveaxis(spectrum.dual_coef(alphas) / d[:, :, None], 1, 2)
     squares = np.sum(e * e, axis=0)
     if not keep:
         return LeaveOneOut(squares, None)
     e = e / np.where(root > 0, root, 1.0)[:, None, None]
     if not root.all():
-        # rows without weight are in no fit: their residual is the plain one
+        # samples of weight zero are in no fit: their leave-one-out residual is the plain one
         block, coef = rows.whole(), spectrum.coef(alphas)
         fits = np.asarray(block.X[root == 0] @ coef.reshape(-1, coef.shape[2]).T).reshape(-1, *coef.shape[:2])
         e[root == 0] = block.y[root == 0][:, :, None] - np.moveaxis(fits + intercepts(spectrum, coef), 1, 2)
@@ -163,7 +162,7 @@ def _wide(rows: Rows, spectrum: Wide, alphas: Floats, keep: bool) -> LeaveOneOut
 class JackknifePlus:
     """Prediction intervals from leave-one-out residuals (Barber, Candes, Ramdas and Tibshirani 2021).
 
-    The model without row i predicts f(x) - g_i(x), g_i(x) = weight_i e_i (1 / W + z (S + alpha I)^-1 z_i'). The
+    The model without sample i predicts f(x) - g_i(x), g_i(x) = weight_i e_i (1 / W + z (S + alpha I)^-1 z_i'). The
     interval holds the middle of the n values f(x) - g_i(x) -+ |e_i|, and covers a new observation with probability at
     least 2 coverage - 1, typically coverage.
     """
@@ -175,10 +174,10 @@ class JackknifePlus:
     base: float  # 1 / W, or 0 without an intercept
     alpha: float
     values: Floats
-    vectors: Floats  # V (p, p), or Q (n, r) for wide rows
+    vectors: Floats  # V (p, p), or Q (n, r) for wide data
 
     def interval(self, X: Floats, fits: Floats, coverage: float) -> Floats:
-        """Intervals (m, 2) around the predictions `fits` of the rows of X."""
+        """Intervals (m, 2) around the predictions `fits` of the samples X."""
         n, size = self.errors.size, np.abs(self.errors)
         rank = int(np.ceil(coverage * (n + 1)))
         result = np.empty((len(fits), 2))

@@ -25,7 +25,7 @@ class RidgePath:
     singular_values : ndarray of shape (r,)
         Singular values s_j of the weighted and centred X.
     shrinkage : ndarray of shape (n_alphas, r)
-        ``s_j^2 / (s_j^2 + alpha)``: what is left of each component of least squares.
+        ``s_j^2 / (s_j^2 + alpha)``: the part of each least-squares component that is kept.
     degrees_of_freedom : ndarray of shape (n_alphas,)
         Sums of the shrinkage factors.
     norms : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
@@ -64,7 +64,7 @@ def _path(spectrum: Spectrum, alphas: Floats, flat: bool) -> RidgePath:
 
 def norm_bounded(rows: Rows, norm: float, intercept: bool, *, flat: bool) -> RidgePath:
     """Least squares with ||w|| <= norm: the alpha at which the bound is met, by root finding in log alpha (the norm
-    falls in alpha).
+    decreases in alpha).
     """
     if not (np.isfinite(norm) and norm > 0):
         raise ValueError(f"norm must be a positive number, got {norm!r}.")

@@ -1,7 +1,7 @@
-"""One eigendecomposition that serves every ridge: S = V diag(mu) V' of the moments, or K = Q diag(mu) Q' of wide rows.
+"""One eigendecomposition for every alpha of a ridge: S = V diag(mu) V' of the moments, or K = Q diag(mu) Q' of wide X.
 
 Weights at alpha are V diag(1 / (mu + alpha)) V'c in the first form and A'Q diag(1 / (mu + alpha)) Q'y in the second,
-A the weighted and centred rows.
+A the weighted and centred X.
 """
 
 from dataclasses import dataclass
@@ -10,15 +10,13 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import eigh, qr, svd
 
-from tenfold.arrays import Floats
+from tenfold.arrays import EPS, Floats
 from tenfold.data import Rows
 from tenfold.machine import one_blas_thread
 from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers import dual_ridge
 from tenfold.stats.moments import Moments
 from tenfold.stats.rfactor import RFactor
-
-EPS = float(np.finfo(np.float64).eps)
 
 UNEVEN = (
     "The columns of X are so different in scale, or so far from zero without an intercept, that the "
@@ -28,7 +26,7 @@ UNEVEN = (
 
 
 class Spectrum(Protocol):
-    """What both forms know: eigenvalues (r,), largest first, the means, and the weights of any alphas."""
+    """The interface of both forms: eigenvalues (r,), largest first, the means, and the weights of any alphas."""
 
     @property
     def values(self) -> Floats: ...
@@ -76,7 +74,7 @@ class Tall:
             return np.asarray(filtered @ self.vectors.T)
 
     def training_error(self, alphas: Floats) -> Floats:
-        # what least squares leaves, and what the penalty adds to it: nothing cancels in the second
+        # the error of least squares, and what the penalty adds to it: the second has no cancellation
         kept = self.values > cut(self.values)
         own = np.where(kept, 1.0 / np.where(kept, self.values, 1.0), 0.0)[:, None] * self.right**2
         lost = (np.asarray(alphas)[:, None] * inverse(self.values, alphas)) ** 2
@@ -85,7 +83,7 @@ class Tall:
 
 @dataclass(frozen=True)
 class Wide:
-    """The n x n form: eigenvectors Q (n, r), Q'y as `right` (r, t), and the rows."""
+    """The n x n form: eigenvectors Q (n, r), Q'y as `right` (r, t), and the centred X."""
 
     values: Floats
     vectors: Floats
@@ -132,7 +130,7 @@ def tall(moments: Moments, intercept: bool) -> Tall:
 
 
 def tall_by_rows(rows: Rows, moments: Moments, intercept: bool) -> Tall:
-    """The p x p form from a triangular factor of the rows: one more pass, and the condition number is not squared."""
+    """The p x p form from a QR factor of X: one more pass, and the condition number is not squared."""
     p, t = moments.features, rows.targets
     shift = np.concatenate([moments.mean, moments.target_mean]) if intercept else np.zeros(p + t)
     R = rows.fold(RFactor.lifter(shift, np.ones(p + t))).R
@@ -144,10 +142,10 @@ def tall_by_rows(rows: Rows, moments: Moments, intercept: bool) -> Tall:
 
 
 def wide(data: dual_ridge.Centred, target_mean: Floats, intercept: bool) -> Wide:
-    """The n x n form, for rows in memory.
+    """The n x n form, for X in memory.
 
-    With an intercept K root = 0 for the root weights, and nothing is penalised along them: that direction is left
-    out, so that no small alpha blows up its rounding.
+    With an intercept K root = 0 for the root weights: that direction is left out, so that no small alpha amplifies its
+    rounding.
     """
     values, Q = eigh(data.gram(), driver="evd", check_finite=False)
     values, Q = np.maximum(values[::-1], 0.0), np.ascontiguousarray(Q[:, ::-1])
@@ -155,7 +153,7 @@ def wide(data: dual_ridge.Centred, target_mean: Floats, intercept: bool) -> Wide
         zero = np.flatnonzero(values <= cut(values))
         root = data.root / np.linalg.norm(data.root)
         rest = Q[:, zero] - np.outer(root, root @ Q[:, zero])
-        # by length: one of these columns may be the root itself, and nothing but rounding is left of it
+        # by pivoted QR: one of these columns may be the root itself, of which only rounding remains
         others = qr(rest, mode="economic", pivoting=True)[0][:, : max(len(zero) - 1, 0)]
         Q = np.ascontiguousarray(np.column_stack([np.delete(Q, zero, axis=1), others]))
         values = np.append(np.delete(values, zero), np.zeros(others.shape[1]))
@@ -163,7 +161,7 @@ def wide(data: dual_ridge.Centred, target_mean: Floats, intercept: bool) -> Wide
 
 
 def of(rows: Rows, intercept: bool, moments: Moments | None = None) -> Tall | Wide:
-    """The cheaper form for these rows."""
+    """The cheaper form for this shape."""
     if moments is not None or rows.shape[0] >= rows.shape[1]:
         return tall(fold_moments(rows) if moments is None else moments, intercept)
     return wide(*dual_ridge.about_means(rows, intercept), intercept)
@@ -181,14 +179,14 @@ def coef_of_each(spectrum: Spectrum, alpha: Floats) -> Floats:
 
 
 def agrees(spectrum: Tall, alpha: Floats, fitted: Floats, moments: Moments, intercept: bool) -> bool:
-    """Whether the eigendecomposition gives the fitted weights (t, p) at each target's alpha: if not, it has lost its
-    digits.
+    """Whether the eigendecomposition gives the fitted weights (t, p) at each target's alpha: if not, it has lost
+    precision.
     """
     p = moments.features
     S, _, yy = moments.about(origin=not intercept)
     length = np.ldexp(np.sqrt(np.diag(S)), moments.exponent[:p])
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.sum(np.abs(fitted) * length, axis=1) + np.ldexp(np.sqrt(yy), moments.exponent[p:])
-        # what single precision weights can tell is allowed for
+        # weights may be stored in single precision
         allowed = 1e-6 * size[:, None]
         return bool(np.all(np.abs(coef_of_each(spectrum, alpha) - fitted) * length <= allowed))

@@ -35,8 +35,8 @@ from tenfold.machine import threads
 
 T = TypeVar("T")
 
+# types of columns, in addition to those of `TIMES`; by Arrow's names, as for the other formats
 WHOLE, NUMBER, TRUTH, TEXT, BYTES, EMPTY = "int64", "double", "bool", "string", "binary", "null"
-"""Types of columns, in addition to those of `TIMES`; by Arrow's names, as for the other formats."""
 
 TIMES = {
     "date32[day]": re.compile(r"\d{4}-\d\d-\d\d"),

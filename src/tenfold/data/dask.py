@@ -32,8 +32,8 @@ from tenfold.machine import sharing
 
 T = TypeVar("T")
 
+# no warning about large graphs: lifts, targets and groups of the client are in graphs by design
 QUIET = {"distributed.admin.large-graph-warning-threshold": 1 << 60}
-"""No warning about large graphs: lifts, targets and groups of the client are in graphs by design."""
 
 
 class ClusterError(RuntimeError):

@@ -14,6 +14,7 @@ from tenfold.arrays import Array
 from tenfold.data.blocks import block_length
 from tenfold.data.table import Piece, Survey, as_floats, common_dtype
 
+# the formats of files by the suffix of their names
 FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -27,7 +28,6 @@ FORMATS = {
     ".feather": "arrow",
     ".npy": "npy",
 }
-"""The formats of files by the suffix of their names."""
 
 ENDINGS = ", ".join(FORMATS)
 

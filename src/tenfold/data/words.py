@@ -6,19 +6,18 @@ Regular expressions are strings that polars understands as well.
 import re
 from collections.abc import Iterable
 
+# words that stand for a missing value, without surrounding blanks
 MISSING = frozenset({"", "NA", "N/A", "n/a", "na", "#N/A", "#N/A N/A", "#NA", "null", "NULL", "None", "none"}) | {
     *("nan", "NaN", "NAN", "-nan", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "?", "-"),
 }
-"""Words that stand for a missing value, without surrounding blanks."""
 
+# a number with a decimal comma, optionally with points between thousands
 COMMA_NUMBER = r"^[+-]?(([1-9][0-9]{0,2}(\.[0-9]{3})+|[0-9]+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?$"
-"""A number with a decimal comma, optionally with points between thousands."""
 
 NOT_FINITE = r"^[+-]?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])$"
 WHOLE = r"^[+-]?[0-9]+$"
 LEADING_ZERO = r"^0[0-9]"
-LONG_PLUS = r"^\+[0-9]{7,}$"
-"""A plus before many digits, as in telephone numbers."""
+LONG_PLUS = r"^\+[0-9]{7,}$"  # a plus before many digits, as in telephone numbers
 
 _comma_number, _not_finite, _whole, _leading_zero, _long_plus = map(
     re.compile, (COMMA_NUMBER, NOT_FINITE, WHOLE, LEADING_ZERO, LONG_PLUS)

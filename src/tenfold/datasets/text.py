@@ -8,16 +8,16 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Floats, Integers
 
+# the joint table of Seeger, figure 5.1: how likely a fruit and its box are
 BOXES_AND_FRUIT = {
     ("apple", "red"): 1 / 10,
     ("orange", "red"): 3 / 10,
     ("apple", "blue"): 9 / 20,
     ("orange", "blue"): 3 / 20,
 }
-"""The joint table of Seeger, figure 5.1: how likely a fruit and its box are."""
 
+# the words of `make_mail`, in the order of its columns
 SPAM_WORDS = ("viagra", "mortgage", "home", "money", "nigeria", "meeting", "dinner", "cinema", "report", "thanks")
-"""The words of `make_mail`, in the order of its columns."""
 
 
 def make_boxes_and_fruit(

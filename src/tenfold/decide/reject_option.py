@@ -15,8 +15,7 @@ from tenfold.decide.losses import check_proba
 from tenfold.evaluation import Figure, clopper_pearson
 from tenfold.evaluation.intervals import Sample
 
-REJECTED = -1
-"""The decision "don't know"."""
+REJECTED = -1  # the decision "don't know"
 
 
 def chow(proba: Any, cost: float) -> Integers:

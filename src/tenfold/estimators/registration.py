@@ -21,6 +21,7 @@ Reads = Literal["one pass", "two passes", "three passes", "a pass a step", "in o
 Uses = Literal["sample", "samples", "targets"]
 Kind = Literal["residual", "gap", "stationarity", "exact", "spectral", "fixed point", "count"]
 
+# sources of samples
 SOURCES: dict[Source, str] = {
     "arrays": "NumPy arrays and memory maps",
     "sparse": "SciPy's sparse matrices and arrays",
@@ -28,7 +29,6 @@ SOURCES: dict[Source, str] = {
     "Dask": "Dask arrays and data frames",
     "devices": "torch (CPU and CUDA), CuPy, and every library of the Array API",
 }
-"""Sources of samples."""
 
 
 def source_of(X: Any) -> Source:

@@ -269,9 +269,9 @@ class Schema:
     derived: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
 
 
+# attributes that every estimator may have
 ANY = {
     "n_features_in_": whole(0, size="p"),
     "feature_names_in_": names("p"),
     "_sklearn_output_config": mapping(text(), text()),
 }
-"""Attributes that every estimator may have."""

@@ -344,10 +344,9 @@ def store(estimator: Any, fitted: Fitted, X: Array, *, coef_flat: bool, intercep
     estimator.certificate_ = fitted.certificate
 
 
+# advice for uncertified fits by status; none for direct solvers, and where the certificate states that no maximum
+# exists
 STATUS_ADVICE = {status.value: status.message for status in Status if status not in (Status.NO_MAXIMUM, Status.SOLVED)}
-"""Advice for uncertified fits by status; none for direct solvers, and where the certificate states that no maximum
-exists.
-"""
 
 
 def check_no_extra_params(estimator: Any, params: Iterable[str]) -> None:

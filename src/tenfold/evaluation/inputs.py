@@ -12,8 +12,7 @@ from tenfold.evaluation.intervals import Sample
 from tenfold.evaluation.regression import evaluate_regression
 from tenfold.evaluation.results import Evaluation
 
-MAX_CLASSES = 100
-"""Integer targets with more distinct values are regression unless `task` says otherwise."""
+MAX_CLASSES = 100  # integer targets with more distinct values are regression unless `task` says otherwise
 
 
 def evaluate(

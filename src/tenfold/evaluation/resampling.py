@@ -20,8 +20,7 @@ from tenfold.arrays import Floats, Integers
 from tenfold.evaluation.intervals import Interval, Sample
 from tenfold.machine import one_blas_thread
 
-MAX_UNITS = 2000
-"""More independent samples are split at random into as many blocks, and blocks are drawn."""
+MAX_UNITS = 2000  # more independent samples are split at random into so many blocks, which are resampled
 
 Statistic: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
 """From sums (b, m) to figures by name, each (b,) or (b, classes)."""

@@ -20,7 +20,7 @@ STRONG = re.compile(r"-?(9{3,}|9{3,}\.(9+|25)|8{4,}|7{4,}|32767|65535|2147483647
 WEAK = re.compile(r"-(1|9|99|88|77)|99|98|97|88|77|99[87]|88[89]")
 HUGE = 1e20
 MIN_ROWS, MIN_COUNT, MIN_OTHERS, MAX_VALUES = 20, 3, 5, 4
-NEAR = 0.1  # smallest distance of a strong sentinel from the other values, in units of their range
+MIN_DISTANCE = 0.1  # smallest distance of a strong sentinel from the other values, in units of their range
 
 
 def find_sentinels(table: Any, *, types: Declared = None) -> list[Decision]:
@@ -96,5 +96,5 @@ def _is_apart(group: Floats, gap: float, others: Floats, inner: Floats) -> bool:
         return True
     if max(map(_sentinel_likeness, group.tolist())) == 2:
         low, high = np.quantile(inner, (0.01, 0.99))
-        return bool(gap > NEAR * (high - low))
+        return bool(gap > MIN_DISTANCE * (high - low))
     return bool(gap > others[-1] - others[0])

@@ -29,11 +29,11 @@ from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.rfactor import RFactor
 
-TRIED = 1000  # subsets up to which all are tried one by one
+ENUMERATED_SUBSETS = 1000  # subsets up to which all are enumerated
 
-TRIED_SATURATED = 100_000  # the same where all features together fit exactly
+ENUMERATED_SUBSETS_SATURATED = 100_000  # the same where all features together fit exactly
 
-NODES = 20_000_000  # sets of features in the search, about a minute; counted, so that verdicts do not depend on load
+MAX_NODES = 20_000_000  # of the search tree: about a minute; counted, so that verdicts do not depend on load
 
 DEPENDENT = 1e-12  # relative norm outside other features below which a feature depends on them
 
@@ -177,7 +177,7 @@ def _smallest(X: Floats, y: Floats, size: int, bound: float) -> tuple[float, boo
     size = min(size, support.size)
     # where all features together fit exactly, their inverse is mostly rounding, and trying more subsets pays
     saturated = _rss(X, y, support) <= 1e-9 * float(y @ y)
-    if comb(support.size, size) <= (TRIED_SATURATED if saturated else TRIED):
+    if comb(support.size, size) <= (ENUMERATED_SUBSETS_SATURATED if saturated else ENUMERATED_SUBSETS):
         return min(
             [bound, *(_rss(X, y, support[list(members)]) for members in combinations(range(support.size), size))]
         ), True
@@ -188,5 +188,5 @@ def _smallest(X: Floats, y: Floats, size: int, bound: float) -> tuple[float, boo
         R = np.triu(lapack.dgeqrf(np.asfortranarray(stacked))[0][: support.size + 1])
     rest = float(R[-1, -1] ** 2) if len(R) > support.size else 0.0
     upper, z = np.ascontiguousarray(R[: support.size, :-1]), np.ascontiguousarray(R[: support.size, -1])
-    smallest, _, complete = _core.verify_subset(upper, z, rest, size, bound, NODES)
+    smallest, _, complete = _core.verify_subset(upper, z, rest, size, bound, MAX_NODES)
     return smallest, complete

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg as la
 
-from tenfold.arrays import Array, Floats, unit_roundoff, wide
+from tenfold.arrays import EPS, Array, Floats, unit_roundoff, wide
 from tenfold.data import Block, Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.generalized_eigenproblem import pencil
@@ -30,9 +30,7 @@ from tenfold.stats.column_moments import Columns
 from tenfold.stats.cross_moments import JointScatter, both_moments, degrees_of_freedom, joint_products
 from tenfold.stats.derivatives import Params, forward
 
-PROBES = 4
-EPS = np.finfo(np.float64).eps
-
+PROBES = 4  # random vectors by which a given scatter matrix is compared with that of the samples
 LEFT_OUT = "A pair of directions that was left out has a larger value."
 
 

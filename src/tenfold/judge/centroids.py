@@ -15,7 +15,7 @@ from tenfold.judge.recompute import Pair, exact
 from tenfold.stats.class_totals import ClassSumsAbout, class_sums_about, groups_of, indicators, memberships
 from tenfold.stats.moments import GroupedMoments
 
-ROUNDING = 512.0 * unit_roundoff(np.float64)
+ROUNDING = 512.0 * unit_roundoff(np.float64)  # relative error of a recomputed value
 
 
 class Stored(NamedTuple):

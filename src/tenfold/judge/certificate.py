@@ -21,6 +21,7 @@ class Rule:
     claim: str
 
 
+# the rule of each kind
 RULES = {
     "residual": Rule(
         1e-6,
@@ -75,7 +76,6 @@ RULES = {
         "the mistakes of the returned model, counted again",
     ),
 }
-"""The rule of each kind."""
 
 NOT_JUDGED = "not judged"
 

@@ -24,7 +24,7 @@ from tenfold.stats.class_totals import (
 )
 from tenfold.stats.moments import GroupedMoments
 
-ROUNDING = 512.0 * unit_roundoff(np.float64)
+ROUNDING = 512.0 * unit_roundoff(np.float64)  # relative error of a recomputed value
 
 PROBES = 4  # random vectors by which a covariance is compared
 

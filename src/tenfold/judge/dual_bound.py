@@ -19,11 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Floats
+from tenfold.arrays import EPS, Floats
 from tenfold.penalties import Groups
 from tenfold.problems import Glm
-
-EPS = float(np.finfo(np.float64).eps)
 
 ROUNDING = 64.0 * EPS  # a sum of products is zero up to this part of the sum of their absolute values
 

@@ -15,7 +15,7 @@ from tenfold.judge.dual_bound import DualPoint
 from tenfold.judge.objective_points import DesignProblem, ObjectivePoint, point_of
 from tenfold.objectives.design import DesignBlock, LossMeans, MarginLosses
 
-TRIES = 40  # steps of the second intercept, each four times as long as the one before
+MAX_STEPS = 40  # steps of the second intercept, each four times as long as the one before
 
 
 def means_at(data: DesignProblem, x: Floats) -> LossMeans:
@@ -33,7 +33,7 @@ class _Side(NamedTuple):
 
 def _mix(here: _Side, step: float, at: Callable[[float], _Side]) -> DualPoint | None:
     """Slopes that sum to zero, from those at an intercept and those at one moved by `step`, or further."""
-    for _ in range(TRIES):
+    for _ in range(MAX_STEPS):
         other = at(step)
         if not np.isfinite(other.slope):
             return None

@@ -32,7 +32,7 @@ from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params, Total, adjoint, predictions
 
-KINKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # widths of a kink, by the spread of z; larger ones for fits that ended early
+KINK_WIDTHS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to the spread of z; larger ones for fits that ended early
 MAX_KINKS, MAX_ENTRIES = 4096, 1 << 23  # samples at kinks, and entries of them, that least squares take: 64 MB
 ROUNDS = 12  # of least squares with slopes beyond an end put there
 
@@ -43,7 +43,7 @@ PROGRAM = {"maxiter": PIVOTS, "primal_feasibility_tolerance": 1e-10, "dual_feasi
 
 
 def at_kinks(
-    problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64, width: float = KINKS[0]
+    problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64, width: float = KINK_WIDTHS[0]
 ) -> Floats | None:
     """Slopes (n,) of a nonsmooth loss at the parameters, which were stored in `dtype`; None where the rows are not in
     memory here.
@@ -124,7 +124,7 @@ def candidates(
     if vertex is not None:
         yield vertex
     elif not (rows.on_device or rows.distributed):
-        for width in KINKS[1:]:
+        for width in KINK_WIDTHS[1:]:
             yield at_kinks(problem, rows, params, dtype, width)
 
 

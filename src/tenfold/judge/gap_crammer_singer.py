@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Floats, on_host, unit_roundoff
+from tenfold.arrays import EPS, Floats, on_host, unit_roundoff
 from tenfold.data import Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.dual_point_search import KINKS, nearest_moves, pick
+from tenfold.judge.dual_point_search import KINK_WIDTHS, nearest_moves, pick
 from tenfold.judge.gap_fenchel import ALL_ZERO, WIDTHS
-from tenfold.judge.objective_points import EPS, EXTENDED_EPS, LOOSE, storage_roundoff
+from tenfold.judge.objective_points import EXTENDED_EPS, LOOSE, storage_roundoff
 from tenfold.losses.classification import JointHinge
 from tenfold.machine import one_blas_thread
 from tenfold.objectives.linear_design import center, sample_rows
@@ -109,7 +109,7 @@ def _candidates(data: _Data, shares: Floats | None, dtype: Any) -> Any:
         yield p
         for least in ROUNDING_OF_HINT:
             yield _refine(data, _project_simplex(np.where(p > least, p, 0.0)), p > least)
-    for width in KINKS:
+    for width in KINK_WIDTHS:
         yield _at_kinks(data, max(width, 16.0 * unit_roundoff(dtype)))
     raised = LOSS.add_margin(data.y, data.z)
     spread = float(np.std(data.z)) or 1.0

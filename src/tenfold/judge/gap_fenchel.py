@@ -24,13 +24,12 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, namespace, on_host, unit_roundoff
+from tenfold.arrays import EPS, Array, Floats, namespace, on_host, unit_roundoff
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_bound import DualPoint, bound_gap
 from tenfold.judge.dual_feasibility import KeptMargins, balance_slopes, means_at
 from tenfold.judge.newton_decrement_bound import factor_matrix, newton_bound, newton_step, quadratic_bound
 from tenfold.judge.objective_points import (
-    EPS,
     LOOSE,
     SEARCH_COLUMNS,
     SEARCH_STEPS,

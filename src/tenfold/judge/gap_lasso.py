@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg.blas import dgemm
 
-from tenfold.arrays import Floats, Integers, unit_roundoff
+from tenfold.arrays import EPS, Floats, Integers, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.lasso_dual_points import (
     EIGENVALUE_FEATURES,
-    EPS,
     Bound,
     Part,
     bound_by_curvature,

@@ -22,12 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Floats, like, namespace, on_host
+from tenfold.arrays import EPS, Floats, like, namespace, on_host
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_bound import ROUNDING
 from tenfold.judge.newton_decrement_bound import newton_bound, newton_step, price
 from tenfold.judge.objective_points import (
-    EPS,
     LOOSE,
     SEARCH_COLUMNS,
     SEARCH_STEPS,

@@ -13,13 +13,11 @@ import numpy as np
 from scipy import linalg as la
 from scipy.linalg import lapack
 
-from tenfold.arrays import Floats
+from tenfold.arrays import EPS, Floats
 from tenfold.linear_algebra import cholesky, eigenvalues, eigh, solve_lower
 from tenfold.machine import one_blas_thread
 
-EPS = np.finfo(np.float64).eps
-
-SINGULAR = 1e-11  # reciprocal condition of D below which directions that vary by rounding only are excluded
+MIN_RCOND = 1e-11  # reciprocal condition of D below which directions that vary by rounding only are excluded
 
 HARDLY = "Columns are collinear: directions along which a block hardly varies are not judged."
 
@@ -112,7 +110,7 @@ def _whiten(D: Floats, cuts: Sequence[slice], rounding: float, left: Floats) -> 
         norm = float(np.abs(D).sum(axis=0).max(initial=0.0))
         with one_blas_thread:
             rcond = float(lapack.dpocon(L, norm, uplo="L")[0])
-        if rcond > SINGULAR:
+        if rcond > MIN_RCOND:
             return solve_lower(np.tril(L), left), rcond**-0.5, ""
     parts, condition, note = [], 1.0, ""
     for cut in cuts:

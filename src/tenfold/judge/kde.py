@@ -1,4 +1,4 @@
-"""Certificates of kernel densities and local means by sums over plain distances, of histograms by counting again."""
+"""Certificates of kernel densities and local means by sums over plain distances, of histograms by recounting."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,8 +13,9 @@ from tenfold.judge.certificate import Certificate
 from tenfold.judge.neighbours import TILE_VALUES, complete_parameters, plain_distances, same
 from tenfold.judge.recompute import Pair, exact
 
-ROUNDING = 4096.0 * unit_roundoff(np.float64)
+ROUNDING = 4096.0 * unit_roundoff(np.float64)  # relative, of a sum of kernels
 
+# logarithms of kernels, in the namespace of the distances
 LOGS: dict[str, Callable[[Array, float], Array]] = {
     "gaussian": lambda d, h: -0.5 * (d / h) ** 2,
     "exponential": lambda d, h: -d / h,
@@ -25,7 +26,6 @@ LOGS: dict[str, Callable[[Array, float], Array]] = {
     "cosine": lambda d, h: _where(d < h, _log(namespace(d).cos(0.5 * np.pi * _at_most(d / h, 1.0)))),
     "cut": lambda d, h: _where(d <= h, _log(1.0 - d)),
 }
-"""Logarithms of kernels, where the distances are."""
 
 
 def _where(inside: Array, logs: Array) -> Array:
@@ -33,7 +33,7 @@ def _where(inside: Array, logs: Array) -> Array:
 
 
 def _log(height: Array) -> Array:
-    """Of what is positive."""
+    """The logarithm of the positive part."""
     xp = namespace(height)
     with np.errstate(divide="ignore"):
         return xp.log(xp.where(height > 0.0, height, xp.zeros_like(height)))
@@ -60,8 +60,8 @@ def density(
     allowed: tuple[float, float] = (0.0, 0.0),
 ) -> Certificate:
     """The certificate of log densities `values` at some samples, the `queries`; volume is the logarithm of the integral
-    of the kernel, total the weight of all samples, and `bandwidths` has the one that is stored, and the one that its
-    rule gives. `stored` has what the model stores and what it was given. With `allowed` = (atol, rtol) a density that
+    of the kernel, total the weight of all samples, and `bandwidths` has the stored one, and the one of its rule.
+    `stored` has values of the model and those that it was given. With `allowed` = (atol, rtol) a density that
     is off by no more than atol + rtol times itself counts as exact.
     """
     again = _sum_again(rows, metric, params, kernel, bandwidth, queries).logs - np.log(total) - volume
@@ -189,7 +189,7 @@ def histogram(rows: Rows, edges: list[Floats], density: Floats, counts: Floats) 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The weight in every bin, that of all rows, and the number of rows of positive weight outside."""
+    """The weight in every bin, the total weight, and the number of samples of positive weight outside."""
 
     counts: Floats
     total: float

@@ -12,8 +12,9 @@ has pivots d_i = l - alpha_i - beta_{i-1}^2 / d_{i-1}, and since |w_{i+1}| <= 1,
     |z'g| = |g| |w_1| <= |g| prod_i beta_i / d_i.
 
 Pivots grow with l while all are positive: if l were above L, those at L would give a bound on |z'g| as well. But z'g is
-a normal number, and the squares of `PROBES` independent ones sum to less than the quantile of chi-squared at `CHANCE`
-with that probability only. So where the bounds are that small, l <= L up to that probability, after any number of
+a normal number, and the squares of `PROBES` independent ones sum to less than the quantile of chi-squared at
+`ERROR_PROBABILITY` with that probability only. So where the bounds are that small, l <= L up to that probability,
+after any number of
 steps, for it is the same event. A pivot that is not positive proves an eigenvalue above L. Only the recurrence and the
 norms of the vectors are used, not their orthogonality; the rounding of each row is included.
 
@@ -33,7 +34,7 @@ from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
 from tenfold.stats.derivatives import Params, adjoint, forward
 
-PROBES, STEPS = 8, 40
+PROBES, STEPS = 8, 40  # random start vectors, and Lanczos steps of each at most
 ERROR_PROBABILITY = 1e-9  # probability that a larger eigenvalue is not detected
 
 EARLY_STEPS = 10  # steps after which a hopeless proof is abandoned

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tenfold.arrays import Floats, unit_roundoff
+from tenfold.arrays import EPS, Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES
 from tenfold.judge.least_squares import residual
@@ -21,8 +21,6 @@ from tenfold.problems import Glm
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.gram import cross_products
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigvalsh
 
-from tenfold.arrays import Floats
+from tenfold.arrays import EPS, Floats
 from tenfold.lasso_dual import dual_norm, feature_norms
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import SparsePenalty
 from tenfold.stats.moments import Moments
-
-EPS = float(np.finfo(np.float64).eps)
 
 EIGENVALUE_FEATURES = 2048  # up to here the smallest eigenvalue is computed where the other bounds do not suffice
 

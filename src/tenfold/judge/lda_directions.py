@@ -21,7 +21,7 @@ from tenfold.stats.column_moments import Columns
 from tenfold.stats.moments import GroupedMoments
 from tenfold.stats.within_class_scatter import WithinMoments, WithinQuadraticForms, within_quadratic_forms
 
-SAMPLE_ROWS = 1024
+SAMPLE_ROWS = 1024  # size of the subsample that gives the units of the columns
 
 MAX_FORMED_FEATURES = 2048  # features up to which a covariance is formed where the random vectors do not decide
 MIN_SPREAD = 1e-7  # relative standard deviation below which a direction is rounding

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Floats, namespace, on_host
+from tenfold.arrays import EPS, Floats, namespace, on_host
 from tenfold.data import Rows, targets_of, weights_of
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gap_fenchel import fenchel_gap
 from tenfold.judge.gap_smooth import intercept_drift, smooth_gap
-from tenfold.judge.objective_points import EPS, SEARCH_STEPS, DesignProblem, require_finite
+from tenfold.judge.objective_points import SEARCH_STEPS, DesignProblem, require_finite
 from tenfold.judge.stationarity import stationary_point
 from tenfold.losses.loss import Loss
 from tenfold.objectives.linear_design import LinearDesign

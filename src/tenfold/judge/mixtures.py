@@ -34,7 +34,7 @@ from tenfold.stats.moments import Moments
 
 Numbers = NDArray[np.intp]
 
-PIECE_ROWS = 1 << 14  # rows processed at a time, which fit into the cache
+PIECE_ROWS = 1 << 14  # samples processed at a time, which fit into the cache
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _of_pattern(mixture: Mixture, there: Numbers, pieces: Pieces) -> Iterator[_S
 
 
 def _moments(X: Array, weight: Array) -> tuple[float, Floats, Floats]:
-    """Weight, mean and scatter of weighted rows."""
+    """Weight, mean and scatter of weighted samples."""
     none = namespace(weight).zeros_like(weight)[:, None][:, :0]
     moments: Moments = resolve(Moments.lift(Block(X, none, contiguous(weight))))
     if moments.weight == 0.0:

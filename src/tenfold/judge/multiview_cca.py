@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Floats, unit_roundoff
+from tenfold.arrays import EPS, Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.cca_pls import LEFT_OUT, agree, distance
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.generalized_eigenproblem import EPS, pencil
+from tenfold.judge.generalized_eigenproblem import pencil
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.cross_moments import JointScatter, both_moments, degrees_of_freedom
 from tenfold.stats.scatter import scatter_about
 
-PROBES = 4
+PROBES = 4  # random vectors by which a given scatter matrix is compared with that of the samples
 
 
 def multiview_cca(

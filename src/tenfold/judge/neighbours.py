@@ -31,8 +31,8 @@ from tenfold.judge.recompute import Pair, exact
 MAX_READS = 1 << 21  # entries of samples that the judge reads for its distances
 READS_PER_SAMPLE = 8  # beside its entries: a distance is compared and sorted
 ALL_SAMPLES = 1 << 9  # up to here every sample is a query
-MIN_QUERIES, MAX_QUERIES = 2, 256
-ROUNDING = 512.0 * unit_roundoff(np.float64)
+MIN_QUERIES, MAX_QUERIES = 2, 256  # samples whose neighbours are recomputed
+ROUNDING = 512.0 * unit_roundoff(np.float64)  # relative error of a recomputed value
 TILE_VALUES = 1 << 22  # distances in memory at a time, and entries of sparse samples that become dense: 32 MiB
 
 Answer = tuple[Integers, Floats, Integers]
@@ -195,11 +195,11 @@ class Mark:
     value: int
 
     def merge(self, other: "Mark") -> "Mark":
-        moved = self.value * pow(ODD, other.count, 1 << 64)
+        moved = self.value * pow(HASH_MULTIPLIER, other.count, 1 << 64)
         return Mark(self.count + other.count, (moved + other.value) % (1 << 64))
 
 
-ODD = 0x9E3779B97F4A7C15
+HASH_MULTIPLIER = 0x9E3779B97F4A7C15
 
 
 def mark(rows: Rows) -> Floats:
@@ -222,7 +222,7 @@ def _mark(block: Block) -> Mark:
     beside = [*block.y.T, *([] if block.weight is None else [block.weight])]
     for j, column in enumerate(beside):
         each += _mix(column, np.full(m, X.shape[1] + j))
-    powers = np.full(m, ODD, dtype=np.uint64)
+    powers = np.full(m, HASH_MULTIPLIER, dtype=np.uint64)
     powers[:1] = 1
     powers = np.multiply.accumulate(powers)[::-1]
     return Mark(m, int(np.sum(_scramble(each) * powers, dtype=np.uint64)))

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Array, Floats, contiguous, like, namespace, on_host
+from tenfold.arrays import EPS, Array, Floats, contiguous, like, namespace, on_host
 from tenfold.judge.dual_bound import ROUNDING, DualPoint, DualTarget, bound_gap
-from tenfold.judge.objective_points import EPS, DesignProblem, ObjectivePoint, read
+from tenfold.judge.objective_points import DesignProblem, ObjectivePoint, read
 from tenfold.losses.loss import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.objectives.design import DesignBlock, curvature_product

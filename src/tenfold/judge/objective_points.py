@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Floats, namespace, on_host, unit_roundoff
+from tenfold.arrays import EPS, Floats, namespace, on_host, unit_roundoff
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.objectives.design import DataDesign, DesignBlock, LossMeans
 from tenfold.penalties import Groups
 from tenfold.problems import Glm
 
-EPS, EXTENDED_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.longdouble).eps)
+EXTENDED_EPS = float(np.finfo(np.longdouble).eps)
 
 SEARCH_COLUMNS = 4096  # up to here Newton steps of the judge's own form a Hessian: 134 MB
-SEARCH_STEPS = 16
+SEARCH_STEPS = 16  # Newton steps of the judge at most
 
 NOT_FINITE = "The weights are not finite."
 LOOSE = "Bound, not tight: the true distance to the optimum may be much smaller."

@@ -7,7 +7,7 @@ from tenfold.arrays import Floats, Integers, unit_roundoff
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.recompute import Pair, exact
 
-ROUNDING = 512.0 * unit_roundoff(np.float64)
+ROUNDING = 512.0 * unit_roundoff(np.float64)  # relative error of a recomputed value
 TILE_VALUES = 1 << 22  # distances in memory at a time: 32 MiB
 
 

@@ -1,4 +1,4 @@
-"""Results that follow from the data by a formula: computed again by another one."""
+"""Certificates of results that follow from the data by a formula: recomputed by another one."""
 
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
@@ -8,8 +8,7 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.judge.certificate import RULES, Certificate
 
-Pair: TypeAlias = tuple[Floats, Floats, Floats | float]
-"""What is stored, what a second formula gives, and the size by which their distance is divided."""
+Pair: TypeAlias = tuple[Floats, Floats, Floats | float]  # stored values, recomputed values, scale of the difference
 
 
 def exact(
@@ -20,10 +19,10 @@ def exact(
     status: str = "solved",
     note: str = "",
 ) -> Certificate:
-    """How far stored numbers are from those of a second formula.
+    """Certificate of stored values by those of a second formula.
 
-    `pairs` has for each attribute what is stored, what the second formula gives, and the size by which their distance
-    is divided, or these piece by piece. Numbers that are infinite or not defined must be so on both sides.
+    `pairs` has for each attribute the stored values, those of the second formula, and the scale of their difference,
+    or an iterator over pieces of these. Values that are infinite or NaN must be so on both sides.
     """
     distances = {
         name: _distance(*pair) if isinstance(pair, tuple) else max((_distance(*part) for part in pair), default=0.0)
@@ -46,13 +45,12 @@ def exact(
     )
 
 
-TOGETHER = 1 << 15
-"""Numbers that are compared at a time: they stay in the cache."""
+CHUNK_VALUES = 1 << 15  # values compared at a time, which stay in the cache
 
 
 def in_pieces(columns: int) -> list[slice]:
     """Columns that are compared at a time."""
-    return [slice(begin, min(columns, begin + TOGETHER)) for begin in range(0, columns, TOGETHER)]
+    return [slice(begin, min(columns, begin + CHUNK_VALUES)) for begin in range(0, columns, CHUNK_VALUES)]
 
 
 def _distance(stored: Floats, again: Floats, size: Floats | float) -> float:
@@ -62,7 +60,7 @@ def _distance(stored: Floats, again: Floats, size: Floats | float) -> float:
     if stored.ndim == 0:
         return _largest(stored, again, size)
     sizes, columns = np.broadcast_to(size, stored.shape), stored.shape[-1]
-    step = max(1, TOGETHER // (stored.size // columns))
+    step = max(1, CHUNK_VALUES // (stored.size // columns))
     pieces = ((..., slice(begin, begin + step)) for begin in range(0, columns, step))
     return max(_largest(stored[piece], again[piece], sizes[piece]) for piece in pieces)
 

@@ -2,7 +2,7 @@
 
 With A = root (X - mean), B = root (Y - mean), means weighted and root the square roots of the weights, and the singular
 value decomposition A = U diag(s) V', the fit leaves R = B - U diag(s^2 / (s^2 + alpha)) U'B, and the sample i has the
-leverage h_i = weight_i / W + sum_k U_ik^2 s_k^2 / (s_k^2 + alpha). Without it, the fit misses it by r_i / (1 - h_i), in
+leverage h_i = weight_i / W + sum_k U_ik^2 s_k^2 / (s_k^2 + alpha). Its leave-one-out error is r_i / (1 - h_i), in
 the units of the targets. Without an intercept nothing is centred, and the first term of h_i is absent.
 """
 
@@ -12,9 +12,9 @@ from scipy.linalg import svd
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
 
-MOST_PRODUCTS = 1 << 30  # n p min(n, p) up to which the decomposition takes about a second
+MAX_PRODUCTS = 1 << 30  # n p min(n, p) up to which the decomposition takes about a second
 
-LEAST_LEFT = 1e-9  # 1 - h below which an error is a quotient of roundings
+MIN_COMPLEMENT = 1e-9  # 1 - h below which an error is dominated by rounding
 
 
 def leave_one_out_errors(X: Floats, Y: Floats, weight: Floats, alphas: Floats, intercept: bool) -> Floats | None:
@@ -31,7 +31,7 @@ def leave_one_out_errors(X: Floats, Y: Floats, weight: Floats, alphas: Floats, i
         total_squares = s * s + alpha
         inverse = np.where(s > 0.0, 1.0 / np.where(total_squares > 0.0, total_squares, 1.0), 0.0)
         left = 1.0 - (U * U) @ (s * s * inverse) - (weight / total if intercept else 0.0)
-        if not np.min(left, initial=1.0) > LEAST_LEFT:
+        if not np.min(left, initial=1.0) > MIN_COMPLEMENT:
             return None
         errors[:, :, k] = (away - scores @ ((s * inverse)[:, None] * products)) / left[:, None]
     return errors

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Floats, namespace, on_host, unit_roundoff
+from tenfold.arrays import EPS, Floats, namespace, on_host, unit_roundoff
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.objective_points import EPS, DesignProblem, length, require_finite
+from tenfold.judge.objective_points import DesignProblem, length, require_finite
 from tenfold.objectives.design import DesignBlock
 from tenfold.objectives.objective import Objective
 

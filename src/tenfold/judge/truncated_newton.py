@@ -2,7 +2,7 @@
 
 A lower bound on every objective is as good at one point as at another, and best near the optimum. From fitted weights
 alone the bound is |gradient|^2 / (2 strength), loose by the condition of the problem: a few steps nearer to the optimum
-it says how far the weights are. Two products with the samples an iteration, at most `PASSES` of them.
+it says how far the weights are. Two products with the samples an iteration, at most `MAX_CG_ITERATIONS` of them.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from tenfold.arrays import Array, Floats, contiguous
 from tenfold.judge.objective_points import DesignProblem, ObjectivePoint, read
 from tenfold.objectives.design import DesignBlock, curvature_product
 
-PASSES = 150  # iterations of conjugate gradients in all, for samples in memory; none elsewhere
-RESIDUAL, ITERATIONS = 0.03, 50  # a step ends at this part of the gradient, or after so many iterations
+MAX_CG_ITERATIONS = 150  # iterations of conjugate gradients in all, for samples in memory; none elsewhere
+STEP_RESIDUAL, STEP_ITERATIONS = 0.03, 50  # a step ends at this part of the gradient, or after so many iterations
 LENGTHS = (1.0, 0.5, 0.25, 0.125, 0.03, 0.01)
 
 
@@ -23,7 +23,7 @@ class TruncatedNewton:
 
     def __init__(self, data: DesignProblem) -> None:
         self.data = data
-        self.left = PASSES if data.design.in_memory and data.strongly_convex else 0
+        self.left = MAX_CG_ITERATIONS if data.design.in_memory and data.strongly_convex else 0
 
     def step(self, point: ObjectivePoint) -> ObjectivePoint | None:
         """A point whose objective is lower, or None."""
@@ -72,8 +72,8 @@ class TruncatedNewton:
         """Conjugate gradients from zero."""
         x, r = np.zeros_like(g), g.copy()
         d, square = r.copy(), self._inner(r, r)
-        enough = RESIDUAL**2 * square
-        for _ in range(min(ITERATIONS, self.left)):
+        enough = STEP_RESIDUAL**2 * square
+        for _ in range(min(STEP_ITERATIONS, self.left)):
             self.left -= 1
             q = product(d)
             curvature = self._inner(d, q)

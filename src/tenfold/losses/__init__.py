@@ -13,6 +13,7 @@ information.
 from importlib import import_module
 from typing import Any
 
+# the public names, loaded at their first use
 _HOME = {
     "EpsilonInsensitive": "regression",
     "Gamma": "deviances",
@@ -40,7 +41,6 @@ _HOME = {
     "deviance": "deviances",
     "likelihood_of": "likelihoods",
 }
-"""The public names, loaded at their first use."""
 
 __all__ = sorted(_HOME)
 

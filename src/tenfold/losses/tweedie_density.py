@@ -17,9 +17,9 @@ concave in j and largest near k, about which they fall like those of a Gaussian 
 import numpy as np
 from scipy.special import gammaln
 
-from tenfold.arrays import Floats
+from tenfold.arrays import TINY, Floats
 
-REACH = 9.0  # standard deviations from the largest term beyond which terms are below rounding
+MAX_DEVIATIONS = 9.0  # standard deviations from the largest term beyond which terms are below rounding
 
 EXTRA_TERMS = 24  # on either side, where the largest term is among the first and others decrease slower
 
@@ -28,8 +28,6 @@ TRAPEZOID_DEVIATION = 4.0  # from this standard deviation on, terms half of it a
 LAPLACE_TERMS = 1e12  # from here on the first term of Laplace's method suffices, with an error of about 1 / k
 
 PIECE = 1 << 14  # targets at a time
-
-TINY = float(np.finfo(np.float64).tiny)
 
 
 def log_saturated(y: Floats, power: float, dispersion: float) -> Floats:
@@ -48,7 +46,7 @@ def _of_positive(y: Floats, p: float, phi: float) -> Floats:
         k = np.maximum(np.exp((2.0 - p) * log_y) / (phi * (2.0 - p)), TINY)
     deviation = np.sqrt(k / (1.0 + a))
     result = -0.5 * (np.log(2.0 * np.pi * phi) + p * log_y)
-    smooth = (deviation >= TRAPEZOID_DEVIATION) & (k > 1.0 + (REACH + 3.0) * deviation) & (k <= LAPLACE_TERMS)
+    smooth = (deviation >= TRAPEZOID_DEVIATION) & (k > 1.0 + (MAX_DEVIATIONS + 3.0) * deviation) & (k <= LAPLACE_TERMS)
     few = ~smooth & (k <= LAPLACE_TERMS)
     for chosen, series in ((smooth, _smooth), (few, _few)):
         if chosen.any():
@@ -59,13 +57,13 @@ def _of_positive(y: Floats, p: float, phi: float) -> Floats:
 def _smooth(k: Floats, deviation: Floats, a: float) -> Floats:
     """log of the sum by the trapezoidal rule: terms half a standard deviation apart, at whole numbers or not."""
     step = 0.5 * deviation[:, None]
-    away = step * np.arange(-2.0 * REACH, 2.0 * REACH + 1.0)
+    away = step * np.arange(-2.0 * MAX_DEVIATIONS, 2.0 * MAX_DEVIATIONS + 1.0)
     return _log_sum(_terms(k[:, None], away, a)) + np.log(step[:, 0])
 
 
 def _few(k: Floats, deviation: Floats, a: float) -> Floats:
     """The same by all terms that are not negligible."""
-    reach = REACH * deviation + EXTRA_TERMS
+    reach = MAX_DEVIATIONS * deviation + EXTRA_TERMS
     first, last = np.maximum(1.0, np.floor(k - reach)), np.ceil(k + reach)
     j = first[:, None] + np.arange(float(np.max(last - first)) + 1.0)
     return _log_sum(np.where(j <= last[:, None], _terms(k[:, None], j - k[:, None], a), -np.inf))

@@ -6,9 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tenfold.arrays import Floats
+from tenfold.arrays import EPS, Floats
 from tenfold.data import Rows, targets_of, weights_of
-from tenfold.hessians import EPS
 from tenfold.linear_algebra import dot
 from tenfold.objectives.linear import unpack
 from tenfold.objectives.objective import Place

@@ -6,8 +6,8 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from tenfold.arrays import Floats
-from tenfold.hessians import EPS, Factor, factor
+from tenfold.arrays import EPS, Floats
+from tenfold.hessians import Factor, factor
 
 
 class Reading(NamedTuple):

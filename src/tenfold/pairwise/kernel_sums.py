@@ -29,6 +29,7 @@ from tenfold.pairwise.searches import (
 )
 from tenfold.pairwise.stored_samples import StoredSamples, store_samples
 
+# codes of the compiled kernels
 KERNELS = {
     "gaussian": 0,
     "exponential": 1,
@@ -39,12 +40,12 @@ KERNELS = {
     "cosine": 6,
     "cut": 7,
 }
-"""Codes of the compiled kernels."""
 MIN_RELATIVE_TOLERANCE = 2.0**-50  # of a sum that is to be exact: adding up rounds by more
 READS_PER_KERNEL_VALUE = 16  # values that could be read while a kernel is evaluated
 QUADRATURE_NODES = 128
 TABLE_VALUES = 1 << 21  # distances in memory at a time: 16 MiB
 
+# logarithms of kernels, where the distances are
 LOGS: dict[str, Callable[[Array, float], Array]] = {
     "gaussian": lambda d, h: -0.5 * (d / h) ** 2,
     "exponential": lambda d, h: -d / h,
@@ -55,7 +56,6 @@ LOGS: dict[str, Callable[[Array, float], Array]] = {
     "cosine": lambda d, h: _log_inside(d < h, namespace(d).cos(0.5 * np.pi * d / h)),
     "cut": lambda d, h: _log_inside((d <= h) & (d < 1.0), 1.0 - d),
 }
-"""Logarithms of kernels, where the distances are."""
 
 
 def _log_inside(inside: Array, height: Array) -> Array:

@@ -224,6 +224,7 @@ def _of_minkowski(distance: Minkowski, X: Array, algorithm: str) -> Search:
     return PairSearch(distance, np.ascontiguousarray(samples))
 
 
+# the search of each kind of distance
 SEARCHES: dict[type, Callable[[Any, Array, str], Search]] = {
     Minkowski: _of_minkowski,
     Entries: lambda distance, X, _: PairSearch(distance, to_dense(X)),
@@ -231,7 +232,6 @@ SEARCHES: dict[type, Callable[[Any, Array, str], Search]] = {
     Given: lambda distance, X, _: TableSearch(distance, X),
     Called: lambda distance, X, _: TableSearch(distance, X),
 }
-"""The search of each kind of distance."""
 
 
 def call_metric(distance: Called, samples: Array, queries: Array) -> Floats:

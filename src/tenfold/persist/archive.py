@@ -24,20 +24,20 @@ from tenfold.persist.errors import LoadError, SaveError
 
 JSON = "model.json"
 NAME = re.compile(r"arrays/(0|[1-9][0-9]{0,8})\.npy")
-ENTRY_DATE = (1980, 1, 1, 0, 0, 0)
-"""Date of all entries, so that equal models are equal files."""
+ENTRY_DATE = (1980, 1, 1, 0, 0, 0)  # date of all entries, so that equal models are equal files
 MAGIC = b"\x93NUMPY\x01\x00"
+# the header as NumPy writes it; other forms that NumPy reads are rejected
 HEADER = re.compile(
     rb"\{'descr': '([<|][biufcSUmM][0-9]{1,9}(?:\[[0-9a-zA-Z]{1,9}\])?)', 'fortran_order': (True|False), "
     rb"'shape': \(([0-9, ]*)\), \} *\n"
 )
-"""The header as NumPy writes it; other forms that NumPy reads are rejected."""
 MAX_DIMENSIONS, MAX_LENGTH = 32, 1 << 40
+# a JSON entry that would compress by more is stored uncompressed, so that no file looks like a zip bomb
 MAX_RATIO = 100
-"""A JSON that would compress by more is stored uncompressed, so that no file of ours looks like a zip bomb."""
 MAX_HEADER = 10_000
 LAST_CODE_POINT = 0x10FFFF
 
+# exceptions of `zipfile` on damaged files
 READ_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -51,7 +51,6 @@ READ_ERRORS = (
     RuntimeError,
     MemoryError,
 )
-"""Exceptions of `zipfile` on damaged files."""
 
 
 @dataclass(frozen=True)

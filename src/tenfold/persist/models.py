@@ -25,15 +25,14 @@ from tenfold.persist.schema_sklearn import TRANSFORMERS
 from tenfold.persist.schema_tenfold import schema_of_class
 from tenfold.persist.values import Reader, Writer
 
+# our classes that are not exported by `tenfold` itself: their modules and schemas
 MODULES: dict[str, tuple[str, Schema]] = {
     **{name: ("tenfold.features", schema) for name, schema in TABLES.items()},
     **{name: ("tenfold.decide", schema) for name, schema in DECISIONS.items()},
 }
-"""Our classes that are not exported by `tenfold` itself: their modules and schemas."""
 
 ROUTING = "_metadata_request"
-WRONG = (ValueError, TypeError, AttributeError, LookupError)
-"""Exceptions of attributes that do not fit together."""
+WRONG = (ValueError, TypeError, AttributeError, LookupError)  # exceptions of attributes that do not fit together
 
 
 @cache

@@ -24,8 +24,7 @@ from tenfold.estimators.schema import (
     whole,
 )
 
-SHARED = ("p", "k")
-"""Sizes that a record shares with its model."""
+SHARED = ("p", "k")  # sizes that a record shares with its model
 
 
 @dataclass(frozen=True)
@@ -213,6 +212,7 @@ RECORDS: dict[str, Record] = {
     },
 }
 
+# classes that are rebuilt by their constructors, which validate: module and arguments
 BUILT: dict[str, tuple[str, tuple[str, ...]]] = {
     "KFold": ("sklearn.model_selection", ("n_splits", "shuffle", "random_state")),
     "StratifiedKFold": ("sklearn.model_selection", ("n_splits", "shuffle", "random_state")),
@@ -226,10 +226,9 @@ BUILT: dict[str, tuple[str, tuple[str, ...]]] = {
     "make_column_selector": ("sklearn.compose", ("pattern", "dtype_include", "dtype_exclude")),
     "BSpline": ("scipy.interpolate", ("t", "c", "k", "extrapolate")),
 }
-"""Classes that are rebuilt by their constructors, which validate: module and arguments."""
 
+# functions that a model may refer to by name
 FUNCTIONS = dict.fromkeys(
     ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression", "r_regression"),
     "sklearn.feature_selection",
 )
-"""Functions that a model may refer to by name."""

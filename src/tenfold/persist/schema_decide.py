@@ -19,6 +19,7 @@ def _decisions(classifier: Any) -> bool:
     return classifier.decisions_.shape == classifier.loss_.shape[:1]
 
 
+# schemas of all classes of `tenfold.decide`
 DECISIONS: dict[str, Schema] = {
     "Calibrator": Schema(
         {
@@ -42,4 +43,3 @@ DECISIONS: dict[str, Schema] = {
         {"every decision must have a row of losses": _decisions},
     ),
 }
-"""Schemas of all classes of `tenfold.decide`."""

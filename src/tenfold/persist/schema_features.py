@@ -59,6 +59,7 @@ def _kinds(encoder: Any) -> bool:
 
 
 FIT_TOGETHER = "its attributes must fit together"
+# schemas of all classes of `tenfold.features`
 TABLES: dict[str, Schema] = {
     "TableEncoder": Schema(
         {
@@ -102,4 +103,3 @@ TABLES: dict[str, Schema] = {
     ),
     "Texts": _row({"vectorisers_": many(model | nothing(), "p")}, {FIT_TOGETHER: _vectorisers}),
 }
-"""Schemas of all classes of `tenfold.features`."""

@@ -150,6 +150,7 @@ def _row(attributes: Mapping[str, Check] | None = None, rules: Any = None, deriv
     return Schema(ANY | dict(attributes or {}), rules or {}, derived or {})
 
 
+# class by class: its module in scikit-learn, and what its fitted attributes must be
 TRANSFORMERS: dict[str, tuple[str, Schema]] = {
     "Pipeline": ("sklearn.pipeline", _row()),
     "FeatureUnion": ("sklearn.pipeline", _row()),
@@ -270,4 +271,3 @@ TRANSFORMERS: dict[str, tuple[str, Schema]] = {
         _row({"feature_names_": many(anything()), "vocabulary_": mapping(anything(), whole())}, WORDS),
     ),
 }
-"""Class by class: its module in scikit-learn, and what its fitted attributes must be."""

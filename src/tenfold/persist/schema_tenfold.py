@@ -35,6 +35,7 @@ columns = integers("*", low=0, high="p")
 logs = {"high": 1e-6, "inf": True}
 shares = {"low": 0.0, "high": 1.0 + 1e-6}
 
+# what an attribute of this name is, unless its class says otherwise
 ATTRIBUTES: dict[str, Check] = {
     **ANY,
     "certificate_": record("Certificate"),
@@ -172,7 +173,6 @@ ATTRIBUTES: dict[str, Check] = {
         reported,
     ),
 }
-"""What an attribute of this name is, unless its class says otherwise."""
 
 
 def _of_classes(model: Any) -> bool:

@@ -15,8 +15,7 @@ from scipy import sparse
 from tenfold.arrays import is_array_api, is_sparse, on_host
 from tenfold.persist.errors import LoadError, SaveError
 
-MAX_DECIMAL_INT = 1 << 62
-"""Larger integers are written in hexadecimal, in time linear in their length."""
+MAX_DECIMAL_INT = 1 << 62  # larger integers are written in hexadecimal, in time linear in their length
 
 SPARSE: dict[str, Any] = {
     f"{layout}_{kind}": getattr(sparse, f"{layout}_{kind}") for layout in ("csr", "csc") for kind in ("array", "matrix")
@@ -29,6 +28,7 @@ TYPES |= {f"numpy.float{bits}": getattr(np, f"float{bits}") for bits in (16, 32,
 TYPE_NAMES = {value: name for name, value in TYPES.items()}
 
 MAX_UINT64 = (1 << 64) - 1
+# the states of NumPy's bit generators, which C code reads unchecked
 STATES: dict[str, dict[str, tuple[int, Any]]] = {
     # shape of each part (0 for a number) and the largest value of it
     "MT19937": {"key": (624, (1 << 32) - 1), "pos": (0, 624)},
@@ -37,7 +37,6 @@ STATES: dict[str, dict[str, tuple[int, Any]]] = {
     "Philox": {"counter": (4, MAX_UINT64), "key": (2, MAX_UINT64)},
     "SFC64": {"state": (4, MAX_UINT64)},
 }
-"""The states of NumPy's bit generators, which C code reads unchecked."""
 
 
 class Writer:

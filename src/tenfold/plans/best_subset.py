@@ -20,13 +20,13 @@ from tenfold.stats.gram import WholeGram
 from tenfold.stats.moments import Moments
 from tenfold.stats.rfactor import RFactor
 
-MOST_COLUMNS = 40  # with more features a search can take hours
+MAX_FEATURES = 40  # with more features a search can take hours
 
 RANK_TOL = 1e-10  # relative eigenvalues of the Gram matrix up to here are rounding
 
 CORRECTIONS = 4  # of weights by the gradient that the judge reads; one does unless features nearly depend on each other
 
-MOST_SATURATED = 4  # largest size where all features together fit exactly: no bound prunes the search then
+MAX_SATURATED_SIZE = 4  # largest size where all features together fit exactly: no bound prunes the search then
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _fit(
 def _largest(gram: WholeGram, free: int) -> int:
     """The largest size of the search: it leaves one degree of freedom, without which criteria are useless."""
     p = gram.squares.size
-    return max(0, min(MOST_SATURATED, free - 1)) if free <= p or _is_saturated(gram) else min(p, free - 1)
+    return max(0, min(MAX_SATURATED_SIZE, free - 1)) if free <= p or _is_saturated(gram) else min(p, free - 1)
 
 
 def _is_saturated(gram: WholeGram) -> bool:

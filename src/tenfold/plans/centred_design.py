@@ -1,5 +1,5 @@
-"""Rows in memory as columns that are weighted and measured from their means, for paths of least squares with an L1
-penalty by working sets of them; and how such problems are solved.
+"""Weighted and centred columns of a design in memory, for Lasso paths by working sets, and the settings of their
+solvers.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,7 @@ from tenfold.solvers.loop import Callback
 from tenfold.stats.column_moments import Columns, ColumnsWithTargets
 from tenfold.stats.derivatives import Params
 
-MARGIN = 0.8
-"""The solver aims at so much of the gap that is allowed: the judge's number is computed otherwise."""
+GAP_FRACTION = 0.8  # of the allowed gap at which the solver stops: the judge computes the gap by another formula
 
 TOO_LARGE = "Input X has a column of values beyond 1e150, beside which no penalty counts. Scale the columns."
 
@@ -35,8 +34,8 @@ class Path:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a problem is solved: relative gap, most sweeps, columns one after the other or at random from a seed, most
-    seconds, who is told of each step, by which solver, and whether on the products of all columns in any case.
+    """Settings of the solver: the relative gap, the largest number of sweeps, the seed of a random order of the columns
+    (None: cyclic), the time limit in seconds, the callback, the solver, and whether to form the whole Gram matrix.
     """
 
     tol: float
@@ -49,15 +48,14 @@ class Settings:
 
 
 def parts_of(penalty: SparsePenalty, targets: int) -> list[slice]:
-    """The targets of each independent problem: one, or all where the penalty couples them."""
+    """The targets of each independent problem: each alone, or all where the penalty couples them."""
     return [slice(0, targets)] if penalty.couples_targets else [slice(k, k + 1) for k in range(targets)]
 
 
 @dataclass(frozen=True)
 class Centred:
-    """Rows in memory as columns: weighted by the roots of weights that add up to one, measured from the means where
-    there is an intercept; targets (n, t) alike, of the rows that the columns have; X'y (t, p), and the
-    lengths of the columns.
+    """Columns of X in memory, times the roots of weights that add up to one, and centred where there is an intercept;
+    targets (n, t) alike, for the samples of positive weight; X'y (t, p), and the norms of the columns.
     """
 
     columns: working_set.Columns
@@ -79,7 +77,7 @@ class Centred:
         root = np.sqrt(weights_of(block) / stats.weight)
         X = block.X
         if not (rows.sparse or X.flags.c_contiguous):
-            # columns in a row are read as they are, unless an offset would cost digits
+            # Fortran order is read in place, unless a large mean would cost digits
             far = np.any(np.abs(centre) > 1e3 * stats.spread[:p] / np.sqrt(stats.weight))
             X = X if X.flags.f_contiguous and X.flags.aligned and not far else contiguous(X)
         columns, kept = working_set.columns_of(X, root, centre)
@@ -105,7 +103,7 @@ class Centred:
                 self.xty[part],
                 self.lengths,
                 penalties,
-                tol=MARGIN * settings.tol,
+                tol=GAP_FRACTION * settings.tol,
                 max_iter=settings.max_iter,
                 start=None if start is None else start[part],
                 seed=settings.seed,
@@ -118,19 +116,19 @@ class Centred:
         return Path(coef, intercept, np.stack([result.sweeps for result in results], axis=1)), results
 
     def params(self, coef: Floats, dtype: Any) -> Params:
-        """Weights (t, p) with their best intercepts, as they are stored."""
+        """Weights (t, p) with their optimal intercepts, rounded to the dtype of storage."""
         used = np.flatnonzero(coef.any(axis=0))
         mean = coef[:, used].astype(np.longdouble) @ self.centre[used].astype(np.longdouble)
         return round_to_dtype(Params(coef, np.asarray(self.target_mean - mean, dtype=np.float64)), dtype, self.centre)
 
 
 def columns_statistics(rows: Rows) -> Columns:
-    """Means and lengths of the columns; refuses rows that are not finite, or whose squares are not."""
+    """Means and norms of the columns; raises where samples are not finite, or their squares overflow."""
     return _check_finite(rows.fold(Columns.lift))
 
 
 def fold_with_targets(rows: Rows) -> ColumnsWithTargets:
-    """The same, with the products of columns and targets; rows that lie in memory as one block are one."""
+    """The same, with the products of columns and targets; dense rows in memory are one block."""
     plain = isinstance(rows, MemoryRows) and not (rows.sparse or rows.on_device) and rows.X.flags.c_contiguous
     statistics = ColumnsWithTargets.lift(rows.whole()) if plain else rows.fold(ColumnsWithTargets.lift)
     _check_finite(statistics.columns)

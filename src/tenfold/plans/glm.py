@@ -1,9 +1,9 @@
-"""Generalised linear models of one target, or of several classes together: any smooth loss, with a squared penalty,
-none, or, where the loss is convex, an L1 penalty, an elastic net or groups.
+"""Generalised linear models of one target, and multinomial models: any smooth loss, without a penalty, with an L2
+penalty, or, where the loss is convex, an L1 penalty, an elastic net or a group lasso.
 
-`select_solver` says which path suits the shape of the data (glm_paths.py; l1_glm.py where the penalty has kinks).
-Few rows of many columns are rotated into as many coordinates as rows first. All start at the best constant. The judge
-reads the rows at the result; what it refuses is worked on further.
+`select_solver` selects the solver by the shape of the data (glm_paths.py; l1_glm.py where the penalty is not smooth).
+Few samples of many features are first rotated into as many coordinates as samples. The initial point is the best
+constant. The judge evaluates the result; a fit that is not certified is continued.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,39 +31,35 @@ from tenfold.stats.derivatives import Params, curvatures, total_weight
 from tenfold.stats.intercept_only import best_constant, mean_loss
 from tenfold.stats.min_max import of_weights
 
-CHEAP_HESSIAN, CHEAP_HESSIAN_OF_CLASSES = 2e8, 1e9
-"""Up to so many products a Hessian of all rows, and of several classes, is a matter of milliseconds."""
+HESSIAN_MAX_PRODUCTS = 2e8  # multiplications up to which a Hessian of all samples takes milliseconds
+MULTICLASS_HESSIAN_MAX_PRODUCTS = 1e9  # the same for a softmax
 
-CHEAP_COLUMNS, FEW_COLUMNS, FEW_COEFFICIENTS = 32, 128, 384
-"""Up to so many columns a pass with the Hessian costs little more than one without, and of sparse rows next to nothing;
-of several classes it is formed for so many coefficients.
-"""
+HESSIAN_MAX_FEATURES = 32  # up to here a pass with the Hessian costs little more than one without
+SPARSE_HESSIAN_MAX_FEATURES = 128  # the same for sparse samples
+MULTICLASS_HESSIAN_MAX_COEFFICIENTS = 384  # of a softmax, up to which the whole Hessian is formed
 
-SEARCH_STEPS = 3
-"""How many Newton steps the judge of a fit takes by itself."""
+SEARCH_STEPS = 3  # Newton steps of the judge for a better dual point
 
-NEWTON_STEPS, PASSES = 6, 60
-"""What Newton's method and L-BFGS usually take."""
+NEWTON_STEPS, LBFGS_PASSES = 6, 60  # typical numbers, for the choice between the two
 
-LOWEST = -30.0
-"""The constant to start from where every count is zero."""
+MIN_LOG_MEAN = -30.0  # the initial intercept where every count is zero, and the best one is minus infinity
 
-LOG2 = float(np.log(2.0))
-"""The least logistic loss of a row on the wrong side."""
+LOG2 = float(np.log(2.0))  # least logistic loss of a misclassified sample
 
-BEND_OF_CLASSES = 0.125
-"""Half of the largest curvature of a logistic loss."""
+CLASSIFICATION_CURVATURE = 0.125  # half of the largest second derivative of the logistic loss
 
 
 @dataclass(frozen=True)
 class GlmFit(Fitted):
-    """A fit, with a direction along which the likelihood grows for ever where there is no maximum."""
+    """A fit, with a direction of recession where the likelihood has no maximum (separable classes)."""
 
     direction: Params | None = None
 
 
 class StoppingRule:
-    """At most one where no entry of the gradient exceeds `tol` and the judge is content; `tighten` asks for more."""
+    """A measure that is at most one where no entry of the gradient exceeds `tol` and the bound of the gap is below that
+    of the judge; `tighten` lowers the latter.
+    """
 
     tiny: ClassVar[float] = float(np.finfo(np.float64).tiny)
 
@@ -78,11 +74,11 @@ class StoppingRule:
         self.allowed = max(1e-3 * self.allowed, self.tiny)
 
     def __call__(self, gradient: Floats, decrease: float) -> float:
-        """From the gradient and the expected fall of the objective to the number that is compared with one."""
-        # without a penalty the judge needs a fall so small that Newton's method cannot leave the neighbourhood
+        """The measure, from the gradient and the expected decrease of the objective."""
+        # without a penalty the judge needs a decrement within the region of quadratic convergence
         bound = 1e4 * decrease
         if self.strength > 0.0 and self.convex:
-            # the judge's number; an intercept that is not penalised counts by what it can gain
+            # the judge's bound of the gap; an unpenalised intercept adds the expected decrease
             by_class = gradient.reshape(self.outputs, -1)
             bound = float(np.sum(by_class[:, :-1] ** 2)) / (2.0 * self.strength) + decrease
             bound += (
@@ -90,14 +86,14 @@ class StoppingRule:
                 if self.intercept_penalty > 0.0
                 else 0.0
             )
-        wanted = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
-        # whatever the units of the columns, there is nothing below rounding
-        return min(wanted, abs(decrease) / max(1e-26 * self.scale, self.tiny))
+        measure = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
+        # a decrease below rounding has converged, whatever the units of the features
+        return min(measure, abs(decrease) / max(1e-26 * self.scale, self.tiny))
 
 
-class _Way(NamedTuple):
-    """The coordinates in which a problem is solved, the steps there, what makes their rule stricter, parameters without
-    weights, how many steps the judge takes by itself, and whether it takes more of a fit that has stalled.
+class _Setup(NamedTuple):
+    """The coordinates of the solver, its steps, the function that tightens the stopping rule, the constant model, the
+    number of Newton steps of the judge, and whether it takes more for a fit that has stalled.
     """
 
     frame: Frame
@@ -124,24 +120,26 @@ def fit(
     dtype: Any = np.float64,
     intercept_penalty: float = 0.0,
 ) -> GlmFit:
-    """Minimise the weighted mean loss + penalty + tie / 2 b^2; `outputs` raw predictions a row.
+    """Minimise the weighted mean loss + penalty + intercept_penalty / 2 b^2, with `outputs` raw predictions a sample.
 
-    `solver` is "newton", for Newton's method on all rows where the Hessian is formed, or "lbfgs", for what suits the
-    shape of the data.
+    `solver` is "newton", for Newton's method on all samples where the Hessian is formed, or "lbfgs", for a solver that
+    is selected by the shape of the data.
     """
     problem = Glm(loss, penalty, intercept, intercept_penalty if intercept else 0.0)
-    way = _way(problem, rows, outputs, solver, tol, start)
-    frame = way.frame
-    heard: Callback | None = (
+    setup = _prepare(problem, rows, outputs, solver, tol, start)
+    frame = setup.frame
+    outer_callback: Callback | None = (
         None if callback is None else lambda record, params: callback(record, frame.outside(params))
     )
-    judged = _Judged(problem, rows, frame, dtype, way.search, way.constant)
-    solution, result = solve_until_certified(way.path, judged.store_and_judge, way.tighten, max_iter, time_limit, heard)
-    if way.search_again and result.certificate.status == Status.STALLED.value and not result.certificate.ok:
-        result = replace(judged, search=SEARCH_STEPS).store_and_judge(solution)
+    storage = _Storage(problem, rows, frame, dtype, setup.search, setup.constant)
+    solution, result = solve_until_certified(
+        setup.path, storage.store_and_judge, setup.tighten, max_iter, time_limit, outer_callback
+    )
+    if setup.search_again and result.certificate.status == Status.STALLED.value and not result.certificate.ok:
+        result = replace(storage, search=SEARCH_STEPS).store_and_judge(solution)
     trace = solution.trace
     if len(trace) > 1:
-        # the last step may not have been evaluated by the solver: the judge has done it
+        # the solver may not have evaluated the last step: the judge has
         trace = (*trace[:-1], replace(trace[-1], objective=min(trace[-2].objective, result.certificate.objective)))
     return replace(result, method=solver, iterations=solution.iterations, trace=trace)
 
@@ -158,15 +156,15 @@ def minimise(
     max_iter: int,
     start: Params | None,
 ) -> tuple[Params, int]:
-    """The parameters of a fit that nobody judges, for a path of penalties, and its iterations."""
-    way = _way(Glm(loss, penalty, intercept), rows, outputs, solver, tol, start)
-    solution = run(way.path, max_iter)
-    return way.frame.outside(solution.params), solution.iterations
+    """The parameters of a fit without a certificate, for a path of penalties, and its number of iterations."""
+    setup = _prepare(Glm(loss, penalty, intercept), rows, outputs, solver, tol, start)
+    solution = run(setup.path, max_iter)
+    return setup.frame.outside(solution.params), solution.iterations
 
 
 def select_solver(problem: Glm, rows: Rows, outputs: int, solver: str, *, hessian: bool) -> str:
-    """The path that suits the penalty and the shape of the data: "proximal", or one of glm_paths; `hessian` says
-    whether that of one target pays.
+    """The solver for the penalty and the shape of the data: "proximal", or one of glm_paths; `hessian` says whether
+    that of one target is worth its cost.
     """
     n, p = rows.shape
     if not _is_smooth(problem):
@@ -175,7 +173,11 @@ def select_solver(problem: Glm, rows: Rows, outputs: int, solver: str, *, hessia
         return "diagonal"
     if problem.loss.multi_output:
         size = outputs * (p + 1)
-        return "newton" if size <= FEW_COEFFICIENTS and n * size**2 <= CHEAP_HESSIAN_OF_CLASSES else "blocks"
+        return (
+            "newton"
+            if size <= MULTICLASS_HESSIAN_MAX_COEFFICIENTS and n * size**2 <= MULTICLASS_HESSIAN_MAX_PRODUCTS
+            else "blocks"
+        )
     return "sample" if _uses_sample(problem, rows, solver) else "newton"
 
 
@@ -184,26 +186,31 @@ def _is_smooth(problem: Glm) -> bool:
 
 
 def _uses_sample(problem: Glm, rows: Rows, solver: str) -> bool:
-    """Whether the Hessian of a sample is used in place of that of all rows, which would be dear."""
+    """Whether the Hessian of a subsample replaces that of all samples, which would be expensive."""
     n, p = rows.shape
-    dear = CHEAP_COLUMNS < p <= NEWTON_COLUMNS and rows.entries**2 > CHEAP_HESSIAN * n
-    return solver == "lbfgs" and problem.loss.convex and dear
+    expensive = HESSIAN_MAX_FEATURES < p <= NEWTON_COLUMNS and rows.entries**2 > HESSIAN_MAX_PRODUCTS * n
+    return solver == "lbfgs" and problem.loss.convex and expensive
 
 
 def forms_hessian(rows: Rows, strength: float) -> bool:
-    """Whether Newton's method pays: a Hessian of sparse rows takes about entries^2 / n + p^3 / 3 products and is formed
-    a few times, L-BFGS takes some tens of passes of four products an entry. Without a penalty only Newton's method is
-    fast.
+    """Whether Newton's method is cheaper: a sparse Hessian and its factor take about entries^2 / n + p^3 / 3 products
+    and are formed a few times, L-BFGS takes some tens of passes of four products an entry. Without a penalty only
+    Newton's method is fast.
     """
     n, p = rows.shape
     if p > NEWTON_COLUMNS:
         return n <= ROTATED_ROWS and not (rows.sparse or rows.on_device)
     cost = NEWTON_STEPS * (rows.entries**2 / max(n, 1) + p**3 / 3)
-    return not rows.sparse or p <= FEW_COLUMNS or strength == 0.0 or cost <= 4 * PASSES * rows.entries
+    return (
+        not rows.sparse
+        or p <= SPARSE_HESSIAN_MAX_FEATURES
+        or strength == 0.0
+        or cost <= 4 * LBFGS_PASSES * rows.entries
+    )
 
 
-def _way(problem: Glm, rows: Rows, outputs: int, solver: str, tol: float, start: Params | None) -> _Way:
-    """How a problem is solved and judged."""
+def _prepare(problem: Glm, rows: Rows, outputs: int, solver: str, tol: float, start: Params | None) -> _Setup:
+    """The coordinates, solver and stopping rule of a problem."""
     loss, strength, fresh = problem.loss, float(np.max(problem.penalty.strength)), start is None
     hessian, smooth, on_sample = forms_hessian(rows, strength), _is_smooth(problem), _uses_sample(problem, rows, solver)
     sampled = smooth and hessian and loss.convex and not loss.multi_output
@@ -212,39 +219,41 @@ def _way(problem: Glm, rows: Rows, outputs: int, solver: str, tol: float, start:
     b, scale = first_constant(problem, rows, outputs)
     constant = Params(np.zeros((outputs, rows.shape[1])), b)
     first = Params(np.zeros((outputs, frame.rows.shape[1])), b) if start is None else frame.inside(start)
-    # where a Hessian is dear, more steps are cheaper than a search of the judge's own
-    dear = not smooth or (strength > 0.0 and (loss.multi_output or not hessian or on_sample))
-    way = partial(_Way, constant=constant, search=0 if dear else SEARCH_STEPS, search_again=dear and hessian)
-    chosen = select_solver(problem, frame.rows, outputs, solver, hessian=hessian)
-    if chosen == "proximal":
-        gaps = l1_glm.GapRule(problem, tol, scale, _bend(problem, rows, constant, frame.shift))
+    # where a Hessian is expensive, more steps are cheaper than a search of the judge's own
+    expensive = not smooth or (strength > 0.0 and (loss.multi_output or not hessian or on_sample))
+    setup = partial(
+        _Setup, constant=constant, search=0 if expensive else SEARCH_STEPS, search_again=expensive and hessian
+    )
+    path_name = select_solver(problem, frame.rows, outputs, solver, hessian=hessian)
+    if path_name == "proximal":
+        gaps = l1_glm.GapRule(problem, tol, scale, _mean_curvature(problem, rows, constant, frame.shift))
         path = l1_glm.steps(problem, rows, first, frame.shift, gaps, fresh=fresh)
-        return way(frame, path, gaps.tighten)
+        return setup(frame, path, gaps.tighten)
     rule = StoppingRule(problem, tol, scale, outputs)
     objective, x = LinearObjective(problem, frame.rows, frame.local, outputs), pack(first)
-    if chosen == "diagonal":
+    if path_name == "diagonal":
         path = glm_paths.by_diagonal(objective, x, rule)
-    elif chosen == "blocks":
+    elif path_name == "blocks":
         path = glm_paths.by_blocks(objective, x, rule, fresh=fresh)
     elif loss.multi_output:
         path = glm_paths.by_classes(objective, x, rule, fresh=fresh)
     else:
-        led_by = samples if frame.basis is None else []  # samples are in the coordinates of the data
-        how = {"fresh": fresh, "on_sample": chosen == "sample"}
-        path = glm_paths.by_newton(objective, x, rule, rule.tighten, scale, led_by, **how)
+        path_samples = samples if frame.basis is None else []  # subsamples are not rotated
+        options = {"fresh": fresh, "on_sample": path_name == "sample"}
+        path = glm_paths.by_newton(objective, x, rule, rule.tighten, scale, path_samples, **options)
     path = _until_separated(map_params(path, partial(unpack, outputs=outputs)), problem, rows)
-    return way(frame, path, rule.tighten)
+    return setup(frame, path, rule.tighten)
 
 
 def _frame(problem: Glm, rows: Rows, some: Rows, hessian: bool) -> Frame:
-    """The coordinates of the solver; the middle of the rows is that of `some` of them."""
+    """The coordinates of the solver; the centre is that of `some` of the samples."""
     zero = np.zeros(rows.shape[1])
     if not _is_smooth(problem):  # a rotation would change the penalty
         return Frame(rows, approximate_centre(rows, hessian) if problem.intercept else zero)
     if problem.balances:
         return Frame.of(rows, approximate_centre(some, hessian))
     frame = Frame.of(rows, zero)
-    # the rows of a tied intercept are turned as they are, and measured from elsewhere where the Hessian gains by it
+    # with a penalised intercept samples are rotated uncentred; centring conditions the Hessian where it is formed
     return (
         Frame(rows, approximate_centre(some, hessian))
         if problem.intercept and hessian and frame.basis is None
@@ -253,7 +262,7 @@ def _frame(problem: Glm, rows: Rows, some: Rows, hessian: bool) -> Frame:
 
 
 def first_constant(problem: Glm, rows: Rows, outputs: int = 1) -> tuple[Floats, float]:
-    """The intercepts to start from, and the mean loss there; that of zero where a constant says all."""
+    """The initial intercepts, and the mean loss there; that of zero where a constant fits exactly."""
     loss = problem.loss
     if loss.multi_output:
         return np.zeros(outputs), float(np.log(outputs))
@@ -262,7 +271,7 @@ def first_constant(problem: Glm, rows: Rows, outputs: int = 1) -> tuple[Floats, 
     z, value = 0.0, mean_loss(loss, rows, 0.0)
     if problem.intercept and loss.link is not None:
         best = best_constant(loss, rows)
-        z = max(best.z, LOWEST) if loss.link == "log" else best.z
+        z = max(best.z, MIN_LOG_MEAN) if loss.link == "log" else best.z
         value = best.value if best.value > 1e-9 * value or not np.isfinite(value) else value
     if not np.isfinite(value) and problem.intercept:
         raise ValueError(
@@ -277,19 +286,17 @@ def first_constant(problem: Glm, rows: Rows, outputs: int = 1) -> tuple[Floats, 
     return np.array([z]), value or 1.0
 
 
-def _bend(problem: Glm, rows: Rows, constant: Params, shift: Floats) -> float:
-    """About the mean curvature of the loss: that at the best constant, or half of the largest where it vanishes."""
+def _mean_curvature(problem: Glm, rows: Rows, constant: Params, shift: Floats) -> float:
+    """The mean second derivative of the loss at the best constant, at least half of its Lipschitz bound."""
     loss = problem.loss
     if isinstance(loss, (Logistic, Softmax)):
-        return BEND_OF_CLASSES
+        return CLASSIFICATION_CURVATURE
     mean = float(rows.fold(curvatures(loss, constant, shift)).sum[-1] / rows.fold(total_weight).sum)
     return max(mean, 0.5 * loss.lipschitz) if np.isfinite(loss.lipschitz) else mean
 
 
 def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator[Step]:
-    """Without a penalty, end as soon as the total loss is so small that no row of positive weight can be on the wrong
-    side.
-    """
+    """Without a penalty, end as soon as the loss is so small that no sample of positive weight can be misclassified."""
     if np.max(problem.penalty.strength) > 0.0 or not isinstance(problem.loss, (Logistic, Softmax)):
         yield from path
         return
@@ -300,8 +307,8 @@ def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """How a solution is stored and judged."""
+class _Storage:
+    """Rounding of a solution to the dtype of storage, and its certificate."""
 
     problem: Glm
     rows: Rows
@@ -311,7 +318,7 @@ class _Judged:
     constant: Params
 
     def store_and_judge(self, solution: Solution) -> GlmFit:
-        """The parameters as they are stored, the judge's word on them, and a direction of length one where there is no
+        """The stored parameters, their certificate, and a direction of recession of length one where there is no
         maximum.
         """
         params = self.frame.outside(solution.params)

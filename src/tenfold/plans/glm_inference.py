@@ -1,8 +1,8 @@
-"""Inference for maximum likelihood, at parameters that were fitted: one pass over the rows for the information, the
-deviance and Pearson's statistic, and one more for a robust covariance.
+"""Inference for maximum likelihood at fitted parameters: one pass over the samples for the Fisher information, the
+deviance and Pearson's statistic, and one more for a robust (sandwich) covariance.
 
-Targets may have a second column, the offset: a known part of the raw prediction. Of several classes the coefficients
-are those of each class minus those of the first, whose scores are then taken for zero.
+Targets may have a second column, the offset: a known part of the raw prediction. The coefficients of a multinomial
+model are those of each class minus those of the first, the reference class, whose scores are zero.
 """
 
 from functools import partial
@@ -24,24 +24,20 @@ from tenfold.stats.derivatives import Params, Total, adjoint, derivatives, forwa
 from tenfold.stats.intercept_only import mean_over_targets
 from tenfold.stats.sandwich import GroupedScores, gram_of, score_products, sum_scores_by_group
 
-MOST = 2048
-"""Up to so many coefficients their covariance is formed."""
+MAX_COEFFICIENTS = 2048  # up to which their covariance is formed: 32 MB
 
-WHOLE = 1e-10
-"""A leverage that is so near to one, is one."""
+LEVERAGE_TOL = 1e-10  # 1 - leverage below which a sample is fitted exactly
 
-NEAR = 0.05
-"""Coefficients that are further from the maximum, in standard errors, are not judged by them."""
+MAX_DISTANCE = 0.05  # from the maximum, in standard errors, up to which standard errors are valid
 
-TILE_ENTRIES = 1 << 21
-"""Leverages of several classes are formed for so many numbers at a time."""
+TILE_ENTRIES = 1 << 21  # entries of the leverages of several classes that are formed at a time: 16 MB
 
-FEW_ROWS = (
+TOO_FEW_SAMPLES = (
     "There are not more rows, counted by their weights, than coefficients: standard errors do not exist. Use more "
     "rows or fewer columns."
 )
 EXACT = "The rows are fitted exactly: nothing is left to estimate their dispersion by."
-ONE_ROW = (
+LEVERAGE_ONE = (
     "A row has a leverage of one: it is fitted exactly, and its error is not known. Use covariance='HC1', or leave "
     "out the column that only this row has."
 )
@@ -49,7 +45,7 @@ ONE_GROUP = "A cluster-robust covariance needs at least two groups of rows."
 
 
 class _Model(NamedTuple):
-    """A likelihood at parameters for rows measured from `shift`."""
+    """A likelihood at parameters for samples centred at `shift`."""
 
     likelihood: Likelihood
     params: Params
@@ -58,12 +54,12 @@ class _Model(NamedTuple):
 
     @property
     def outputs(self) -> int:
-        """How many raw predictions are free."""
+        """The number of free raw predictions."""
         return max(1, len(self.params.intercept) - 1)
 
     @property
-    def inside(self) -> Floats:
-        """Which of the scores belong to a coefficient: without an intercept the last of each prediction does not."""
+    def mask(self) -> Floats:
+        """Mask of the scores of coefficients: without an intercept the last of each prediction is none."""
         return np.tile(np.arange(len(self.shift) + 1) < len(self.shift) + self.intercept, self.outputs)
 
     def at(self, block: Block) -> tuple[Array, Array]:
@@ -72,14 +68,14 @@ class _Model(NamedTuple):
         return block.y[:, :1], z if block.y.shape[1] == 1 else z + block.y[:, 1:]
 
     def slopes(self, block: Block) -> Array:
-        """Of the raw predictions that are free."""
+        """Derivatives of the losses by the free raw predictions."""
         u = self.likelihood.loss.slope(*self.at(block))
         return u[:, 1:] if self.likelihood.loss.multi_output else u
 
 
 class _Sums(NamedTuple):
-    """The information, the sum of the scores, and sums of weights, losses, Pearson's statistic and what targets add to
-    the likelihood.
+    """The information, the sum of the scores, and sums of weights, losses, Pearson's statistic and the terms of the
+    log-likelihood that depend on the targets alone.
     """
 
     information: Floats
@@ -94,27 +90,27 @@ def infer(
     rows: Rows, loss: Loss, params: Params, intercept: bool, names: tuple[str, ...], covariance: str = "nonrobust"
 ) -> LikelihoodInference | str:
     """Inference at the maximum of a likelihood without a penalty, or the reason why there is none; `names` are those
-    of the coefficients. For "cluster" the rows have groups.
+    of the coefficients. For "cluster" samples have groups.
     """
     likelihood, k = likelihood_of(loss), len(names)
     if likelihood is None:
         return f"The loss {loss.name!r} is not a likelihood here: standard errors are not known. Use the bootstrap."
-    if k > MOST:
-        return f"With more than {MOST} coefficients their covariance is not formed. Fit on fewer columns."
+    if k > MAX_COEFFICIENTS:
+        return f"With more than {MAX_COEFFICIENTS} coefficients their covariance is not formed. Fit on fewer columns."
     shift = approximate_centre(rows, True) if intercept else np.zeros(rows.shape[1])
     model = _Model(likelihood, shift_intercept(params, shift), shift, intercept)
     robust = covariance != "nonrobust"
     sums = _read(model, rows, observed=robust)
     dispersion = sums.pearson / (sums.weight - k) if likelihood.dispersed and sums.weight > k else 1.0
     root = inverse_root(sums.information)
-    reason = _unclear(sums, root, dispersion)
+    reason = _explain_missing(sums, root, dispersion)
     if root is None or reason:
         return reason
-    classical = _Spread(dispersion * _product(root, root))
+    classical = _Covariance(dispersion * _product(root, root))
     result = _sandwich(model, rows, root, sums.weight, covariance) if robust else classical
     if isinstance(result, str):
         return result
-    outside = _outside(model).T
+    outside = _to_outer_coordinates(model).T
     with np.errstate(over="ignore", invalid="ignore"):
         spread = _product(outside, _product(result.covariance, outside))
     if not np.isfinite(spread).all():
@@ -134,7 +130,7 @@ def infer(
         family=likelihood.name,
         dispersion=dispersion,
         deviance=deviance,
-        null_deviance=2.0 * sums.weight * _of_constant(likelihood, rows, len(params.intercept)),
+        null_deviance=2.0 * sums.weight * _null_loss(likelihood, rows, len(params.intercept)),
         pearson=sums.pearson,
         distance=_distance(sums, root, dispersion),
         log_likelihood=likelihood.logarithm(deviance, sums.weight, targets, dispersion),
@@ -142,16 +138,16 @@ def infer(
     )
 
 
-def _unclear(sums: _Sums, root: Floats | None, dispersion: float) -> str:
-    """Why the sums do not determine standard errors; nothing where they do."""
+def _explain_missing(sums: _Sums, root: Floats | None, dispersion: float) -> str:
+    """The reason why the sums do not determine standard errors; "" where they do."""
     if not sums.weight > len(sums.score):
-        return FEW_ROWS
+        return TOO_FEW_SAMPLES
     if root is None:
         return COLLINEAR
     if not dispersion > 0.0:
         return EXACT
     distance = _distance(sums, root, dispersion)
-    if distance <= NEAR:
+    if distance <= MAX_DISTANCE:
         return ""
     return (
         f"The coefficients are still about {distance:.2g} standard errors from the maximum of the likelihood of these "
@@ -160,15 +156,17 @@ def _unclear(sums: _Sums, root: Floats | None, dispersion: float) -> str:
 
 
 def _distance(sums: _Sums, root: Floats, dispersion: float) -> float:
-    """The length of the Newton step that is left, in standard errors."""
+    """The length of the remaining Newton step, in standard errors."""
     return float(np.sqrt(np.sum(np.einsum("ij,j->i", root, sums.score) ** 2) / dispersion))
 
 
 def _read(model: _Model, rows: Rows, observed: bool) -> _Sums:
-    joint = model.likelihood.loss.multi_output
-    result = rows.fold(partial(_information_of_classes, model) if joint else partial(_information, model, observed))
+    multi_output = model.likelihood.loss.multi_output
+    result = rows.fold(
+        partial(_information_of_classes, model) if multi_output else partial(_information, model, observed)
+    )
     H, score, sums = (part.sum for part in result.parts)
-    return _Sums(H[np.ix_(model.inside, model.inside)], score[model.inside], *map(float, sums))
+    return _Sums(H[np.ix_(model.mask, model.mask)], score[model.mask], *map(float, sums))
 
 
 def _information(model: _Model, observed: bool, block: Block) -> Several:
@@ -176,12 +174,12 @@ def _information(model: _Model, observed: bool, block: Block) -> Several:
     y, z = model.at(block)
     xp = namespace(z)
     expected, u = likelihood.fisher_information(y, z)[:, 0], likelihood.loss.slope(y, z)[:, 0]
-    noticed = expected > 0
+    positive = expected > 0
     # (y - mean)^2 / variance is the slope squared over Fisher's curvature
-    pearson = xp.where(noticed, u * u / xp.where(noticed, expected, xp.ones_like(u)), xp.zeros_like(u))
+    pearson = xp.where(positive, u * u / xp.where(positive, expected, xp.ones_like(u)), xp.zeros_like(u))
     value = likelihood.loss.value(y, z)[:, 0]
-    alone = likelihood.of_targets(y[:, 0])
-    sums = [float(xp.sum(part)) for part in (weight, weight * value, weight * pearson, weight * alone)]
+    target_terms = likelihood.of_targets(y[:, 0])
+    sums = [float(xp.sum(part)) for part in (weight, weight * value, weight * pearson, weight * target_terms)]
     curvature = likelihood.second_derivative(y, z)[:, 0] if observed else expected
     u = contiguous((weight * u)[:, None])
     score = np.append(adjoint(block.X, u, model.shift)[0], float(xp.sum(u)))
@@ -197,52 +195,52 @@ def _information_of_classes(model: _Model, block: Block) -> Several:
     return Several(tuple(map(Total, parts)))
 
 
-class _Spread(NamedTuple):
-    """A covariance (k, k) of coefficients, and from how many groups of rows it is."""
+class _Covariance(NamedTuple):
+    """A covariance (k, k) of coefficients, and the number of groups of samples behind it."""
 
     covariance: Floats
     groups: int = 0
 
 
-def _sandwich(model: _Model, rows: Rows, root: Floats, count: float, covariance: str) -> _Spread | str:
-    """A robust covariance by the inverse root of the information observed, or why there is none."""
+def _sandwich(model: _Model, rows: Rows, root: Floats, count: float, covariance: str) -> _Covariance | str:
+    """A robust covariance from the inverse root of the observed information, or the reason why there is none."""
     k, groups = len(root), 0
     if covariance == "cluster":
-        sums = rows.fold(partial(_by_group, model))
+        sums = rows.fold(partial(_sum_grouped_scores, model))
         groups = len(sums.group)
         if groups < 2:
             return ONE_GROUP
-        scores = sums.sums[:, model.inside]
+        scores = sums.sums[:, model.mask]
         meat = groups / (groups - 1.0) * (count - 1.0) / (count - k) * _product(scores, scores)
     else:
         power = {"HC2": 1, "HC3": 2}.get(covariance, 0)
-        products, exact = (part.sum for part in rows.fold(partial(_by_row, model, root, power)).parts)
+        products, exact = (part.sum for part in rows.fold(partial(_score_products, model, root, power)).parts)
         if exact > 0:
-            return ONE_ROW
-        meat = products[np.ix_(model.inside, model.inside)] * (count / (count - k) if covariance == "HC1" else 1.0)
+            return LEVERAGE_ONE
+        meat = products[np.ix_(model.mask, model.mask)] * (count / (count - k) if covariance == "HC1" else 1.0)
     bread = _product(root, root)
-    return _Spread(_product(bread, _product(meat, bread)), groups)
+    return _Covariance(_product(bread, _product(meat, bread)), groups)
 
 
-def _by_group(model: _Model, block: Block) -> GroupedScores:
+def _sum_grouped_scores(model: _Model, block: Block) -> GroupedScores:
     return sum_scores_by_group(block, model.slopes(block), weights_of(block), model.shift)
 
 
-def _by_row(model: _Model, root: Floats, power: int, block: Block) -> Several:
+def _score_products(model: _Model, root: Floats, power: int, block: Block) -> Several:
     if power and model.likelihood.loss.multi_output:
-        return _by_row_of_classes(model, root, power, block)
+        return _multiclass_score_products(model, root, power, block)
     weight, exact = weights_of(block), 0.0
     if power:
         left = 1.0 - _leverages(model, root, block)
         xp = namespace(left)
-        whole = (left < WHOLE) & (weight > 0)
-        exact = float(xp.sum(xp.astype(whole, xp.float64)))
-        weight = weight / xp.where(left < WHOLE, xp.ones_like(left), left) ** power
+        exact_fit = (left < LEVERAGE_TOL) & (weight > 0)
+        exact = float(xp.sum(xp.astype(exact_fit, xp.float64)))
+        weight = weight / xp.where(left < LEVERAGE_TOL, xp.ones_like(left), left) ** power
     return Several((Total(score_products(block, model.slopes(block), weight, model.shift)), Total(exact)))
 
 
-def _by_row_of_classes(model: _Model, root: Floats, power: int, block: Block) -> Several:
-    """The slopes u of a row become (I - C G)^(-power / 2) u, C the curvatures and G the products Z B Z' of the row's
+def _multiclass_score_products(model: _Model, root: Floats, power: int, block: Block) -> Several:
+    """The slopes u of a sample become (I - C G)^(-power / 2) u, C the curvatures and G the products Z B Z' of its
     classes: with G = R R', that is R^-T (I - R'C R)^(-power / 2) R'u, of symmetric matrices.
     """
     u, weight, exact = on_host(model.slopes(block)), weights_of(block), 0.0
@@ -251,21 +249,21 @@ def _by_row_of_classes(model: _Model, root: Floats, power: int, block: Block) ->
     tile = max(1, TILE_ENTRIES // root.size)
     for start in range(0, len(u), tile):
         part = slice(start, min(len(u), start + tile))
-        values, vectors = np.linalg.eigh(_products_of_classes(model, root, some_rows(block.X, part)))
+        values, vectors = np.linalg.eigh(_class_products(model, root, some_rows(block.X, part)))
         lengths = np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
         R = vectors * lengths[:, None, :]
         mean = np.einsum("nk,nka->na", q[part], R)
         S = np.einsum("nk,nka,nkb->nab", q[part], R, R) - mean[:, :, None] * mean[:, None, :]
         left, turn = np.linalg.eigh(np.eye(u.shape[1]) - S)
-        whole = left < WHOLE
-        exact += float(np.sum(whole.any(axis=1) & counts[part]))
-        inside = np.einsum("nab,nka,nk->nb", turn, R, u[part]) / np.where(whole, 1.0, left) ** (power / 2)
+        exact_fit = left < LEVERAGE_TOL
+        exact += float(np.sum(exact_fit.any(axis=1) & counts[part]))
+        inside = np.einsum("nab,nka,nk->nb", turn, R, u[part]) / np.where(exact_fit, 1.0, left) ** (power / 2)
         changed[part] = np.einsum("nka,nab,nb->nk", vectors / lengths[:, None, :], turn, inside)
     return Several((Total(score_products(block, like(changed, block.y), weight, model.shift)), Total(exact)))
 
 
-def _products_of_classes(model: _Model, root: Floats, X: Array) -> Floats:
-    """z'B_ab z of each row and pair of classes (n, K - 1, K - 1), B = root'root."""
+def _class_products(model: _Model, root: Floats, X: Array) -> Floats:
+    """z'B_ab z of each sample and pair of classes (n, K - 1, K - 1), B = root'root."""
     p, m = len(model.shift), model.outputs
     halves = root.reshape(len(root), m, -1)
     b = halves[:, :, p] if model.intercept else np.zeros((len(root), m))
@@ -273,16 +271,18 @@ def _products_of_classes(model: _Model, root: Floats, X: Array) -> Floats:
         on_host(forward(X, Params(np.ascontiguousarray(halves[:, a, :p]), np.ascontiguousarray(b[:, a])), model.shift))
         for a in range(m)
     ]
-    turned = np.stack(each, axis=1)
-    return np.einsum("nai,nbi->nab", turned, turned)
+    rotated = np.stack(each, axis=1)
+    return np.einsum("nai,nbi->nab", rotated, rotated)
 
 
 def _leverages(model: _Model, root: Floats, block: Block) -> Array:
-    """c z'B z of each row, B = root'root and c the curvature observed."""
+    """c z'B z of each sample, B = root'root and c the observed curvature."""
     p = len(model.shift)
     b = np.ascontiguousarray(root[:, p]) if model.intercept else np.zeros(len(root))
-    turned = forward(block.X, Params(np.ascontiguousarray(root[:, :p]), b), model.shift)
-    return model.likelihood.second_derivative(*model.at(block))[:, 0] * namespace(turned).sum(turned * turned, axis=1)
+    rotated = forward(block.X, Params(np.ascontiguousarray(root[:, :p]), b), model.shift)
+    return model.likelihood.second_derivative(*model.at(block))[:, 0] * namespace(rotated).sum(
+        rotated * rotated, axis=1
+    )
 
 
 def _product(left: Floats, right: Floats) -> Floats:
@@ -291,9 +291,9 @@ def _product(left: Floats, right: Floats) -> Floats:
         return np.ascontiguousarray(blas.dgemm(1.0, left, right, trans_a=1))
 
 
-def _outside(model: _Model) -> Floats:
-    """From the coefficients of rows measured from the shift, with the intercept last, to those of the rows as they are,
-    with the intercept first: b - shift.w, and the weights.
+def _to_outer_coordinates(model: _Model) -> Floats:
+    """The map from coefficients of centred samples, with the intercept last, to those of uncentred ones, with the
+    intercept first: b - shift.w, and the weights.
     """
     p = len(model.shift)
     one = np.vstack([np.append(-model.shift, 1.0), np.eye(p, p + 1)]) if model.intercept else np.eye(p)
@@ -305,15 +305,15 @@ def _coefficients(params: Params, intercept: bool) -> Floats:
     return np.ravel(every[1:] - every[:1] if len(every) > 1 else every)
 
 
-def _of_constant(likelihood: Likelihood, rows: Rows, classes: int) -> float:
-    """The mean loss of the best constant beside the offset."""
+def _null_loss(likelihood: Likelihood, rows: Rows, classes: int) -> float:
+    """The mean loss of the best constant added to the offset."""
     loss, power = likelihood.loss, likelihood.power
     if power is None:
         values = range(classes) if loss.multi_output else (-1, 1)
-        shares = np.array([mean_over_targets(rows, partial(_equal, value)) for value in values])
-        return -float(np.sum(shares * np.log(shares)))
+        frequencies = np.array([mean_over_targets(rows, partial(_equal, value)) for value in values])
+        return -float(np.sum(frequencies * np.log(frequencies)))
     if loss.link == "log":
-        # sum weight slope = 0
+        # the sum of weight times slope is zero
         above = mean_over_targets(rows, lambda y: y[:, :1] * _factor(y, 1.0 - power))
         z = float(np.log(above / mean_over_targets(rows, lambda y: _factor(y, 2.0 - power))))
     else:

@@ -20,7 +20,7 @@ from tenfold.solvers.loop import Callback, Solution, Step
 from tenfold.stats.derivatives import Params
 from tenfold.stats.intercept_only import mean_over_targets
 
-COLUMNS = 4096  # up to which the Hessian is formed
+HESSIAN_MAX_FEATURES = 4096  # up to which the Hessian is formed
 
 SMALL_STEPS = 12  # Newton steps at a negligible scale after which absolute errors are minimised instead
 
@@ -50,10 +50,11 @@ def fit(
     sigma > 0; `start` has the scale as a second intercept.
     """
     n, p = rows.shape
-    if p > COLUMNS and not (n <= ROTATED_ROWS and not rows.sparse and not rows.on_device):
+    if p > HESSIAN_MAX_FEATURES and not (n <= ROTATED_ROWS and not rows.sparse and not rows.on_device):
         raise ValueError(
             f"HuberRegressor forms a matrix of {p + 2} x {p + 2} numbers, which is too many: it takes at most "
-            f"{COLUMNS} columns. Use GeneralizedLinear(loss='huber'), whose width is given, or fewer columns."
+            f"{HESSIAN_MAX_FEATURES} columns. "
+            "Use GeneralizedLinear(loss='huber'), whose width is given, or fewer columns."
         )
     problem = ScaledHuber(float(epsilon), float(strength), intercept)
     frame = Frame.of(rows, approximate_centre(rows, True) if intercept else np.zeros(p))
@@ -83,7 +84,7 @@ def _steps(problem: ScaledHuber, rows: Rows, frame: Frame, first: Params, allowe
         small = small + 1 if sigma <= allowed else 0
         if small == SMALL_STEPS:
             break
-    if sigma > allowed or p > COLUMNS or rows.on_device or rows.distributed:
+    if sigma > allowed or p > HESSIAN_MAX_FEATURES or rows.on_device or rows.distributed:
         return
     strength = 0.5 * problem.strength / problem.epsilon
     limit = piecewise_linear.fit(frame.rows, Laplace(), 0.0, strength, problem.intercept, max_iter=INTERIOR_STEPS)

@@ -28,7 +28,7 @@ NEWTON_SIZE = 768  # coefficients up to which the Hessian of all is formed
 
 MAX_WORKING_SET = 4096  # coefficients of a working set
 
-SAMPLED_ROWS = 4096
+SUBSAMPLE_SIZE = 4096  # of a subsample that is solved first, or 50 samples a feature where that is more
 
 GRADIENT_STEPS = 20  # before the Newton method is tried again
 
@@ -133,7 +133,7 @@ def _newton(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Gap
 def _from_sample(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRule) -> Params:
     """The solution of a subsample, where samples are many."""
     n, p = rows.shape
-    step = sampling_step(n, max(SAMPLED_ROWS, 50 * p))
+    step = sampling_step(n, max(SUBSAMPLE_SIZE, 50 * p))
     if step == 1:
         return start
     sample = rows.subsample(step)

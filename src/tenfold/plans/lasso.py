@@ -19,7 +19,7 @@ from tenfold.objectives.least_squares import ReshapedPenalty, Squares
 from tenfold.objectives.objective import Reading
 from tenfold.penalties import ElasticNet, SparsePenalty
 from tenfold.plans.centred_design import (
-    MARGIN,
+    GAP_FRACTION,
     TOO_LARGE,
     Centred,
     Path,
@@ -160,7 +160,7 @@ def from_moments(
 
 def _is_converged(judged: Gaps) -> bool:
     """Whether the weights of a warm start have the gap that a fit aims at."""
-    return judged.certificate.value <= MARGIN * judged.certificate.tol * judged.certificate.scale
+    return judged.certificate.value <= GAP_FRACTION * judged.certificate.tol * judged.certificate.scale
 
 
 def _at_start(params: Params, judged: Gaps) -> tuple[Solution, int]:
@@ -242,7 +242,7 @@ def path_from_moments(
             gram,
             part,
             penalties,
-            tol=MARGIN * settings.tol,
+            tol=GAP_FRACTION * settings.tol,
             max_iter=settings.max_iter,
             start=None if start is None else start[part],
             seed=settings.seed,
@@ -264,7 +264,7 @@ def _by_passes(rows: Rows, problem: Glm, settings: Settings, start: Floats | Non
     p = stats.features
     centre = stats.mean[:p] if problem.intercept else np.zeros(p)
     target_mean = stats.mean[p:] if problem.intercept else np.zeros(rows.targets)
-    tol = MARGIN * settings.tol
+    tol = GAP_FRACTION * settings.tol
     if settings.solver == "uv":
         assert isinstance(penalty, ElasticNet)
         path = online_lasso.steps(penalty, problem.intercept, rows, stats, tol, start)
@@ -341,7 +341,7 @@ def _by_columns(rows: Rows, problem: Glm, settings: Settings, start: Floats | No
         gaps = judge(params, thorough=True)
     solutions = []
     for result in results:
-        measure = float(result.gaps[0]) / max(MARGIN * settings.tol, TINY)
+        measure = float(result.gaps[0]) / max(GAP_FRACTION * settings.tol, TINY)
         cut = int(result.sweeps[0]) >= settings.max_iter
         status = Status.CONVERGED if measure <= 1.0 else Status.MAX_ITER if cut else Status.STALLED
         trace = (Record(gaps.certificate.objective, measure, 0.0),)
@@ -371,7 +371,7 @@ def _minimise(
         gram,
         part,
         penalty,
-        tol=MARGIN * settings.tol,
+        tol=GAP_FRACTION * settings.tol,
         max_iter=settings.max_iter,
         start=None if start is None else start[part],
         seed=settings.seed,

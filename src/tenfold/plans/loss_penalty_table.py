@@ -1,7 +1,7 @@
-"""Any loss with any penalty: which method a pair gets, and what the judge can say of it.
+"""Any loss with any penalty: the solver of each pair, and the kind of its certificate.
 
-`way` decides, and the table in the documentation is made from it. The perceptron's loss max(0, -y z) is refused: it is
-least, zero, at no weights at all.
+`select_method` decides; the table in the documentation is generated from it. The perceptron's loss max(0, -y z) is
+rejected: its minimum, zero, is at zero weights.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,6 +35,7 @@ from tenfold.problems import Evaluation, Glm
 from tenfold.solvers.loop import Callback, Solution
 from tenfold.stats.derivatives import Params
 
+# the losses by name, with usual settings; an object of `tenfold.losses` has others
 LOSSES: dict[str, Callable[[], Any]] = {
     "square": Square,
     "huber": lambda: Huber(1.35),
@@ -53,7 +54,6 @@ LOSSES: dict[str, Callable[[], Any]] = {
     "modified_huber": ModifiedHuber,
     "tanh": Tanh,
 }
-"""The losses by name, with usual settings; an object of `tenfold.losses` has others."""
 
 PENALTIES = ("l2", "l1", "elasticnet", "group")
 
@@ -67,8 +67,8 @@ NONSMOOTH_GROUPS = (
     "the epsilon-insensitive losses, loss='squared_hinge' for 'hinge'; or penalty='l1'."
 )
 
-STARTS, SPREAD = 4, 1.0
-"""How many starts a loss that is not convex gets, and how far from no weights, in units of the columns' spread."""
+N_STARTS = 4  # initial points of a loss that is not convex: zero and random weights
+START_SCALE = 1.0  # about the standard deviation of the raw predictions of random weights
 
 
 def penalty_of(name: str | None, alpha: Any, ratio: float, groups: Any, p: int) -> Penalty:
@@ -108,25 +108,25 @@ def rescale_penalty(penalty: Any, factor: float) -> Any:
 
 
 def is_free(penalty: Penalty, p: int) -> bool:
-    """Whether a penalty on p weights is none."""
+    """Whether a penalty on p weights is zero everywhere."""
     return not np.any([penalty.value(np.full((1, p), side)) for side in (1.0, -1.0)])
 
 
 def of_two_classes(loss: Loss, penalty: Any) -> tuple[Loss, Any]:
-    """The softmax of two classes is the logistic loss of w = w_1 - w_0: for that difference a penalty on both is least
-    where they share it, and squares of two halves are half the square. Others as they are.
+    """The softmax of two classes as the logistic loss of w = w_1 - w_0, with the smallest penalty of any two weights of
+    that difference; half the L2 penalty where both have the same strength. Other losses are returned as they are.
     """
     if not loss.multi_output:
         return loss, penalty
     if isinstance(penalty, L2):
-        # shared in proportion to their variances, 1 / strength
+        # the difference is split in proportion to 1 / strength
         first, second = np.broadcast_to(np.asarray(penalty.strength, dtype=np.float64), 2)
         return Logistic(), L2(float(first * second / (first + second)) if first + second > 0.0 else 0.0)
     return Logistic(), replace(penalty, l2=0.5 * penalty.l2) if isinstance(penalty, ElasticNet) else penalty
 
 
-class Way(NamedTuple):
-    """A method in words, the kind of certificate it ends with, and why a pair is refused, if it is."""
+class Method(NamedTuple):
+    """The name of a method, the kind of its certificate, and the reason why a pair is rejected, if it is."""
 
     method: str
     kind: str
@@ -138,23 +138,23 @@ PARABOLAS = "Newton's method on parabolas, several starts"
 SPARSE = "proximal Newton's method, working sets"
 GROUPED = "proximal Newton's method, accelerated gradients"
 FISTA = "accelerated proximal gradients"
-SEVERAL = "accelerated proximal gradients, several starts"
+FISTA_STARTS = "accelerated proximal gradients, several starts"
 INTERIOR = "interior point"
 
 
-def way(loss: Any, penalty: Any) -> Way:
-    """How a pair is solved and judged."""
+def select_method(loss: Any, penalty: Any) -> Method:
+    """The method and the certificate of a pair."""
     kind = "gap" if loss.convex else "stationarity"
     if loss.nonsmooth:
         reason = NONSMOOTH_GROUPS if isinstance(penalty, Groups) else POSITIVE if penalty.positive else ""
-        return Way("refused" if reason else INTERIOR, "" if reason else kind, reason)
+        return Method("refused" if reason else INTERIOR, "" if reason else kind, reason)
     if isinstance(penalty, L2) and not penalty.positive:
-        return Way(NEWTON if loss.convex else PARABOLAS, kind)
+        return Method(NEWTON if loss.convex else PARABOLAS, kind)
     if isinstance(penalty, ElasticNet) and not penalty.positive and loss.convex:
-        return Way(SPARSE, kind)
+        return Method(SPARSE, kind)
     if isinstance(penalty, Groups) and loss.convex:
-        return Way(GROUPED, kind)
-    return Way(FISTA if loss.convex else SEVERAL, kind)
+        return Method(GROUPED, kind)
+    return Method(FISTA if loss.convex else FISTA_STARTS, kind)
 
 
 def fit(
@@ -172,40 +172,40 @@ def fit(
     dtype: Any = np.float64,
 ) -> Fitted:
     """Minimise the weighted mean loss + penalty; `classes` are those of a softmax."""
-    chosen = way(loss, penalty)
-    if chosen.rejected:
-        raise ValueError(chosen.rejected)
+    selected = select_method(loss, penalty)
+    if selected.rejected:
+        raise ValueError(selected.rejected)
     limits: dict[str, Any] = {"max_iter": max_iter, "time_limit": time_limit, "callback": callback}
-    if chosen.method == INTERIOR:
+    if selected.method == INTERIOR:
         l1, l2 = (penalty.l1, penalty.l2) if isinstance(penalty, ElasticNet) else (0.0, float(penalty.strength))
         return piecewise_linear.fit(rows, loss, l1, l2, intercept, dtype=dtype, **limits)
     outputs, problem = classes if loss.multi_output else 1, Glm(loss, penalty, intercept)
-    if chosen.method in (NEWTON, PARABOLAS, SPARSE, GROUPED):
+    if selected.method in (NEWTON, PARABOLAS, SPARSE, GROUPED):
         common: dict[str, Any] = {"outputs": outputs, "solver": "lbfgs", "tol": tol, "dtype": dtype, **limits}
         solve = partial(glm.fit, rows, loss, penalty, intercept, **common)
         return solve() if loss.convex else _best(solve(start=start) for start in _starts(problem, rows, seed))
-    work = _Proximal.on(problem, rows, outputs, dtype)
+    work = _ProximalFit.on(problem, rows, outputs, dtype)
     starts = [None] if loss.convex else _starts(problem, rows, seed)
     return _best(work.fit(start, **limits) for start in starts)
 
 
 def _starts(problem: Glm, rows: Rows, seed: int) -> list[Params | None]:
-    """Where a loss that is not convex is begun: without weights, and with random ones."""
+    """Initial points of a loss that is not convex: zero weights (None), and random ones."""
     random, p = np.random.default_rng(seed), rows.shape[1]
     spread = np.sqrt(design_of(problem, rows).squares)
-    unit = SPREAD / np.where(spread > 0.0, spread, 1.0) / np.sqrt(p)
-    drawn = [Params(random.standard_normal((1, p)) * unit, np.zeros(1)) for _ in range(STARTS - 1)]
+    unit = START_SCALE / np.where(spread > 0.0, spread, 1.0) / np.sqrt(p)
+    drawn = [Params(random.standard_normal((1, p)) * unit, np.zeros(1)) for _ in range(N_STARTS - 1)]
     return [None, *drawn]
 
 
 def _best(fits: Iterable[Fitted]) -> Fitted:
-    """The lowest of several places of rest."""
+    """The best of several stationary points."""
     return min(fits, key=lambda fitted: (not fitted.certificate.ok, fitted.certificate.objective))
 
 
 class Distance:
-    """At most one where what pulls at the weights against the penalty, and at the intercepts, can gain next to nothing;
-    `tighten` asks for more.
+    """A measure of the distance of the loss gradient from the subdifferential of the penalty, and of the gradient of
+    the intercepts from zero; at most one at convergence. `tighten` lowers the tolerance.
     """
 
     def __init__(self, problem: Glm, scale: float) -> None:
@@ -224,8 +224,8 @@ class Distance:
         return (room + float(np.sum(g[:, -1] ** 2))) / self.allowed
 
 
-class _Proximal(NamedTuple):
-    """A problem whose penalty has a proximal map, on rows that are measured from `shift`."""
+class _ProximalFit(NamedTuple):
+    """A problem whose penalty has a proximal map, on samples centred at `shift`."""
 
     problem: Glm
     rows: Rows
@@ -235,22 +235,22 @@ class _Proximal(NamedTuple):
     dtype: Any
 
     @classmethod
-    def on(cls, problem: Glm, rows: Rows, outputs: int, dtype: Any) -> "_Proximal":
+    def on(cls, problem: Glm, rows: Rows, outputs: int, dtype: Any) -> "_ProximalFit":
         p = rows.shape[1]
         shift = approximate_centre(rows, False) if problem.intercept else np.zeros(p)
         b, scale = glm.first_constant(problem, rows, outputs)
         return cls(problem, rows, shift, Params(np.zeros((outputs, p)), b), scale, dtype)
 
     def fit(self, start: Params | None, max_iter: int, time_limit: float | None, callback: Callback | None) -> Fitted:
-        """By FISTA from the best constant or a start of the rows as they are; then the judge."""
+        """FISTA from the best constant or from a start for uncentred samples; then the judge."""
         problem, rows, shift = self.problem, self.rows, self.shift
         first = self.first if start is None else shift_intercept(start, shift)
         rule = Distance(problem, self.scale)
         path = l1_glm.gradient_steps(problem, rows, first, shift, rule)
-        heard: Callback | None = (
+        outer_callback: Callback | None = (
             None if callback is None else lambda record, params: callback(record, shift_intercept(params, -shift))
         )
-        return solve_until_certified(path, self._judge, rule.tighten, max_iter, time_limit, heard)[1]
+        return solve_until_certified(path, self._judge, rule.tighten, max_iter, time_limit, outer_callback)[1]
 
     def _judge(self, solution: Solution) -> Fitted:
         params = round_to_dtype(shift_intercept(solution.params, -self.shift), self.dtype, self.shift)

@@ -23,7 +23,7 @@ SAMPLE = 20_000  # smallest size of the subsample
 
 SAMPLE_PER_COMPONENT = 256  # samples of the subsample for each component
 
-MAX_KMEANS_ITER = 100
+MAX_KMEANS_ITER = 100  # iterations of k-means for a start: EM refines it
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Seen:
 
 
 def look(rows: Rows) -> Seen:
-    """The column summary of one pass; raises where rows are not finite or a column has no values."""
+    """The column summary of one pass; raises where samples are not finite or a column has no values."""
     with np.errstate(invalid="ignore", over="ignore"):
         columns: ClassColumns = as_one_class(rows).fold(class_columns(1))
     if np.isfinite(columns.mean).all() and np.isfinite(columns.squares).all():

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, Integers, contiguous, entries, is_numpy, like, namespace, wide
+from tenfold.arrays import TINY, Array, Floats, Integers, contiguous, entries, is_numpy, like, namespace, wide
 from tenfold.data import Block, NotFinite, Rows, block_length
 from tenfold.judge import naive_bayes as judge
 from tenfold.judge.certificate import Certificate
@@ -40,8 +40,6 @@ from tenfold.stats.class_totals import (
 from tenfold.stats.combined import Several
 from tenfold.stats.contingency import ClassTables, category_counts, has_missing, nonmissing_columns
 from tenfold.stats.derivatives import Params, forward
-
-TINY = np.finfo(np.float64).tiny
 
 
 def fold_sums(rows: Rows, classes: int, threshold: float | None = None) -> ClassSums:

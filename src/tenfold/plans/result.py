@@ -13,8 +13,7 @@ from tenfold.solvers.loop import Callback, Record, Solution, Status, Step, resum
 from tenfold.stats.derivatives import Params
 from tenfold.stats.moments import Moments
 
-ATTEMPTS = 3
-"""How often a fit that is not certified is continued."""
+ATTEMPTS = 3  # continuations of a fit that is not certified
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from tenfold.plots.axes import colours, get_axes, label
 from tenfold.plots.display import Display
 
 AUTO_METHODS = ("decision_function", "predict_proba", "predict", "score_samples")
-BOUNDARY_VALUES = {"decision_function": 0.0, "predict_proba": 0.5}
-"""The response where two classes are equally likely."""
+BOUNDARY_VALUES = {"decision_function": 0.0, "predict_proba": 0.5}  # the response where two classes are equally likely
 
 
 @dataclass

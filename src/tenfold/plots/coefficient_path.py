@@ -14,8 +14,7 @@ from tenfold.estimators.validation import names_of
 from tenfold.plots.axes import get_axes, label
 from tenfold.plots.display import Display, last_step
 
-MAX_NAMES = 12
-"""Paths of more features have no legend."""
+MAX_NAMES = 12  # paths of more features have no legend
 
 
 @dataclass

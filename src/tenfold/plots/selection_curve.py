@@ -10,8 +10,8 @@ from tenfold.arrays import Floats
 from tenfold.plots.axes import get_axes, label
 from tenfold.plots.display import Display, last_step
 
+# parameters of which smaller values are simpler models; of others larger ones are
 SMALLER_IS_SIMPLER = ("C", "number of columns", "number of bins")
-"""Parameters of which smaller values are simpler models; of others larger ones are."""
 
 
 @dataclass
@@ -197,6 +197,7 @@ def _read_criterion(model: Any) -> Read:
     return x, criterion, None, _number(model.n_nonzero_coefs_), "number of columns", name
 
 
+# readers by the attribute that has the errors
 READERS = {
     "mse_path_": _read_mse_path,
     "scores_": _read_scores,
@@ -205,4 +206,3 @@ READERS = {
     "risks_": _read_risks,
     "criterion_": _read_criterion,
 }
-"""Readers by the attribute that has the errors."""

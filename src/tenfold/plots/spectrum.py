@@ -10,6 +10,7 @@ from tenfold.arrays import Floats
 from tenfold.plots.axes import get_axes, label
 from tenfold.plots.display import Display, last_step
 
+# names of the values by attribute; the first attribute that a model has is plotted
 VALUES = {
     "explained_variance_": "variance",
     "correlations_": "correlation",
@@ -17,7 +18,6 @@ VALUES = {
     "singular_": "singular value",
     "explained_variance_ratio_": "explained variance ratio",
 }
-"""Names of the values by attribute; the first attribute that a model has is plotted."""
 
 
 @dataclass

@@ -9,6 +9,7 @@ from tenfold.report.interval_plot import Range, draw_ranges
 
 Record = Mapping[str, Any]
 
+# the columns of the board and how each is sorted
 HEAD = (
     ("model", "text"),
     ("score", "number"),
@@ -20,7 +21,6 @@ HEAD = (
     ("memory", "number"),
     ("chosen", "text"),
 )
-"""The columns of the board and how each is sorted."""
 
 
 def headline(record: Record) -> tuple[str, str]:

@@ -233,6 +233,7 @@ def groups(values: Record | None) -> dict[str, Any] | None:
     return {"loadings": loadings, "clusters": clusters}
 
 
+# display names of metrics that are not their identifiers
 FIGURES = {
     "rmse": "RMSE",
     "mae": "mean absolute error",
@@ -243,7 +244,6 @@ FIGURES = {
     "brier": "Brier score",
     "ece": "expected calibration error",
 }
-"""Display names of metrics that are not their identifiers."""
 
 
 def figure_row(figure: Record) -> dict[str, str]:

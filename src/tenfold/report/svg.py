@@ -12,8 +12,7 @@ from tenfold.report.formatting import format_number
 
 WIDTH, HEIGHT = 360, 280
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 44
-TONES = 10
-"""Number of colours of series, `t0` to `t9`, beside the accent colour."""
+TONES = 10  # number of colours of series, `t0` to `t9`, beside the accent colour
 
 Numbers = Sequence[float]
 

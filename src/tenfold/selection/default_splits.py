@@ -18,8 +18,8 @@ from tenfold.selection.splitters import (
     time_ordered,
 )
 
+# below the first number of samples each is left out alone, below the second there are ten folds, above them five
 LEAVE_ONE_OUT_MAX_SAMPLES, TEN_FOLDS_MAX_SAMPLES = 20, 100
-"""Below the first number of samples each is left out alone, below the second there are ten folds, above them five."""
 
 
 def splits_for(

@@ -122,8 +122,8 @@ def choose(
     return Choice(model, chosen, tried, 0 if tuning.refits else tried - 1, reason)
 
 
+# scores that order models of the same samples as the mean squared error does, the default of regressors
 ORDERED_BY_MSE = frozenset({"r2", "neg_mean_squared_error", "neg_root_mean_squared_error"})
-"""Scores that order models of the same samples as the mean squared error does, the default of regressors."""
 
 
 def _can_score(last: Any, scoring: Scoring) -> bool:

@@ -57,6 +57,7 @@ def _mean_of_targets(errors: Any) -> Floats:
     return errors.reshape(len(errors), -1).mean(axis=1)
 
 
+# losses per sample, by the scores that are their mean or decrease with it
 LOSSES: dict[str, Callable[[Any, Outputs], Floats | None]] = {
     "accuracy": _mistakes,
     "neg_log_loss": _log_loss,
@@ -66,7 +67,6 @@ LOSSES: dict[str, Callable[[Any, Outputs], Floats | None]] = {
     "neg_root_mean_squared_error": _mse_losses,
     "neg_mean_absolute_error": _mae_losses,
 }
-"""Losses per sample, by the scores that are their mean or decrease with it."""
 
 
 def losses_of(scoring: str, y: Any, outputs: Outputs) -> Floats | None:

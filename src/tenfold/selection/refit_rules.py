@@ -7,6 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Floats
 
+# parameters of which larger (+1) or smaller (-1) values make a simpler model
 SIMPLER_SIGN = {
     "C": -1,
     "alpha": 1,
@@ -25,7 +26,6 @@ SIMPLER_SIGN = {
     "shrinkage": 1,
     "var_smoothing": 1,
 }
-"""Parameters of which larger (+1) or smaller (-1) values make a simpler model."""
 
 Simplicity = Callable[[Mapping[str, Any]], Any] | str | Sequence[str] | None
 

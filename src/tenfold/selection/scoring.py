@@ -136,8 +136,7 @@ def own_score(model: Any, X: Any, y: Any, **extra: Any) -> float:
     return float(model.score(X, y, **extra))
 
 
-NEEDS_ALL_LABELS = {"neg_log_loss": log_loss, "neg_brier_score": brier_score_loss}
-"""Losses that need all classes."""
+NEEDS_ALL_LABELS = {"neg_log_loss": log_loss, "neg_brier_score": brier_score_loss}  # losses that need all classes
 
 
 def _name_of(scoring: Any) -> str:

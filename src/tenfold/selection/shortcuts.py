@@ -25,6 +25,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from tenfold.estimators.registration import Uses, registration_of
 from tenfold.estimators.tuning import Tuning
 
+# what the transformers of scikit-learn use, those that never use targets
 SKLEARN_USES: dict[str, Uses] = {
     **dict.fromkeys(
         (
@@ -92,7 +93,6 @@ SKLEARN_USES: dict[str, Uses] = {
         "samples",
     ),
 }
-"""What the transformers of scikit-learn use, those that never use targets."""
 
 
 def tuning_of(model: Any) -> Tuning | None:

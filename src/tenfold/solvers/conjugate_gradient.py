@@ -22,8 +22,8 @@ def steps(
     `product` maps D (t, q) to the H_k d_k, and `diagonal` (t, q) has the diagonals. `energy` (t,) is the value at zero
     of (1/2) w'H w - right.w + energy, half a sum of squares. The measure is the largest entry of a residual, over the
     root of its diagonal entry and of twice the energy, over `tol`: for least squares the largest cosine between a
-    feature and the residual. A system whose energy is at most `energy_tol` of that at zero has converged, too: there the
-    targets are interpolated.
+    feature and the residual. A system whose energy is at most `energy_tol` of that at zero has converged, too:
+    there the targets are interpolated.
     """
     w, r = np.zeros_like(right), right
     lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))

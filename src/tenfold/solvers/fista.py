@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tenfold.arrays import Floats, NotFinite
-from tenfold.hessians import EPS
+from tenfold.arrays import EPS, Floats, NotFinite
 from tenfold.objectives.objective import Objective, Proximal, Reading
 from tenfold.solvers.loop import Step
 

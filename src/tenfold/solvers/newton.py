@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tenfold.arrays import Floats, NotFinite
-from tenfold.hessians import EPS, TINY, Factor, Regular
+from tenfold.arrays import EPS, TINY, Floats, NotFinite
+from tenfold.hessians import Factor, Regular
 from tenfold.objectives.objective import Objective, Reading, is_finite
 from tenfold.solvers.damping import FIRST, Damping
 from tenfold.solvers.loop import Step

@@ -12,13 +12,13 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, unit_roundoff
 from tenfold.machine import threads
 
-CENTRE_ROWS = 64  # rows whose median is the centre
-COMMON = 2.0**-20  # differences of classes below this part of what they have in common are in units of the latter
+CENTRE_ROWS = 64  # first samples whose median is the centre
+MIN_RELATIVE_DIFFERENCE = 2.0**-20  # of the weights of classes; below it the unit is their common size
 MAX_COLUMNS = 1024  # of triangles: wider ones do not stay in the cache
 
 
 def leave_open(X: Array) -> Integers:
-    """-1 for every row: scores that are of no such form."""
+    """-1 (undecided) for every sample, where scores have another form."""
     return np.full(X.shape[0], -1, dtype=np.int64)
 
 
@@ -27,7 +27,7 @@ def decide_linear(X: Array, coef: Floats, intercept: Floats) -> Integers:
     if not (np.isfinite(intercept).all() and np.isfinite(coef).all()):
         return leave_open(X)
     own, error = _subtract_middle(coef), _rounding(X)
-    unit = np.maximum(np.max(np.abs(own), axis=0), COMMON * np.max(np.abs(coef), axis=0))
+    unit = np.maximum(np.max(np.abs(own), axis=0), MIN_RELATIVE_DIFFERENCE * np.max(np.abs(coef), axis=0))
     place = _median(X)
     constant = intercept + own @ place
     slack = np.array([
@@ -72,12 +72,12 @@ def decide_whole(X: Array, centres: Floats, factors: Floats, constant: Floats) -
 
 
 def _rounding(X: Array) -> float:
-    """A bound of the relative rounding of a sum of the terms of a row in double precision."""
+    """A bound of the relative rounding of a sum of the terms of a sample in double precision."""
     return 4.0 * (X.shape[1] + 8) * unit_roundoff(np.float64)
 
 
 def _median(X: Array) -> Floats:
-    """Medians of the first rows: outliers, and values that are not finite, do not move them far."""
+    """Medians of the first samples: outliers, and values that are not finite, do not move them far."""
     place = np.sort(X[:CENTRE_ROWS], axis=0)[min(CENTRE_ROWS, len(X)) // 2].astype(np.float64)
     return np.where(np.isfinite(place), place, 0.0)
 

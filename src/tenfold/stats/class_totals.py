@@ -1,6 +1,6 @@
 """Sums and moments of the features by class: the statistics of naive Bayes and of discriminant analysis.
 
-The class of a sample is the group of its row.
+The class of a sample is its group.
 """
 
 from collections.abc import Callable
@@ -198,7 +198,7 @@ def class_sums_about(
     centres: Floats, vectors: Floats | None = None
 ) -> Callable[[Block], MaybeDeferred[ClassSumsAbout]]:
     """The lift of `ClassSumsAbout` the rows of `centres` (k, p); with `vectors` (k, q, p), or (1, q, p) for all
-    classes, the scatter products of dense rows are included.
+    classes, the scatter products of dense samples are included.
     """
     return partial(_class_sums_about, centres, vectors)
 
@@ -229,7 +229,7 @@ def _errors(_: tuple[None, ...], weight: Floats, sums: Floats, squares: Floats) 
 
 
 def diagonal_distances(X: Array, centre: Floats, scale: Floats) -> Array:
-    """sum_j (scale_kj (x_ij - centre_kj))^2 for rows i and classes k, (n, k) in float64, where X is."""
+    """sum_j (scale_kj (x_ij - centre_kj))^2 for samples i and classes k, (n, k) in float64, where X is."""
     if is_numpy(X):
         return _core.scaled_distances(X, centre, scale, threads(entries(X) * len(centre)))
     xp = namespace(X)
@@ -238,7 +238,7 @@ def diagonal_distances(X: Array, centre: Floats, scale: Floats) -> Array:
 
 
 def mahalanobis_distances(X: Array, centres: Floats, factors: Floats) -> Array:
-    """||(x_i - c_k) B_k||^2 for rows i and centres k with upper triangles B_k, (n, k) in float64, where X is."""
+    """||(x_i - c_k) B_k||^2 for samples i and centres k with upper triangles B_k, (n, k) in float64, where X is."""
     if is_numpy(X):
         return _core.mahalanobis_distances(X, centres, factors, threads(entries(X) * factors.shape[1]))
     xp = namespace(X)
@@ -262,7 +262,7 @@ class ClassScatterProducts:
 
 def class_scatter_products(centres: Floats, vectors: Floats) -> Callable[[Block], MaybeDeferred[ClassScatterProducts]]:
     """The lift of `ClassScatterProducts` about the rows of `centres` (k, p), with `vectors` (k, q, p) of each class:
-    two products with the rows, without forming covariances.
+    two products with the samples, without forming covariances.
     """
     return partial(_class_scatter_products, centres, vectors)
 
@@ -282,9 +282,10 @@ def _compute_products(centres: Floats, vectors: Floats, block: Block) -> tuple[F
 def class_scatter_products_in_arrays(
     centres: Floats, vectors: Floats, block: Block
 ) -> MaybeDeferred[ClassScatterProducts]:
-    """The lift in the Array API, and of sparse rows; the reference for the compiled loop."""
+    """The lift in the Array API, and of sparse samples; the reference for the compiled loop."""
     (k, q, p), membership = vectors.shape, memberships(block, len(centres))
-    X, xp, shift = block.X, namespace(membership), centres.mean(axis=0)  # a shift near the rows keeps their digits
+    X, xp = block.X, namespace(membership)
+    shift = centres.mean(axis=0)  # near the samples, which preserves their digits
     along = np.einsum("kqp,kp->kq", vectors, centres - shift).ravel()
     z = xp.reshape(forward(X, Params(vectors.reshape(k * q, p), -along), shift), (-1, k, q))
     U = xp.concat([xp.reshape(membership[:, :, None] * z, (-1, k * q)), membership], axis=1)
@@ -306,7 +307,7 @@ def _recentre(
 
 
 def sum_scatter_products(centres: Floats, factors: Floats, vectors: Floats) -> Callable[[Block], MaybeDeferred[Total]]:
-    """The lift of sum_c factor_c sum_i w (x_i - centre_c)((x_i - centre_c)'v) over the rows i of the classes c, (q, p),
+    """The lift of sum_c factor_c sum_i w (x_i - centre_c)((x_i - centre_c)'v) over samples i of classes c, (q, p),
     for vectors v (q, p).
     """
     return partial(_sum_scatter_products, centres, factors, vectors)
@@ -332,7 +333,7 @@ def _sum_scatter_products(centres: Floats, factors: Floats, vectors: Floats, blo
 
 
 def fourth_powers(centre: Floats, scale: Floats) -> Callable[[Block], MaybeDeferred[Total]]:
-    """The lift of sums (k,) over the rows of each class of (sum_j (scale_kj (x_ij - centre_kj))^2)^2."""
+    """The lift of sums (k,) over the samples of each class of (sum_j (scale_kj (x_ij - centre_kj))^2)^2."""
     return partial(_fourth_powers, centre, scale)
 
 

@@ -110,7 +110,7 @@ class ColumnsWithTargets:
 
     @classmethod
     def lift(cls, block: Block) -> "ColumnsWithTargets":
-        """The statistic of a block of NumPy or CSR rows; with one target they are read once."""
+        """The statistic of a block of NumPy or CSR samples; with one target they are read once."""
         weight = weights_of(block)
         y = block.y - (weight @ block.y) / (float(np.sum(weight)) or 1.0)
         response = weight[:, None] * y
@@ -139,7 +139,7 @@ def _lift(block: Block, weight: Floats, response: Floats | None) -> tuple[Column
 
 
 def column_squares(block: Block) -> Total:
-    """The lift of the weight and the weighted sums of squares (p,) of the columns of CSR rows."""
+    """The lift of the weight and the weighted sums of squares (p,) of the columns of a CSR matrix."""
     X, weight = block.X, weights_of(block)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return Total(np.append(_sums(X, weight, None)[0][1], np.sum(weight)))
@@ -149,7 +149,7 @@ CANCELLATION = 64.0  # ratio of shifted to centred squares beyond which they are
 
 
 def _dense(X: Floats, weight: Floats, response: Floats | None) -> tuple[Floats, Floats, Floats | None]:
-    """Means, norms about them and products (1, p) with `response`: one pass shifted by the first row, a second one
+    """Means, norms about them and products (1, p) with `response`: one pass shifted by the first sample, a second one
     where that is far from the mean.
     """
     total, p = float(np.sum(weight)), X.shape[1]
@@ -193,7 +193,7 @@ def _rescale_norms(X: Array, weight: Array, mean: Floats, spread: Floats) -> Flo
 
 
 def _sums(X: Array, weight: Floats, response: Floats | None) -> tuple[Floats, bool]:
-    """Column sums, sums of squares and products with `response` of CSR rows, (3, p), and whether no square of an entry
+    """Column sums, sums of squares and products with `response` of CSR samples, (3, p); whether no square of an entry
     overflows or underflows.
     """
     spend(float(entries(X)) * (2 if response is None else 3))
@@ -204,7 +204,7 @@ def _sums(X: Array, weight: Floats, response: Floats | None) -> tuple[Floats, bo
 
 
 def _sparse(X: Array, weight: Floats, response: Floats | None) -> tuple[Floats, Floats, Floats | None]:
-    """Like `_dense`, about the origin: sparse rows are never centred."""
+    """Like `_dense`, about the origin: sparse samples are never centred."""
     total, p = float(np.sum(weight)), X.shape[1]
     if total == 0.0:
         return np.zeros(p), np.zeros(p), None if response is None else np.zeros((1, p))

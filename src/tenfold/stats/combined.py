@@ -1,4 +1,4 @@
-"""Several statistics from one pass over the rows."""
+"""Several statistics from one pass over the samples."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tenfold.data import Block, resolve
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """A tuple of statistics of the same rows, merged part by part."""
+    """A tuple of statistics of the same samples, merged part by part."""
 
     parts: tuple[Any, ...]
 

@@ -1,6 +1,6 @@
 """Category counts by class, and moments by class of features with missing values.
 
-The class of a sample is the group of its row; NaN is missing.
+The class of a sample is its group; NaN is missing.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Sums of a loss and of its derivatives at given parameters of a linear model, and the two products with the rows.
+"""Sums of a loss and of its derivatives at given parameters of a linear model, and the two products with the samples.
 
 A linear model has t raw predictions z_k = (x - shift).w_k + b_k. They are t independent outputs, each with a target and
 a loss of its own, or, for a loss that is `multi_output`, K predictions that share one target and one loss.
@@ -30,7 +30,7 @@ from tenfold.losses.classification import Softmax
 from tenfold.losses.loss import Loss
 from tenfold.machine import spend, threads
 
-REACH = 4.0  # standard deviations that sums on a device are moved afterwards: a gradient loses two bits
+MAX_SHIFT_DEVIATIONS = 4.0  # standard deviations that sums on a device are moved afterwards: a gradient loses two bits
 TILE_ENTRIES = 1 << 21  # entries of the products of samples and probabilities that are formed at a time: 16 MB
 
 
@@ -200,7 +200,7 @@ def _gram(X: Floats, weight: Floats) -> Floats:
 
 
 def hessian_in_arrays(Z: Array, weight: Array, q: Array) -> Floats:
-    """The same in the Array API, of rows Z = [x - shift, 1] (m, k) and weights (m, 1)."""
+    """The same in the Array API, of samples Z = [x - shift, 1] (m, k) and weights (m, 1)."""
     xp = namespace(Z)
     (n, k), K = Z.shape, q.shape[1]
     total = np.zeros((K, k, K, k))
@@ -222,7 +222,7 @@ def products(X: Array, targets: int, order: int) -> float:
 
 
 def _shift_sums(sums: Derivatives, shift: Floats) -> Derivatives:
-    """Move the origin of the rows to `shift` after the sums: sparse rows are never centred in memory."""
+    """Move the origin of the samples to `shift` after the sums: sparse samples are never centred in memory."""
     gradient, hessian = sums.gradient, sums.hessian
     if gradient is not None:
         gradient = gradient - np.outer(sums.slope, shift)
@@ -246,7 +246,7 @@ def derivatives_in_arrays(
         sums = replace(sums, hessian=hessian_in_arrays(Z, weights_of(block)[:, None], q))
         return Deferred((), sums)
     after = None
-    if shift is not None and is_near(shift, block, REACH):
+    if shift is not None and is_near(shift, block, MAX_SHIFT_DEVIATIONS):
         params, shift, after = Params(params.coef, params.intercept - along(params.coef, shift)), None, shift
     xp = namespace(block.X)
     X = away(block.X, shift)
@@ -258,7 +258,7 @@ def derivatives_in_arrays(
         parts.append(_weigh(slopes, block).T @ X)
     if order == 2:
         curvature = _weigh(bent[0], block)
-        # two products that read the rows once
+        # two products that read the samples once
         back = xp.concat([_weigh(slopes, block), curvature], axis=1).T @ X
         parts += [back, cross(curvature * X, X), xp.reshape(xp.sum(curvature), (1,))]
     if block.weight is not None:
@@ -268,7 +268,7 @@ def derivatives_in_arrays(
 
 
 def _sums(values: Array, block: Block) -> Array:
-    """The sums (t,) of values (m, t) over the rows, weighted; as a product, for down a long column a library's own sum
+    """The weighted sums (t,) of values (m, t) over the samples; a product, for down a long column a library's own sum
     may be many times slower.
     """
     xp = namespace(values)
@@ -278,7 +278,7 @@ def _sums(values: Array, block: Block) -> Array:
 
 
 def _weigh(values: Array, block: Block) -> Array:
-    """Values (m, t) times the weights of the rows."""
+    """Values (m, t) times the weights of the samples."""
     return values if block.weight is None else block.weight[:, None] * values
 
 
@@ -342,12 +342,12 @@ def losses_along(
 
 
 def predictions(params: Params, shift: Floats | None = None) -> Callable[[Block], Any]:
-    """The map from a block to its raw predictions (x - shift).w + b, one row a row and one column a target."""
+    """The map from a block to its raw predictions (x - shift).w + b, one row a sample and one column a target."""
     return lambda block: forward(block.X, params, shift)
 
 
 def forward(X: Array, params: Params, shift: Floats | None = None) -> Any:
-    """(x - shift).w + b for the rows of an array."""
+    """(x - shift).w + b for the samples in an array."""
     spend(float(entries(X) * len(params.intercept)))
     if is_sparse(X):
         intercept = params.intercept if shift is None else params.intercept - along(params.coef, shift)

@@ -14,7 +14,7 @@ from tenfold.stats.derivatives import Params, adjoint, derivatives, forward
 
 @dataclass(frozen=True, slots=True)
 class HuberSums:
-    """Sums over rows, with r = y - z, a = r / sigma and u = 2 a between -2 epsilon and 2 epsilon.
+    """Sums over samples, with r = y - z, a = r / sigma and u = 2 a between -2 epsilon and 2 epsilon.
 
     `sums` of the weight, u, u^2, u r and r; `gradient` (p,) of u x and `rows` (p,) of x. At order 2: `cross` (p + 1,)
     of a [x, 1] and `inner` of a^2 over inliers |a| < epsilon, and `outer` of [x, 1] with itself over these and, with
@@ -56,7 +56,7 @@ class HuberSums:
 def huber_sums(
     params: Params, sigma: float, epsilon: float, order: int, shift: Floats, beyond: float = 0.0
 ) -> Callable[[Block], HuberSums]:
-    """The lift of `HuberSums` at z = (x - shift).w + b; the sums over rows are of x - shift, too."""
+    """The lift of `HuberSums` at z = (x - shift).w + b; the sums over samples are of x - shift, too."""
     return partial(_lift, params, sigma, epsilon, order, shift, beyond)
 
 

@@ -13,14 +13,14 @@ from tenfold.stats.derivatives import Params, forward
 
 @dataclass(frozen=True, slots=True)
 class Extremes:
-    """Smallest and largest (k,) of k numbers a row; infinite, the wrong way round, of no rows."""
+    """Smallest and largest (k,) of k values a sample; inf and -inf where there are no samples."""
 
     low: Floats
     high: Floats
 
     @classmethod
     def of(cls, values: Array, weight: Array | None) -> "MaybeDeferred[Extremes]":
-        """Of values (m, k) in the rows of positive weight."""
+        """Of values (m, k) for the samples of positive weight."""
         xp = namespace(values)
         if values.shape[0] == 0:
             nothing = cls(np.full(values.shape[1], np.inf), np.full(values.shape[1], -np.inf))
@@ -37,7 +37,7 @@ class Extremes:
 
 
 def of_columns(block: Block) -> MaybeDeferred[Extremes]:
-    """The lift for the columns of dense rows, whatever their weights."""
+    """The lift for the columns of dense samples, whatever their weights."""
     xp = namespace(block.X)
     return Extremes.of(xp.astype(block.X, xp.float64, copy=False), None)
 

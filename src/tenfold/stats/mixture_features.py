@@ -23,7 +23,7 @@ MAX_PRECISION = 1e5  # of p times the precisions in units of the columns: eleven
 
 @dataclass(frozen=True)
 class QuadraticForms:
-    """Twice the negative log densities as forms (k, features) of the rows about `centre` in units 1/`scale`."""
+    """Twice the negative log densities as forms (k, features) of the samples about `centre` in units 1/`scale`."""
 
     centre: Floats
     scale: Floats

@@ -383,7 +383,7 @@ def _moments_of(block: Block, group: int) -> Deferred[Moments]:
 
 
 def _from_sums(shift: Floats, sources: tuple[tuple[Block, int, int], ...], *sums: Floats) -> Moments:
-    """Where squares overflow or underflow the rows are read again, scaled by their largest values."""
+    """Where squares overflow or underflow the samples are read again, scaled by their largest values."""
     squares = np.concatenate([np.diag(sums[0]), np.diag(sums[2])[:-1]])
     usual = (squares > SMALLEST) & (squares < LARGEST)
     if not usual.all():
@@ -423,7 +423,7 @@ def _shift(block: Block) -> Floats:
 
 
 def _centre(block: Block, shift: Floats) -> tuple[Array, Array]:
-    """The rows of X and y about the shift, in float64."""
+    """The samples of X and y about the shift, in float64."""
     xp, p = namespace(block.X), block.X.shape[1]
     X, y = (xp.astype(part, xp.float64, copy=False) for part in (block.X, block.y))
     return X - like(shift[:p], X) if shift[:p].any() else X, y - like(shift[p:], y)

@@ -14,7 +14,7 @@ from tenfold.machine import one_blas_thread
 
 @dataclass(frozen=True, slots=True)
 class RFactor:
-    """Triangular factor R of the weighted rows [scale (x - shift), y - target shift]: R'R is their Gram matrix,
+    """Triangular factor R of the weighted samples [scale (x - shift), y - target shift]: R'R is their Gram matrix,
     without squaring.
 
     19 times the cost of `Moments`, but the condition number is not squared.
@@ -47,7 +47,7 @@ def _rfactor(shift: Floats, scale: Floats, block: Block) -> RFactor:
 
 
 def _rfactor_in_arrays(shift: Floats, scale: Floats, block: Block) -> Floats:
-    """The same by the QR of another namespace, all rows at once."""
+    """The same by the QR of another namespace, all samples at once."""
     xp = namespace(block.X)
     z = xp.concat([xp.astype(block.X, xp.float64, copy=False), block.y], axis=1)
     z = (z - like(shift, z)) * like(scale, z)

@@ -1,4 +1,4 @@
-"""Sums behind the covariance of parameters: weighted outer products of rows, and slopes by row and by group.
+"""Sums behind the covariance of parameters: weighted outer products of samples, and slopes by sample and by group.
 
 With z = [x - shift, 1] and u the slopes (m, t) of a row in its t raw predictions, its score is u * z, * the product of
 Kronecker: t (p + 1) numbers, prediction after prediction with the intercept last in each.
@@ -57,7 +57,7 @@ def _scores(X: Array, u: Array, shift: Floats) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class GroupedScores:
-    """Numbers of groups (g,), in order, and the sums (g, t (p + 1)) of their rows' scores."""
+    """Numbers of groups (g,), in order, and the sums (g, t (p + 1)) of their samples' scores."""
 
     group: Integers
     sums: Floats
@@ -71,7 +71,7 @@ class GroupedScores:
 
 
 def sum_scores_by_group(block: Block, u: Array, weight: Array, shift: Floats) -> GroupedScores:
-    """The sums of weight u * z over the rows of positive weight of each group."""
+    """The sums of weight u * z over the samples of positive weight of each group."""
     assert block.group is not None
     number, positive = on_host(block.group), on_host(weight) > 0.0
     group = np.unique(number[positive])

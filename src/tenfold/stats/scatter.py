@@ -1,4 +1,4 @@
-"""Products of the scatter matrix with vectors, without forming it: two products with the rows."""
+"""Products of the scatter matrix with vectors, without forming it: two products with the samples."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ def _scatter_about(centre: Floats, vectors: Floats, block: Block) -> MaybeDeferr
 
 
 def _of_sparse(centre: Floats, vectors: Floats, block: Block) -> ScatterAbout:
-    """Raw products, recentred; the last vector, zero with shift -1, sums the rows."""
+    """Raw products, recentred; the last vector, zero with shift -1, sums the samples."""
     X, (q, p) = block.X, vectors.shape
     extended = np.concatenate([vectors, np.zeros((1, p))])
     shifts = np.append(np.einsum("qp,p->q", vectors, centre), -1.0)

@@ -29,7 +29,7 @@ class ByColumns:
 
     @classmethod
     def of(cls, rows: Rows, mean: Floats | None) -> "ByColumns | None":
-        """None where rows are not sparse, not in memory, or not wide; `mean` None: not centred."""
+        """None where samples are not sparse, not in memory, or not wide; `mean` None: not centred."""
         if not isinstance(rows, MemoryRows) or not rows.sparse or not rows.shape[0] < rows.shape[1]:
             return None
         transposed = rows.X.T.tocsr()

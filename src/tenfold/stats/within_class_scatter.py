@@ -1,4 +1,4 @@
-"""Pooled within-class second moments. The class of a sample is the group of its row."""
+"""Pooled within-class second moments. The class of a sample is its group."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class WithinMoments:
         return self.scatter / self.weight.sum()
 
     def merge(self, other: "WithinMoments") -> "WithinMoments":
-        """The statistic of both sets of rows, class by class as in `Moments`."""
+        """The statistic of both sets of samples, class by class as in `Moments`."""
         total = self.weight + other.weight
         ratio = other.weight / np.where(total > 0.0, total, 1.0)
         both = (self.weight > 0.0) & (other.weight > 0.0)

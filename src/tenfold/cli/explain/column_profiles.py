@@ -21,7 +21,7 @@ def profile_columns(table: LoadedTable, *, deadline: float, seed: int = 0) -> li
 
     `strength` is the share of the target's variance (of its class indicators, for classes: Goodman and Kruskal's tau)
     that the bins of the column explain, adjusted for their number, or for numbers a line if that is more. Large tables
-    are sub-sampled to `MOST_SAMPLES`.
+    are sub-sampled to `MAX_SAMPLES`.
     """
     n = table.frame.height
     rows = np.arange(n)

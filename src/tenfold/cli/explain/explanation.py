@@ -19,15 +19,12 @@ from tenfold.cli.scoring import Metric
 from tenfold.selection import Candidate
 from tenfold.selection.time_limit import OutOfTime, until
 
-SECONDS = 6.0
-"""Default time limit of explanations."""
+SECONDS = 6.0  # default time limit of explanations
 
-PROFILE_SECONDS = 1.0
-"""Seconds that column profiles may take even where the limit is shorter: they need no fit."""
+PROFILE_SECONDS = 1.0  # seconds that column profiles may take even where the limit is shorter: they need no fit
 
+# parts of the time limit at which refits and permutations for importance end; the rest is for the learning curve
 REFIT_FRACTION, IMPORTANCE_FRACTION = 0.35, 0.65
-"""Fractions of the limit after which refits for importance and permutation importance end; the rest is the learning
-curve's."""
 
 
 def explain(

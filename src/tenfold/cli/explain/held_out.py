@@ -14,8 +14,7 @@ from tenfold.selection.fitting import Data
 from tenfold.selection.learning_curves import fit_part, growing_order
 from tenfold.selection.scoring import Scoring
 
-TIME_FRACTION = 0.6
-"""Fraction of the remaining time that a fit to a part of the samples should take."""
+TIME_FRACTION = 0.6  # fraction of the remaining time that a fit to a part of the samples should take
 
 
 @dataclass(frozen=True)

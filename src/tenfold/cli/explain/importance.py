@@ -26,8 +26,7 @@ from tenfold.selection.shortcuts import last_step
 from tenfold.selection.time_limit import OutOfTime
 
 MAX_SAMPLES, MIN_SAMPLES, MAX_REPEATS, MAX_PARTS = 1000, 100, 5, 10
-PLANNED_FRACTION = 0.8
-"""Fraction of the time limit for which samples and shuffles are planned."""
+PLANNED_FRACTION = 0.8  # fraction of the time limit for which samples and shuffles are planned
 
 
 def permutation_importance(

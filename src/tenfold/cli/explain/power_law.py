@@ -21,8 +21,7 @@ from tenfold.selection.time_limit import OutOfTime
 
 FRACTIONS = (0.125, 0.25, 0.5)
 EXPONENTS = np.linspace(0.1, 2.0, 39)
-MIN_SAMPLES = 40
-"""Training samples at full size below which there is no curve."""
+MIN_SAMPLES = 40  # training samples below which there is no learning curve
 
 
 def learning_curve(

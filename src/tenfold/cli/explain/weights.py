@@ -18,13 +18,12 @@ from tenfold.features import TableEncoder
 from tenfold.features.categorical import Levels
 
 MAX_SAMPLES, MAX_WEIGHTS, MAX_CONTRIBUTIONS = 20_000, 200, 40
-MAX_CONDITION = 1e12
-"""Beyond it a weight is determined to less than four of the sixteen digits of double precision."""
+MAX_CONDITION = 1e12  # beyond it a weight has less than four of the sixteen digits of double precision
 
+# Up to the first number of features the null space of the correlations is computed: eigenvalues below the second,
+# relative to the largest. A feature is undetermined where a null direction changes its standardised effect by more than
+# the third.
 NULL_SPACE_MAX_FEATURES, NULL_SPACE_TOLERANCE, UNDETERMINED_TOLERANCE = 1500, 1e-11, 1e-5
-"""Up to the first number of features the null space of the correlations is computed: eigenvalues below the second,
-relative to the largest. A feature is undetermined where a null direction changes its standardised effect by more than
-the third."""
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,8 @@ from tenfold.plans.offsets import rescale, takes_offset, without_offset
 from tenfold.stats.derivatives import Params, derivatives
 from tenfold.stats.intercept_only import best_constant
 
+# scikit-learn's names, and the method that each stands for here
 SOLVERS = {"lbfgs": "lbfgs", "newton-cholesky": "newton"}
-"""scikit-learn's names, and the method of each."""
 
 CONSTRAINTS: Constraints = {
     "alpha": (real(0),),

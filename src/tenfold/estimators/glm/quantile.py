@@ -38,8 +38,8 @@ from tenfold.plans.piecewise_linear import fit as fit_piecewise
 from tenfold.plans.result import Fitted
 from tenfold.stats.derivatives import Params
 
+# scikit-learn's names: all stand for the interior point method of our own
 SOLVERS = ("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex")
-"""scikit-learn's names: all mean our interior point method."""
 
 IN_MEMORY = "It keeps some numbers for each row in the memory of one machine: bring X there, or use HuberRegressor."
 

@@ -19,7 +19,7 @@ from tenfold.estimators.validation import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.best_subset import MOST_COLUMNS, Size, SubsetFit, fit
+from tenfold.plans.best_subset import MAX_FEATURES, Size, SubsetFit, fit
 
 
 class BestSubset(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
@@ -138,9 +138,9 @@ class BestSubset(ScoreMixin, MultiOutputMixin, RegressorMixin, LinearPredictor, 
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y)
         p = X.shape[1]
-        if p > MOST_COLUMNS:
+        if p > MAX_FEATURES:
             raise ValueError(
-                f"The best subset of {p} columns cannot be searched for: at most {MOST_COLUMNS} are taken, more can "
+                f"The best subset of {p} columns cannot be searched for: at most {MAX_FEATURES} are taken, more can "
                 "need hours. Use ForwardSelection, OrthogonalMatchingPursuit or the Lasso, or choose columns before."
             )
         count = self.n_nonzero_coefs

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
 
-from tenfold.arrays import Array, is_array_api, is_dask, like
+from tenfold.arrays import EPS, Array, is_array_api, is_dask, like
 from tenfold.data import Rows
 from tenfold.estimators.parameters import (
     Constraints,
@@ -34,8 +34,7 @@ from tenfold.estimators.validation import (
 from tenfold.plans.lars import LarsFit, Walk, fit, products, with_products
 from tenfold.stats.gram import Gram
 
-EPS = float(np.finfo(float).eps)
-
+# of parameters that all classes of least angles share
 PATH: Constraints = {
     "fit_intercept": (boolean(),),
     "verbose": (integer(0), boolean()),
@@ -43,7 +42,6 @@ PATH: Constraints = {
     "eps": (real(0),),
     "copy_X": (boolean(),),
 }
-"""Constraints of the parameters of all least angle classes."""
 
 
 class LeastAngles(ScoreMixin, RegressorMixin, LinearPredictor, BaseEstimator):

@@ -5,12 +5,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tenfold.arrays import Array
+from tenfold.arrays import EPS, Array
 from tenfold.cross_validation.lars_cv import Errors, errors_along
 from tenfold.cross_validation.ridge_kfold import Split
 from tenfold.data import Rows
 from tenfold.estimators.greedy.cv_mixin import ByFolds
-from tenfold.estimators.greedy.lars import EPS, PATH, LeastAngles
+from tenfold.estimators.greedy.lars import PATH, LeastAngles
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.tuning import Tuning

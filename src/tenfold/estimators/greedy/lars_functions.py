@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from tenfold.arrays import FLOATS, contiguous
+from tenfold.arrays import EPS, FLOATS, contiguous
 from tenfold.data import MemoryRows
-from tenfold.estimators.greedy.lars import EPS
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,

@@ -4,9 +4,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tenfold.arrays import Array
+from tenfold.arrays import EPS, Array
 from tenfold.data import Rows
-from tenfold.estimators.greedy.lars import EPS, PATH, Ends, LeastAngles
+from tenfold.estimators.greedy.lars import PATH, Ends, LeastAngles
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import (
     Constraints,

@@ -31,11 +31,11 @@ from tenfold.plans import kmeans as plan
 from tenfold.solvers.lloyd import Centres
 from tenfold.solvers.loop import Callback, Record
 
+# reported by scikit-learn's classes alone
 PEER_REPORT_ONLY = {
     "n_iter_": "how many iterations the solver took",
     "n_steps_": "how many batches the solver has seen",
 }
-"""Reported by scikit-learn's classes alone."""
 
 BASIC: Constraints = {
     "n_clusters": (integer(1),),

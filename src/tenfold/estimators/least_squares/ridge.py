@@ -50,10 +50,9 @@ from tenfold.plans.least_squares import without_rows
 from tenfold.stats.derivatives import Params
 from tenfold.stats.moments import Moments
 
+# scikit-learn's names. Iterative ones take conjugate gradients where a square matrix is not formed; the result is the
+# same optimum.
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
-"""scikit-learn's names. Iterative ones take conjugate gradients where a square matrix is not formed; the result is
-the same optimum.
-"""
 
 
 REPORT_ONLY = {

@@ -27,8 +27,7 @@ from tenfold.plans.least_squares import fold_moments, from_moments
 from tenfold.stats.derivatives import Params, predictions
 from tenfold.stats.moments import Moments
 
-KEPT_ENTRIES = 1 << 22
-"""The samples are stored for prediction intervals up to this number of entries (32 MiB)."""
+KEPT_ENTRIES = 1 << 22  # entries of X that are kept for prediction intervals: 32 MiB
 
 
 class _Given(RegressorMixin, BaseEstimator):

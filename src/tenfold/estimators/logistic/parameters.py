@@ -7,6 +7,7 @@ import numpy as np
 
 from tenfold.penalties import L2, ElasticNet, mixture
 
+# the method that stands for each of scikit-learn's solvers
 SOLVERS = {
     "lbfgs": "lbfgs",
     "liblinear": "lbfgs",
@@ -15,7 +16,6 @@ SOLVERS = {
     "sag": "lbfgs",
     "saga": "lbfgs",
 }
-"""The method for each of scikit-learn's solvers."""
 
 
 class PenaltyChoice(NamedTuple):

@@ -10,7 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, Integers, on_host
 from tenfold.cross_validation.classifier_scores import roc_areas
-from tenfold.cross_validation.knn_loo import NeighbourJackknife, list_of, mean_error, means_left_out, votes_left_out
+from tenfold.cross_validation.knn_loo import (
+    NeighbourJackknife,
+    list_candidates,
+    mean_error,
+    means_left_out,
+    votes_left_out,
+)
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.neighbours.classification import NO_WEIGHT, VotingClassifierMixin
 from tenfold.estimators.neighbours.neighbors_model import SEARCH, WEIGHTS
@@ -82,7 +88,7 @@ class ChooseKMixin(SupervisedKNeighbors):
         most = self._index.count - 1
         if most < 1:
             raise ValueError("Leaving one row out needs two rows: n_samples=1 is too few.")
-        self.candidates_ = list_of(self.n_neighbors, most)
+        self.candidates_ = list_candidates(self.n_neighbors, most)
         if self.candidates_.size == 0 or self.candidates_[0] < 1:
             raise ValueError(
                 f"n_neighbors must have a number of at least 1 and at most {most}, the number of other rows, got "

@@ -12,6 +12,7 @@ import numpy as np
 
 from tenfold.arrays import Floats
 
+# the classes without parameters
 NAMES = {
     "Euclidean": "euclidean",
     "Manhattan": "manhattan",
@@ -27,7 +28,6 @@ NAMES = {
     "SokalSneath": "sokalsneath",
     "Haversine": "haversine",
 }
-"""The classes without parameters."""
 
 
 def is_metric(value: Any) -> bool:

@@ -21,8 +21,7 @@ from tenfold.pairwise import (
     supports_distance,
 )
 
-REMOTE = ("files", "Dask", "devices")
-"""Sources of samples that stay where they are: they are read for every request."""
+REMOTE = ("files", "Dask", "devices")  # sources of samples that stay where they are: they are read for every request
 
 
 class Formatter(NamedTuple):

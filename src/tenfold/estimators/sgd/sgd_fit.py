@@ -25,6 +25,7 @@ INSTEAD = "Steps follow one another, so that rows are read in order, by one mach
 
 UNFINISHED = "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the fit."
 
+# parameters of all SGD estimators
 SHARED: Constraints = {
     "fit_intercept": (boolean(),),
     "max_iter": (integer(1),),
@@ -36,14 +37,13 @@ SHARED: Constraints = {
     "average": (integer(1), boolean()),
     "time_limit": (nothing(), real(0, np.inf, "right")),
 }
-"""Parameters of all SGD estimators."""
 
+# parameters of early stopping
 STOPPING: Constraints = {
     "early_stopping": (boolean(),),
     "validation_fraction": (real(0, 1, "neither"),),
     "n_iter_no_change": (integer(1),),
 }
-"""Parameters of early stopping."""
 
 
 REPORT_ONLY = {

@@ -23,14 +23,15 @@ from tenfold.plans.svm import fit as fit_machine
 from tenfold.solvers.loop import Callback, Record, Status
 from tenfold.stats.derivatives import Params
 
+# the losses by scikit-learn's names; a tube has half a width
 LOSSES: dict[str, Callable[[float], Loss]] = {
     "hinge": lambda _: Hinge(),
     "squared_hinge": lambda _: SquaredHinge(),
     "epsilon_insensitive": EpsilonInsensitive,
     "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
 }
-"""The losses by scikit-learn's names; a tube has half a width."""
 
+# for each loss and penalty the values of `dual` that scikit-learn takes
 DUALS = {
     ("hinge", "l2"): (True,),
     ("squared_hinge", "l1"): (False,),
@@ -38,7 +39,6 @@ DUALS = {
     ("epsilon_insensitive", "l2"): (True,),
     ("squared_epsilon_insensitive", "l2"): (False, True),
 }
-"""For each loss and penalty the values of `dual` that scikit-learn takes."""
 
 COMMON: Constraints = {
     "tol": (real(0.0, closed="neither"),),

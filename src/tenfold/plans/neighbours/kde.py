@@ -8,9 +8,9 @@ from tenfold.arrays import Floats
 from tenfold.distances import Distance
 from tenfold.pairwise import log_volume, store_samples, sum_kernels
 
-CANDIDATES = 24
+CANDIDATES = 24  # bandwidths of the automatic grid
 EXACT_MEDIAN_MAX_SAMPLES = 4096  # up to here distances of the sample to all others are sorted
-MEDIAN_SAMPLES = 256  # whose distances tell the usual distance of two samples
+MEDIAN_SAMPLES = 256  # size of the subsample for the median distance of larger data
 
 
 def rule_of_thumb(rule: str, n: int, d: int) -> float:

@@ -11,7 +11,7 @@ from tenfold.judge.certificate import Certificate
 from tenfold.plans import kmeans
 from tenfold.solvers.loop import Status
 
-MAX_STEPS = 1000
+MAX_STEPS = 1000  # iterations of k-means in a class
 
 
 def fit_prototypes(
