@@ -32,14 +32,21 @@ def _nearest(known: Floats, new: Floats, count: int) -> Iterator[tuple[Integers,
     separated = ~np.any(close & np.tri(first.shape[1], k=-1, dtype=bool), axis=(1, 2))
     if separated.any():
         yield np.flatnonzero(separated), first[separated]
-    for row in np.flatnonzero(~separated):
-        chosen: list[int] = []
-        for k in order[row].tolist():
-            if len(chosen) < count and all(
-                abs(known[k] - known[j]) > MIN_SEPARATION * distance[row, k] for j in chosen
-            ):
-                chosen.append(k)
-        yield np.array([row]), np.array([chosen])
+    rest = np.flatnonzero(~separated)
+    if not len(rest):
+        return
+    # nearest first, a place is chosen that is far enough from those chosen before
+    chosen, counts = np.zeros((len(rest), count), dtype=np.intp), np.zeros(len(rest), dtype=np.intp)
+    slots = np.arange(count)
+    for k in order[rest].T:
+        limit = MIN_SEPARATION * distance[rest, k]
+        close = (np.abs(known[k][:, None] - known[chosen]) <= limit[:, None]) & (slots < counts[:, None])
+        some = np.flatnonzero((counts < count) & ~close.any(axis=1))
+        chosen[some, counts[some]] = k[some]
+        counts[some] += 1
+    for number in np.unique(counts):
+        same = counts == number
+        yield rest[same], chosen[same, :number]
 
 
 def coarse_places(at: Floats, spacing: float) -> Integers:

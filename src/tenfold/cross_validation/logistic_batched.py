@@ -29,12 +29,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.linalg import blas
 
 from tenfold.arrays import Floats, Integers
 from tenfold.cross_validation.fold_losses import MAX_FOLDS, TINY, Cells, FoldLosses, Models, Paths, Sums
 from tenfold.cross_validation.interpolation import coarse_places, halfway_places, polynomial_weights
 from tenfold.data import MemoryRows
 from tenfold.hessians import Factor, factor_each, factor_linear, solve_each
+from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
 from tenfold.plans.glm_paths import regularise_blocks, sample_step
 from tenfold.problems import Glm
@@ -133,7 +135,7 @@ class _Search:
     def run(self) -> Paths:
         """The coarse grid, then the places halfway, until all are known."""
         self.solve_coarse()
-        chunk = max(1, BATCH_NUMBERS // (self.points.shape[2] ** 2 * self.points.shape[1]))
+        chunk = max(1, BATCH_NUMBERS // (self.numbers * self.points.shape[1]))
         while len(stage := halfway_places(self.known)):
             known = self.known
             for first in range(0, len(stage), chunk):
@@ -143,6 +145,11 @@ class _Search:
         A, F = self.measures.shape
         params = np.swapaxes(self.points, 0, 1).reshape(F, A, self.losses.outputs, -1)
         return Paths(params, self.iterations.T, self.passes)
+
+    @property
+    def numbers(self) -> int:
+        """The numbers that a model of a stage takes."""
+        return self.points.shape[2]
 
     def solve_coarse(self) -> None:
         raise NotImplementedError
@@ -206,6 +213,10 @@ class _Expansions(_Search):
         self.evaluated, self.gradients = np.zeros((2, *self.points.shape))
         self.read = np.zeros(self.measures.shape, dtype=bool)
         self.slot = np.zeros(self.measures.shape, dtype=np.intp)  # of a model among those that were put last
+
+    @property
+    def numbers(self) -> int:
+        return self.points.shape[2] ** 2
 
     def solve_coarse(self) -> None:
         self.nodes = coarse_places(self.at, L1_SPACING if self.losses.l1.any() else SPACING)
@@ -431,8 +442,11 @@ class _Blocks(_Search):
 
     def times_hessian(self, stage: Integers, d: Floats) -> Floats:
         by_class = d.reshape(-1, self.losses.outputs, len(self.losses.shift) + 1)
-        blocks = np.broadcast_to(self.largest, (self.losses.outputs, *self.largest.shape[1:]))
-        return np.einsum("kpq,mkq->mkp", blocks, by_class, optimize=True).reshape(d.shape)
+        if len(self.largest) == 1:  # one product for all models and classes
+            flat = by_class.reshape(-1, by_class.shape[2])
+            with one_blas_thread:
+                return np.asarray(blas.dgemm(1.0, self.largest[0], flat.T).T).reshape(d.shape)
+        return np.einsum("kpq,mkq->mkp", self.largest, by_class, optimize=True).reshape(d.shape)
 
 
 class _BlockInverse:
@@ -544,8 +558,7 @@ def expansion_points(losses: FoldLosses, places: Integers) -> tuple[Quadratics, 
             folds = [one for one, _ in moved]
             passes += sum(count for _, count in moved)
         else:
-            here, distance, count = _expand_all(here, l1, l2)
-            folds = [here.of_fold(member) for member in losses.member.T]
+            here, folds, distance, count = _expand_all(here, l1, l2)
             passes += count
             split = distance > SPLIT_DRIFT
         nodes.append(
@@ -554,19 +567,21 @@ def expansion_points(losses: FoldLosses, places: Integers) -> tuple[Quadratics, 
     return Quadratics(*map(np.array, zip(*nodes, strict=True))), passes
 
 
-def _expand_all(here: Expansion, l1: Floats, l2: Floats) -> tuple[Expansion, float, int]:
-    """An expansion point of all samples near the minimum under the mean penalties, the distance of the farthest minimum
-    of a fold, and the passes it took.
+def _expand_all(here: Expansion, l1: Floats, l2: Floats) -> tuple[Expansion, list[Expansion], float, int]:
+    """An expansion point of all samples near the minimum under the mean penalties, that of each fold, the distance of
+    the farthest minimum of a fold, and the passes it took.
     """
-    passes, enough = 0, EXPANSION_DRIFT
+    passes = 0
     penalty = float(l1.mean()), float(l2.mean())
     while True:
         d = here.step(*penalty)
-        away = [here.of_fold(one).step(*each) for one, *each in zip(here.losses.member.T, l1, l2, strict=True)]
-        if passes:
+        drift = here.drift(d)
+        if passes or drift <= EXPANSION_DRIFT:  # otherwise the minima of the folds do not matter yet
+            folds = [here.of_fold(member) for member in here.losses.member.T]
+            away = [fold.step(*each) for fold, *each in zip(folds, l1, l2, strict=True)]
             enough = max(EXPANSION_DRIFT, EXPANSION_RATIO * max(here.drift(step - d) for step in away))
-        if here.drift(d) <= enough or passes >= EXPANSION_PASSES:
-            return here, max(map(here.drift, away)), passes
+            if drift <= enough or passes >= EXPANSION_PASSES:
+                return here, folds, max(map(here.drift, away)), passes
         here, count = here.towards(d, *penalty)
         passes += count
 

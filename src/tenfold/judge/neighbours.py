@@ -133,14 +133,48 @@ def _measure_table(
     returned = np.full(len(near), np.nan)
     flat = np.repeat(np.arange(m), np.diff(offsets))[inside] * n + (near[inside] - first)
     returned[inside] = on_host(xp.take(xp.reshape(table, (-1,)), like(flat, table), axis=0))
+    if is_numpy(table):
+        own = np.flatnonzero((numbers >= first) & (numbers < first + n))
+        excluded = table, (own, numbers[own] - first), slice(0, 0) if weight is None else weight == 0.0
+        _exclude(*excluded, 0.0)
+        largest = table.max(axis=1)
+        if not np.isfinite(largest).all():
+            largest = np.max(table, axis=1, where=np.isfinite(table), initial=0.0)
+        _exclude(*excluded, np.inf)
+        smallest = _confirm_nearest(table, near - first, most) if inside.all() else None
+        if smallest is None:
+            smallest = np.sort(np.partition(table, most - 1, axis=1)[:, :most] if most < n else table, axis=1)
+        return Measured(largest, smallest, returned)
     columns = like(np.arange(first, first + n), table)
     out = columns[None, :] == like(numbers, table)[:, None]
     out = out if weight is None else out | (weight == 0.0)[None, :]
     table = xp.where(out, np.inf * xp.ones_like(table), table)
     largest = xp.max(xp.where(xp.isfinite(table), table, xp.zeros_like(table)), axis=1)
-    if is_numpy(table) and most < n:
-        table = np.partition(table, most - 1, axis=1)[:, :most]
     return Measured(on_host(largest), on_host(xp.sort(table, axis=1)[:, :most]), returned)
+
+
+def _exclude(table: Floats, own: tuple[Integers, Integers], weightless: Any, value: float) -> None:
+    """Set the distances of queries to themselves and to samples of weight zero."""
+    table[own] = value
+    table[:, weightless] = value
+
+
+def _confirm_nearest(table: Floats, near: Integers, most: int) -> Floats | None:
+    """The `most` smallest distances (m, most) of each query where all but the last are those of the returned samples:
+    no other one is smaller than these. One pass in place of a partition; None where they are not.
+    """
+    m, n = table.shape
+    if len(near) != m * (most - 1) or not 1 < most < n:
+        return None
+    by_query = near.reshape(m, -1)
+    place = np.arange(m)[:, None], by_query
+    if not np.all(np.diff(np.sort(by_query, axis=1), axis=1)):
+        return None
+    returned = table[place]
+    table[place] = np.inf
+    others, nearest = table.min(axis=1), np.sort(returned, axis=1)
+    table[place] = returned
+    return np.column_stack([nearest, others]) if np.all(nearest[:, -1] <= others) else None
 
 
 def _compare(
@@ -159,15 +193,25 @@ def _compare(
         right = (last <= within + edge) & (after >= within - edge)
     if not right.all():
         return {"neighbours": (np.zeros(0), np.zeros(1), 1.0)}
-    order = np.lexsort((near, query))
+    order = _order_within(near, query, counts)
     twice = (np.diff(query[order]) == 0) & (np.diff(near[order]) == 0)
-    returned = np.where(np.isin(query, query[order][1:][twice]), np.nan, measured.returned)
+    returned = measured.returned
+    if twice.any():
+        returned = np.where(np.isin(query, query[order][1:][twice]), np.nan, returned)
     place = np.arange(len(query)) - offsets[:-1][query]
-    ordered = distances[np.lexsort((distances, query))]
+    ordered = distances[_order_within(distances, query, counts)]
     return {
         "distances": (distances, returned, unit[query]),
         "neighbours": (ordered, measured.smallest[query, place], unit[query]),
     }
+
+
+def _order_within(values: Array, query: Integers, counts: Integers) -> Integers:
+    """The order (r,) of the values of each query."""
+    if len(counts) and np.all(counts == counts[0]):
+        by_query = np.argsort(values.reshape(len(counts), -1), axis=1, kind="stable")
+        return np.asarray(by_query + np.arange(len(counts))[:, None] * int(counts[0])).ravel()
+    return np.lexsort((values, query))
 
 
 def same(kept: Any, given: Any) -> Pair:
