@@ -11,6 +11,8 @@ from tenfold.solvers.loop import Step
 
 UNEVEN = 100.0  # ratio of column lengths from which the diagonal preconditions
 
+TINY = float(np.finfo(np.float64).tiny)
+
 Product = Callable[[Floats], Floats]
 
 
@@ -34,7 +36,7 @@ def steps(
     rz = np.sum(r * z, axis=1)
     energy_tol * energy
     while True:
-        size = np.sqrt(np.maximum(2.0 * energy, np.finfo(np.float64).tiny))
+        size = np.sqrt(np.maximum(2.0 * energy, TINY))
         cosine = np.abs(r) / lengths / size[:, None]
         yield Step(w, float(energy.sum()), float(cosine.max(initial=0.0)) / tol)
         image = product(d)
