@@ -13,6 +13,8 @@ from scipy import sparse
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, RepeatedKFold, ShuffleSplit, StratifiedKFold
 
 import tenfold as tf
+from tenfold.estimators.validation import as_rows
+from tenfold.plans import least_squares
 
 
 def regression(n=60, p=5, targets: int | None = None, seed=0, offset=3.0):
@@ -390,3 +392,15 @@ def test_ridge_classifier_cv_folds(classes, cv):
     assert ours.best_score_ == pytest.approx(reference.best_score_, rel=1e-10)
     assert ours.alpha_ == reference.alpha_
     np.testing.assert_array_equal(ours.predict(X), reference.predict(X))
+
+
+def test_ill_conditioned_sparse_samples_are_factored():
+    """Where conjugate gradients take longer than a factor of the Gram matrix, that is formed."""
+    rng = np.random.default_rng(3)
+    X = sparse.random(400, 400, 0.05, "csr", rng=rng, data_rvs=rng.standard_normal)
+    samples = as_rows(X, rng.standard_normal(400), None)
+    assert least_squares.route(samples, iterate=True) == "conjugate"
+    fitted = least_squares.fit(samples, np.zeros(1), True)
+    assert fitted.method != "conjugate"
+    assert fitted.certificate.ok
+    assert not least_squares.fit(samples, np.zeros(1), True, way="conjugate", max_iter=160).certificate.ok

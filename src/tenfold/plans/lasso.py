@@ -14,7 +14,7 @@ import numpy as np
 from tenfold.arrays import Floats, Integers
 from tenfold.data import MemoryRows, Rows
 from tenfold.judge.gap_lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
-from tenfold.lasso_dual import duality_gap
+from tenfold.lasso_dual import dual_norm, duality_gap
 from tenfold.objectives.least_squares import ReshapedPenalty, Squares
 from tenfold.objectives.objective import Reading
 from tenfold.penalties import ElasticNet, SparsePenalty
@@ -36,12 +36,16 @@ from tenfold.problems import Glm, sparse_penalty
 from tenfold.solvers import coordinate_descent, fista, online_lasso
 from tenfold.solvers.coordinate_descent import Gram
 from tenfold.solvers.loop import Callback, Record, Solution, Status, Step, map_params, run
-from tenfold.stats.column_moments import Columns
+from tenfold.stats.column_moments import Columns, ColumnsWithTargets
 from tenfold.stats.derivatives import Params
 from tenfold.stats.moments import Moments
 
 GRAM_FEATURES = 256  # up to here the Gram matrix costs less than a few passes over the samples
 FEATURES_PER_PASS = 32  # so many more features of a dense Gram matrix cost as much as one pass
+
+GRAM_MAX_FEATURES = 2048  # up to here the active features decide between the Gram matrix and working sets
+ACTIVE_RATIO = 3  # an entry of the Gram matrix of a working set costs 5 to 10 times one of all features
+SPARSE_COST = 8  # operations of a sweep over a dense matrix that take as long as one over sparse columns
 
 FIRST_ORDER = ("ista", "fista", "uv")
 """Solvers by name that update all weights at once, from passes over the samples."""
@@ -76,8 +80,10 @@ def fit(
         ridge = _as_ridge(rows, problem, settings, moments, dtype)
         if ridge.certificate.ok:
             return ridge
-    if moments is None and not settings.gram and select_method(rows, 1) == "columns":
-        return _by_columns(rows, problem, settings, start, dtype)
+    if moments is None and not settings.gram:
+        method, aligned = _select_for_penalty(rows, penalty, problem.intercept, start)
+        if method == "columns":
+            return _by_columns(rows, problem, settings, start, dtype, aligned)
     return from_moments(rows, fold_moments(rows) if moments is None else moments, problem, settings, start, dtype)
 
 
@@ -121,6 +127,35 @@ def select_method(rows: Rows, penalties: int) -> str:
     if rows.sparse:
         return "gram" if p <= GRAM_FEATURES or rows.entries / n <= 4 * passes else "columns"
     return "gram" if p <= max(GRAM_FEATURES, FEATURES_PER_PASS * passes) else "columns"
+
+
+def _select_for_penalty(
+    rows: Rows, penalty: SparsePenalty, intercept: bool, start: Floats | None
+) -> tuple[str, ColumnsWithTargets | None]:
+    """The method for one penalty, and the statistics where the choice has read them.
+
+    Where samples in memory have both a Gram matrix and working sets within reach, the features whose correlation with
+    the targets exceeds the penalty decide: about so many become active, and working sets form a Gram matrix of these.
+    A sweep over very sparse columns costs less than one over a Gram matrix of them.
+    """
+    n, p = rows.shape
+    method = select_method(rows, 1)
+    memory = isinstance(rows, MemoryRows) and not rows.on_device
+    if not memory or not GRAM_FEATURES < p <= min(n, GRAM_MAX_FEATURES) or (start is not None and start.any()):
+        return method, None
+    if rows.sparse and (method == "columns" or p * p > SPARSE_COST * rows.entries):
+        return "columns", None
+    aligned = fold_with_targets(rows)
+    stats = aligned.columns
+    correlation = aligned.products / stats.weight
+    if not intercept:
+        correlation = correlation + np.outer(stats.mean[p:], stats.mean[:p])
+    if penalty.couples_targets or len(correlation) == 1:
+        norms = dual_norm(correlation, penalty.positive)
+    else:
+        norms = np.abs(correlation).max(axis=0)
+    active = int(np.count_nonzero(norms > penalty.l1))
+    return ("gram" if ACTIVE_RATIO * active > p else "columns"), aligned
 
 
 def from_moments(
@@ -310,11 +345,18 @@ def xty_of_moments(moments: Moments, intercept: bool) -> Floats:
         return np.ldexp(moments.about(origin=not intercept)[1].T, e[:p] + e[p:, None]) / moments.weight
 
 
-def _by_columns(rows: Rows, problem: Glm, settings: Settings, start: Floats | None, dtype: Any) -> SparseFit:
+def _by_columns(
+    rows: Rows,
+    problem: Glm,
+    settings: Settings,
+    start: Floats | None,
+    dtype: Any,
+    aligned: ColumnsWithTargets | None,
+) -> SparseFit:
     """Working sets of features, judged by a pass over the samples. The solver takes X'r and |r|^2 at its weights from
     the judge, so that a pass that finds the gap too large serves both.
     """
-    penalty, aligned = sparse_penalty(problem), fold_with_targets(rows)
+    penalty, aligned = sparse_penalty(problem), fold_with_targets(rows) if aligned is None else aligned
     data = Centred.of(rows, aligned, problem.intercept)
     last: list[tuple[Params, Gaps]] = []
 

@@ -24,7 +24,7 @@ from tenfold.penalties import L2
 from tenfold.plans.result import Fitted, round_to_dtype
 from tenfold.problems import Glm
 from tenfold.solvers import conjugate_gradient, dual_ridge, nnls, normal_equations, rank_revealing_qr
-from tenfold.solvers.loop import Callback, Solution, map_params, run
+from tenfold.solvers.loop import Callback, Solution, Status, map_params, run
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, along
 from tenfold.stats.moments import Moments
@@ -35,6 +35,8 @@ SINGULAR = 1e-12
 DOUBTFUL = 1e-6  # reciprocal condition below which a correction step is always taken
 
 PASSES = 40  # of conjugate gradients, typically; for the choice of a system
+
+DENSE_SPEED = 8.0  # products of a dense factorisation that take as long as one of sparse samples
 
 KEPT_COLUMNS = 2048  # up to which the covariance of the coefficients is stored for inference
 
@@ -64,6 +66,11 @@ def route(rows: Rows, iterate: bool) -> str:
     if small > limit or (iterate and rows.sparse and _passes_of_gram(rows) > PASSES):
         return "conjugate"
     return "gram" if p <= n else "dual"
+
+
+def _fits(rows: Rows) -> bool:
+    """Whether the smaller square matrix of sparse rows on this machine may be formed."""
+    return not rows.distributed and min(rows.shape) <= SPARSE_COLUMNS
 
 
 def _passes_of_gram(rows: Rows) -> float:
@@ -106,7 +113,13 @@ def fit(
     """
     if positive:
         return _nonnegative(rows, alpha, intercept, max_iter, dtype)
-    way = route(rows, iterate=rows.sparse) if way is None else way
+    chosen, way = way is None, route(rows, iterate=rows.sparse) if way is None else way
+    if way == "conjugate" and chosen and max_iter is None and rows.sparse and _fits(rows):
+        most = max(4 * PASSES, int(_passes_of_gram(rows) / DENSE_SPEED))
+        fitted = _conjugate(rows, alpha, intercept, tol, min(most, 10 * min(rows.shape)), callback, dtype)
+        if fitted.certificate.ok or fitted.certificate.status in (Status.STOPPED.value, Status.INTERRUPTED.value):
+            return fitted
+        way = "gram" if rows.shape[1] <= rows.shape[0] else "dual"  # too ill-conditioned: a factor takes no longer
     if way == "gram":
         return from_moments(rows, fold_moments(rows), alpha, intercept, dtype=dtype, details=details)
     if way == "dual":

@@ -11,6 +11,8 @@ from tenfold.solvers.loop import Step
 
 UNEVEN = 100.0  # ratio of column lengths from which the diagonal preconditions
 
+TINY = float(np.finfo(np.float64).tiny)
+
 Product = Callable[[Floats], Floats]
 
 
@@ -35,7 +37,7 @@ def steps(
     rz = np.sum(r * z, axis=1)
     interpolated = energy_tol * energy
     while True:
-        size = np.sqrt(np.maximum(2.0 * energy, np.finfo(np.float64).tiny))
+        size = np.sqrt(np.maximum(2.0 * energy, TINY))
         cosine = np.max(np.abs(r) / lengths, axis=1, initial=0.0) / size
         measure = np.where(energy <= interpolated, 1.0, cosine / tol)
         yield Step(w, float(energy.sum()), float(measure.max(initial=0.0)))
