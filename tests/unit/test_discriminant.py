@@ -15,7 +15,7 @@ from tenfold.estimators.class_statistics import as_class_rows
 from tenfold.judge import discriminant as judge
 from tenfold.judge import lda_directions
 from tenfold.stats.moments import GroupedMoments
-from tenfold.stats.within_class_scatter import WithinMoments
+from tenfold.stats.within_class_scatter import WithinFactor, WithinMoments
 
 X, Y = load_iris(return_X_y=True)
 Y = np.asarray(Y)
@@ -35,6 +35,61 @@ def test_wide_rows_are_folded_class_by_class():
     assert model.certificate_.ok
     S = sum(np.cov(wide[y == k].T, bias=True) * np.mean(y == k) for k in range(3))
     np.testing.assert_allclose(model._sums.covariance(), S, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_fewer_samples_than_features(dtype, tmp_path):
+    """A factor of the scatter is kept; with weights, a constant feature, a model from a file, and further samples."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 90)
+    wide = (rng.standard_normal((90, 130)) + rng.standard_normal((90, 1)) + y[:, None]).astype(dtype)
+    wide[:, 7], weight = 1e6 / 3.0, rng.integers(0, 3, 90).astype(float)
+    model = LinearDiscriminantAnalysis().fit(wide, y, weight)
+    assert isinstance(model._sums, WithinFactor)
+    assert model.certificate_.ok
+    assert "not judged" not in model.certificate_.note
+    repeated = np.repeat(np.arange(90), weight.astype(int))
+    varying = np.delete(wide, 7, axis=1)  # scikit-learn divides the rounding of its mean by a spread that is rounding
+    sklearn_model = sklearn.discriminant_analysis.LinearDiscriminantAnalysis().fit(varying[repeated], y[repeated])
+    rtol = 1e-8 if dtype is np.float64 else 1e-3
+    expected = sklearn_model.decision_function(varying)
+    assert not model.coef_[:, 7].any()
+    np.testing.assert_allclose(model.decision_function(wide), expected, rtol=rtol, atol=rtol * np.max(abs(expected)))
+    moments = WithinMoments.of(as_class_rows(wide, y.astype(np.int32), weight).fold(GroupedMoments.lifter(3)))
+    np.testing.assert_allclose(model._sums.scatter, moments.scatter, rtol=1e-9, atol=1e-9 * np.max(moments.scatter))
+    assert model._sums.count == moments.count
+    tenfold.save(model, tmp_path / "model")
+    loaded = tenfold.load(tmp_path / "model")
+    labels = rng.integers(0, 3, 900)
+    more = (rng.standard_normal((900, 130)) + labels[:, None]).astype(dtype)
+    more[:, 7] = wide[0, 7]
+    loaded.partial_fit(more, labels)
+    assert isinstance(loaded._sums, WithinMoments)
+    at_once = LinearDiscriminantAnalysis().fit(
+        np.vstack([wide, more]), np.append(y, labels), np.append(weight, np.ones(900))
+    )
+    np.testing.assert_allclose(loaded.means_, at_once.means_, rtol=1e-6)
+    assert loaded.certificate_.ok
+    assert at_once.certificate_.ok
+
+
+@pytest.mark.parametrize("common", [0.0, 30.0])
+def test_wide_weights_that_are_not_a_discriminant(common):
+    """The judge of fewer samples than features accepts no other weights, and does so without a tolerance as well."""
+    rng = np.random.default_rng(1)
+    y = np.arange(60) % 3
+    wide = rng.standard_normal((60, 200)) + common * rng.standard_normal((60, 1)) + y[:, None]
+    for tol in (1e-4, 0.0):
+        model = LinearDiscriminantAnalysis(tol=tol).fit(wide, y)
+        assert model.certificate_.ok
+    sklearn_model = sklearn.discriminant_analysis.LinearDiscriminantAnalysis().fit(wide, y)
+    assert tenfold.certify(sklearn_model, wide, y).ok
+    V = sklearn_model.scalings_ = sklearn_model.scalings_[:, :1]  # a direction is left out, consistently
+    inside = (sklearn_model.means_ - sklearn_model.xbar_) @ V
+    sklearn_model.coef_ = inside @ V.T
+    logs = np.log(sklearn_model.priors_)
+    sklearn_model.intercept_ = -0.5 * np.sum(inside**2, axis=1) + logs - sklearn_model.coef_ @ sklearn_model.xbar_
+    assert not tenfold.certify(sklearn_model, wide, y).ok
 
 
 def test_parts_after_other_settings():

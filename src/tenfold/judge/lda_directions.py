@@ -2,7 +2,8 @@
 
 Projections of the rows on V and on random vectors u suffice: V'SV = I, the weights follow from V'(m_c - m_0), and
 u'S (w_c - w_0) = u'(m_c - m_0), which holds for no other directions. Where that fails, the covariance is formed, and
-decides whether the dropped directions are negligible.
+decides whether the dropped directions are negligible; of fewer samples than features, the Gram matrix of the samples
+takes its place.
 """
 
 from collections.abc import Callable
@@ -10,20 +11,29 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg as la
+from scipy.linalg import blas
 
-from tenfold.arrays import Floats, unit_roundoff
-from tenfold.data import Rows, sampling_step
+from tenfold.arrays import Floats, is_numpy, unit_roundoff
+from tenfold.data import MemoryRows, Rows, sampling_step
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.discriminant import Stored, between_pair, certify_scores, own_intercept, probes
 from tenfold.judge.recompute import Pair
 from tenfold.machine import one_blas_thread
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.moments import GroupedMoments
-from tenfold.stats.within_class_scatter import WithinMoments, WithinQuadraticForms, within_quadratic_forms
+from tenfold.stats.within_class_scatter import (
+    WithinFactor,
+    WithinMoments,
+    WithinQuadraticForms,
+    WithinScatter,
+    within_factor,
+    within_quadratic_forms,
+)
 
 SAMPLE_ROWS = 1024  # size of the subsample that gives the units of the columns
 
-MAX_FORMED_FEATURES = 2048  # features up to which a covariance is formed where the random vectors do not decide
+# features, or fewer samples, up to which a matrix is formed where the random vectors do not decide
+MAX_FORMED_FEATURES = 2048
 MIN_SPREAD = 1e-7  # relative standard deviation below which a direction is rounding
 
 NOT_FORMED = "Whether weights were left out in some direction was not judged: columns are too many."
@@ -33,7 +43,7 @@ NOT_FORMED = "Whether weights were left out in some direction was not judged: co
 class DirectionStatistics:
     """Statistics for directions V (p, r) and probes U (p, q): class weights, deviations of the means from the stored
     ones, variances (k, p) of each class and (p,) within classes, [V, U]'S [V, U] with the covariance S within classes,
-    and a function that forms S.
+    and a function that gives S or a factor of it, or None where both are too large.
     """
 
     weight: Floats
@@ -42,7 +52,7 @@ class DirectionStatistics:
     within: Floats
     forms: Floats
     probes: Floats
-    covariance: Callable[[], Floats]
+    scatter: Callable[[], WithinScatter | None]
 
     @classmethod
     def of_rows(cls, rows: Rows, mean: Floats, directions: Floats) -> "DirectionStatistics":
@@ -59,23 +69,30 @@ class DirectionStatistics:
         shares, z = forms_of_rows.weight / forms_of_rows.weight.sum(), away @ directions
         forms = forms_of_rows.forms / forms_of_rows.weight.sum() - np.einsum("k,ka,kb->ab", shares, z, z)
 
-        def covariance() -> Floats:
-            return WithinMoments.of(rows.fold(GroupedMoments.lifter(len(mean)))).covariance()
+        def scatter() -> WithinScatter | None:
+            n, p = rows.shape
+            if n < p and n <= MAX_FORMED_FEATURES and isinstance(rows, MemoryRows) and is_numpy(rows.X):
+                return within_factor(len(mean), rows.whole())
+            if p <= MAX_FORMED_FEATURES:
+                return WithinMoments.of(rows.fold(GroupedMoments.lifter(len(mean))))
+            return None
 
-        return cls(forms_of_rows.weight, away, variance, shares @ variance, forms, U, covariance)
+        return cls(forms_of_rows.weight, away, variance, shares @ variance, forms, U, scatter)
 
     @classmethod
     def of_moments(
-        cls, moments: GroupedMoments | WithinMoments, mean: Floats, directions: Floats
+        cls, moments: GroupedMoments | WithinScatter, mean: Floats, directions: Floats
     ) -> "DirectionStatistics":
         """Statistics from moments, which may have only the pooled variance."""
-        pooled = moments if isinstance(moments, WithinMoments) else WithinMoments.of(moments)
-        S, known = pooled.covariance(), (pooled.weight > 0.0)[:, None]
-        away, within = np.where(known, pooled.mean - mean, 0.0), np.diag(S)
+        pooled = moments if isinstance(moments, WithinScatter) else WithinMoments.of(moments)
+        known = (pooled.weight > 0.0)[:, None]
+        away, within = np.where(known, pooled.mean - mean, 0.0), pooled.variances()
         U = probes(within[None])[0].T
         directions = np.hstack([directions, U])
-        forms = directions.T @ S @ directions
-        return cls(pooled.weight, away, np.broadcast_to(within, mean.shape), within, forms, U, lambda: S)
+        forms = pooled.quadratic_form(directions)
+        size = len(pooled.factor) if isinstance(pooled, WithinFactor) else len(within)
+        largest = pooled if size <= MAX_FORMED_FEATURES else None
+        return cls(pooled.weight, away, np.broadcast_to(within, mean.shape), within, forms, U, lambda: largest)
 
 
 def judge_directions(
@@ -121,8 +138,9 @@ def judge_directions(
         pairs["intercept of the first class"] = own_intercept(stored, stored.mean[0] + stored.priors @ stored.mean)
     left = np.abs(across - between @ statistics.probes) + outside[:, r:]
     if np.any(left > RULES["exact"].tol * distance * sizes[r:]):
-        if len(spread) <= MAX_FORMED_FEATURES:
-            pairs["weights left out"] = _compute_unexplained(statistics.covariance(), stored, r, tol, distance)
+        scatter = statistics.scatter()
+        if scatter is not None:
+            pairs["weights left out"] = _compute_unexplained(scatter, stored, r, tol, distance)
         else:
             note = f"{note} {NOT_FORMED}".lstrip()
     return certify_scores(statistics.away, statistics.variance, stored, spread, pairs, note)
@@ -143,22 +161,36 @@ def _shares(V: Floats, stored: Stored, shares: Floats, tol: float) -> Pair:
     return np.maximum(away - slack, 0.0), np.zeros_like(shares), max(largest, 1.0)
 
 
-def _compute_unexplained(S: Floats, stored: Stored, directions: int, tol: float, distance: Floats) -> Pair:
+def _compute_unexplained(scatter: WithinScatter, stored: Stored, directions: int, tol: float, distance: Floats) -> Pair:
     """The part of S w - (m_c - m_0), in the space where classes vary, that is neither rounding nor, with fewer
     directions than the rank of the means, a difference of means below `tol` of the largest.
     """
     (w, _), mean, priors = stored.against_first(), stored.mean, stored.priors
-    scale = np.sqrt(np.where(np.diag(S) > 0.0, np.diag(S), 1.0))
+    scale = np.sqrt(scatter.variances())
+    scale = np.where(scale > 0.0, scale, 1.0)
+    p, least = len(scale), max(tol, MIN_SPREAD) * (1.0 + 1e-6)
+    rows = np.vstack([mean[1:] - mean[0], np.sqrt(priors)[:, None] * (mean - priors @ mean)]) / scale
     with one_blas_thread:
-        values, vectors = la.eigh(S / np.outer(scale, scale), check_finite=False)
-        spread = np.sqrt(np.maximum(values, 0.0))
-        vary = spread > max(tol, MIN_SPREAD) * (1.0 + 1e-6)
-        axes = vectors[:, vary] / scale[:, None] / spread[vary]
-        centred = np.sqrt(priors)[:, None] * (mean - priors @ mean) @ axes
+        if isinstance(scatter, WithinFactor):  # S = scale F'F scale; unit eigenvectors of F'F are F'u / sqrt(l)
+            F, gram = scatter.standardize(scale)
+            values, vectors = la.eigh(gram, lower=False, check_finite=False)
+            spread = np.sqrt(np.maximum(values, 0.0))
+            vary = (spread > least) & (np.arange(len(values)) >= len(values) - scatter.largest_rank)
+            # (S w / scale) F' = (w scale F') F F', and F F' u = l u
+            images = blas.dgemm(1.0, F.T, np.vstack([w * scale, rows]).T, trans_a=True).T
+            products = images[: len(w)] @ vectors[:, vary]
+            between, centred = np.split(images[len(w) :] @ (vectors[:, vary] / values[vary]), [len(w)])
+        else:
+            S = scatter.covariance()
+            values, vectors = la.eigh(S / np.outer(scale, scale), check_finite=False)
+            spread = np.sqrt(np.maximum(values, 0.0))
+            vary = spread > least
+            axes = vectors[:, vary] / spread[vary]
+            products, (between, centred) = w @ S / scale @ axes, np.split(rows @ axes, [len(w)])
         largest = float(la.svdvals(centred, check_finite=False)[0]) if centred.size else 0.0
-    away = np.linalg.norm((w @ S - (mean[1:] - mean[0])) @ axes, axis=1)[:, None]
+    away = np.linalg.norm(products - between, axis=1)[:, None]
     narrow = float(np.min(spread[vary], initial=1.0))
-    allowed = 64.0 * np.sqrt(len(S)) * unit_roundoff(np.float64) * np.sum(scale * np.abs(w), axis=1)[:, None] / narrow
+    allowed = 64.0 * np.sqrt(p) * unit_roundoff(np.float64) * np.sum(scale * np.abs(w), axis=1)[:, None] / narrow
     if directions < min(len(w), int(np.sum(vary))):
         with np.errstate(divide="ignore"):
             allowed += tol * largest * (1.0 / np.sqrt(priors[1:]) + 1.0 / np.sqrt(priors[0]))[:, None]

@@ -72,6 +72,7 @@ STATISTICS = (
     "Moments",
     "GroupedMoments",
     "WithinMoments",
+    "WithinFactor",
     "Several",
 )
 
@@ -151,6 +152,10 @@ RECORDS: dict[str, Record] = {
     "WithinMoments": Record(
         "tenfold.stats.within_class_scatter",
         {"count": whole(), "weight": floats("k", low=0.0), "mean": floats("k p"), "scatter": floats("p p")},
+    ),
+    "WithinFactor": Record(
+        "tenfold.stats.within_class_scatter",
+        {"count": whole(), "weight": floats("k", low=0.0), "mean": floats("k p"), "factor": floats("m p")},
     ),
     "ClassSums": Record(
         "tenfold.stats.class_totals",

@@ -13,21 +13,22 @@ of unit variance.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg as la
+from scipy.linalg import blas
 
-from tenfold.arrays import Array, Floats, Integers, like, unit_roundoff
-from tenfold.data import NotFinite, Rows
+from tenfold.arrays import Array, Floats, Integers, is_numpy, like, unit_roundoff
+from tenfold.data import MemoryRows, NotFinite, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.plans.class_statistics import TooFewSamples
 from tenfold.stats.argmax_float32 import decide_linear, decide_whole
 from tenfold.stats.class_totals import fourth_powers, mahalanobis_distances
 from tenfold.stats.derivatives import Params, Total, forward
 from tenfold.stats.moments import GroupedMoments, Moments
-from tenfold.stats.within_class_scatter import WithinMoments, within_scatter
+from tenfold.stats.within_class_scatter import WithinFactor, WithinMoments, WithinScatter, within_factor, within_scatter
 
 MAX_NARROW_FEATURES = 511  # features up to which class moments are summed in one packed loop, beyond it class by class
 
@@ -126,8 +127,18 @@ class Linear(NamedTuple):
     shares: Floats | None
 
 
-def fold_within(rows: Rows, classes: int) -> WithinMoments:
-    """The pooled covariance within classes, without those of each class; one transfer from a device."""
+def fold_within(rows: Rows, classes: int) -> WithinScatter:
+    """The pooled covariance within classes, without those of each class; one transfer from a device. Of fewer dense
+    samples in memory than features, a factor, by a QR factorisation of their deviations.
+    """
+    if isinstance(rows, MemoryRows) and is_numpy(rows.X) and rows.shape[0] < rows.shape[1]:
+        sums = within_factor(classes, rows.whole())
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(sums.variances()).all() and np.isfinite(sums.mean).all()
+        if not finite:
+            raise NotFinite
+        with one_blas_thread:  # rotates the samples, so that none is kept
+            return replace(sums, factor=np.ascontiguousarray(la.qr(sums.factor, mode="r", check_finite=False)[0]))
     if rows.shape[1] > MAX_NARROW_FEATURES or (rows.on_device and not rows.distributed):
         moments = WithinMoments.of(rows.fold(GroupedMoments.lifter(classes)))
     else:
@@ -137,24 +148,59 @@ def fold_within(rows: Rows, classes: int) -> WithinMoments:
     return moments
 
 
-def by_whitening(classes: WithinMoments, priors: Floats, components: int, tol: float) -> Linear:
+@dataclass(frozen=True)
+class Whitening:
+    """Axes (p, r) along which the variance within classes is 1: `axes`, or `base`' `axes` with axes (m, r)."""
+
+    axes: Floats
+    base: Floats | None = None
+
+    @classmethod
+    def of(cls, classes: WithinScatter, tol: float) -> "Whitening":
+        """From the eigenvectors of the covariance of standardised features; of fewer samples than features from those
+        of F F', whose images F'u / sqrt(l) they are, without forming them.
+        """
+        tol = max(tol, RANK_TOL)
+        scale = np.sqrt(classes.variances())
+        scale = np.where(scale > 0.0, scale, 1.0)
+        if isinstance(classes, WithinFactor):
+            F, gram = classes.standardize(scale)
+            with one_blas_thread:
+                values, vectors = la.eigh(gram, lower=False, check_finite=False)
+            rank = min(int(np.sum(values > tol**2)), classes.largest_rank)
+            return cls(vectors[:, ::-1][:, :rank] / values[::-1][:rank], F / scale)
+        with one_blas_thread:
+            values, vectors = la.eigh(classes.covariance() / np.outer(scale, scale), check_finite=False)
+        spread = np.sqrt(np.maximum(values[::-1], 0.0))
+        rank = int(np.sum(spread > tol))
+        return cls(vectors[:, ::-1][:, :rank] / scale[:, None] / spread[:rank])
+
+    def project(self, rows: Floats) -> Floats:
+        """Coordinates (k, r) of rows (k, p)."""
+        if self.base is None:
+            return rows @ self.axes
+        with one_blas_thread:
+            return np.asarray(blas.dgemm(1.0, self.base.T, rows.T, trans_a=True).T @ self.axes)
+
+    def expand(self, coordinates: Floats) -> Floats:
+        """Combinations (p, q) of the axes by coordinates (r, q)."""
+        if self.base is None:
+            return self.axes @ coordinates
+        with one_blas_thread:
+            return np.asarray(blas.dgemm(1.0, self.base.T, self.axes @ coordinates))
+
+
+def by_whitening(classes: WithinScatter, priors: Floats, components: int, tol: float) -> Linear:
     """Whitening by an SVD; directions with a relative standard deviation within classes below `tol` are dropped."""
-    S, centre = classes.covariance(), priors @ classes.mean
-    scale = np.sqrt(np.diag(S))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    with one_blas_thread:
-        values, vectors = la.eigh(S / np.outer(scale, scale), check_finite=False)
-    spread = np.sqrt(np.maximum(values[::-1], 0.0))
-    rank = int(np.sum(spread > max(tol, RANK_TOL)))
-    whiten = vectors[:, ::-1][:, :rank] / scale[:, None] / spread[:rank]
+    centre, whitening = priors @ classes.mean, Whitening.of(classes, tol)
     count = len(priors)
     factor = 1.0 if count == 1 else 1.0 / (count - 1)
-    middle = np.sqrt(classes.weight.sum() * priors * factor)[:, None] * (classes.mean - centre) @ whiten
+    middle = whitening.project(np.sqrt(classes.weight.sum() * priors * factor)[:, None] * (classes.mean - centre))
     with one_blas_thread:
         _, sizes, rows = la.svd(middle, full_matrices=False, check_finite=False)
     part = (sizes**2 / np.sum(sizes**2))[:components] if components else np.zeros(0)
     kept = int(np.sum(sizes > tol * sizes[0])) if sizes.size else 0
-    directions = whiten @ rows.T[:, :kept]
+    directions = whitening.expand(rows.T[:, :kept])
     inside = (classes.mean - centre) @ directions
     coef = inside @ directions.T
     with np.errstate(divide="ignore"):

@@ -28,7 +28,7 @@ from tenfold.plans.discriminant import (
 )
 from tenfold.stats.class_totals import as_one_class
 from tenfold.stats.moments import GroupedMoments
-from tenfold.stats.within_class_scatter import WithinMoments
+from tenfold.stats.within_class_scatter import WithinMoments, WithinScatter
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class FittedLinear(NamedTuple):
 
 def fit_linear(
     settings: LinearSettings,
-    sums: GroupedMoments | WithinMoments,
+    sums: GroupedMoments | WithinScatter,
     rows: Rows | None,
     priors: Floats,
     given: tuple[Floats, Floats] | None,
@@ -68,9 +68,9 @@ def fit_linear(
     """Fit from class moments or pooled ones; `given` are covariances (k, p, p) of the classes and (p, p) of all samples
     from a covariance estimator.
     """
-    pooled = sums if isinstance(sums, WithinMoments) else WithinMoments.of(sums)
+    pooled = sums if isinstance(sums, WithinScatter) else WithinMoments.of(sums)
     S = None
-    if isinstance(sums, WithinMoments):
+    if isinstance(sums, WithinScatter):
         discriminant = by_whitening(pooled, priors, settings.components, settings.tol)
     else:
         classes = Classes.of(sums)

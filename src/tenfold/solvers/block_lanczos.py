@@ -4,11 +4,13 @@ From a random block Q_0 the Krylov space span(Q_0, S Q_0, S^2 Q_0, ...) grows by
 approximate the eigenvectors. All blocks are kept, and each is orthogonalised twice against the others. The image of the
 space lies in it but for the part E of the newest block: with s the part of a Ritz vector in that block, its residual S
 v - l v is s'E. A step costs the products of one block; the measure is the largest residual of the wanted vectors over
-tol l_1. Where S = A A' and the vectors A'v / sqrt(l) are wanted, their residuals are larger by at most sqrt(l_1 / l).
+tol l_1, and is computed, by a Rayleigh-Ritz step, only where the rate of its decrease lets it be small. Where S = A A'
+and the vectors A'v / sqrt(l) are wanted, their residuals are larger by at most sqrt(l_1 / l).
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,16 +21,35 @@ from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
 from tenfold.stats.derivatives import Params, adjoint, forward
 
+MAX_UNCHECKED_GROWTH = 0.25  # of the dimensions, between checks: one too late costs as much of the products
 ORTHOGONALITY = 1e-9  # inner products with the basis up to here leave orthonormal vectors so to rounding
 
 
 @dataclass(frozen=True)
 class Space:
-    """The basis (m, size) of a space, and its Ritz values, the largest first, and vectors (m, k) in that basis."""
+    """The basis (m, size) of a space, T (m, m) with the products of S in it, and at most `count` Ritz values, the
+    largest first, and vectors (m, k) in that basis, computed when they are first asked for.
+    """
 
     basis: Floats
-    values: Floats
-    inside: Floats
+    T: Floats
+    count: int
+
+    @cached_property
+    def _ritz(self) -> tuple[Floats, Floats]:
+        m = len(self.T)
+        wanted = [m - min(self.count, m), m - 1]
+        with one_blas_thread:
+            values, inside = la.eigh(0.5 * (self.T + self.T.T), subset_by_index=wanted, check_finite=False)
+        return values[::-1], inside[:, ::-1]
+
+    @property
+    def values(self) -> Floats:
+        return self._ritz[0]
+
+    @property
+    def inside(self) -> Floats:
+        return self._ritz[1]
 
     def vectors(self, begin: int, end: int) -> Floats:
         """Ritz vectors `begin` to `end`, (k, size)."""
@@ -47,10 +68,13 @@ def steps(
     transposed: bool = False,
 ) -> Iterator[Step]:
     """`count` eigenvectors of a matrix of `size` rows, or their images by A' (`transposed`). A step has a space with at
-    most `more` Ritz vectors besides; the first comes once the space has `count` dimensions.
+    most `more` Ritz vectors besides; the first comes once the space has `count` dimensions. Objective and measure are
+    those of the last check.
     """
     newest = _orthonormal(random.standard_normal((min(block, size), size)))
     basis, T = np.zeros((0, size)), np.zeros((0, 0))
+    checks: list[tuple[int, float]] = []
+    objective, skipped = 0.0, 0
     while True:
         basis = np.vstack([basis, newest])
         images = np.ascontiguousarray(apply(newest))
@@ -58,9 +82,13 @@ def steps(
         T = _extend(T, inside)
         outside, R = _factors(images - adjoint(basis, np.ascontiguousarray(inside.T)))
         if len(basis) >= min(count, size):
-            space = _rayleigh_ritz(basis, T, count + more)
-            largest = _largest_residual(space, R, count, transposed)
-            yield Step(space, -float(np.sum(space.values[:count])), largest / tol)
+            space = Space(basis, T, count + more)
+            if skipped > 0 and len(basis) < size:
+                skipped -= 1
+            else:
+                checks.append((len(basis), _largest_residual(space, R, count, transposed) / tol))
+                objective, skipped = -float(np.sum(space.values[:count])), _steps_to_skip(checks, block)
+            yield Step(space, objective, checks[-1][1])
         if len(basis) >= size:
             return
         known = np.linalg.norm(R, axis=1) > 1e-10 * float(np.max(np.linalg.norm(images, axis=1)))
@@ -104,11 +132,18 @@ def _extend(T: Floats, rows: Floats) -> Floats:
     return extended
 
 
-def _rayleigh_ritz(basis: Floats, T: Floats, count: int) -> Space:
-    m = len(T)
-    with one_blas_thread:
-        values, inside = la.eigh(0.5 * (T + T.T), subset_by_index=[m - min(count, m), m - 1], check_finite=False)
-    return Space(basis, values[::-1], inside[:, ::-1])
+def _steps_to_skip(checks: list[tuple[int, float]], block: int) -> int:
+    """The number of steps without a check after the last one, from the dimensions and measures of all: half of those
+    that are left at the rate of the last two, and at most MAX_UNCHECKED_GROWTH of the dimensions.
+    """
+    if len(checks) < 2:
+        return 0
+    (before, old), (now, new) = checks[-2:]
+    most = int(MAX_UNCHECKED_GROWTH * now) // block
+    if not 0.0 < new < old:
+        return most
+    left = np.log(new) / np.log(old / new) * (now - before) / block
+    return min(most, int(0.5 * left))
 
 
 def _largest_residual(space: Space, R: Floats, count: int, transposed: bool) -> float:

@@ -12,6 +12,8 @@ from tenfold.data import Block, Deferred, MaybeDeferred, weights_of
 from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import Params, away, forward
 
+MIN_PARALLEL_PRODUCTS = 1 << 21  # entries times vectors below which one thread takes less than 0.3 ms
+
 
 @dataclass(frozen=True, slots=True)
 class ScatterAbout:
@@ -39,7 +41,7 @@ def _scatter_about(centre: Floats, vectors: Floats, block: Block) -> MaybeDeferr
     X = block.X
     if is_numpy(X):
         weight = float(X.shape[0]) if block.weight is None else float(np.sum(block.weight))
-        products = _core.scatter_products(X, vectors, centre, block.weight, threads(entries(X)))
+        products = _core.scatter_products(X, vectors, centre, block.weight, _threads(X, len(vectors) + 1))
         return ScatterAbout(weight, products[-1], products[:-1])
     if is_sparse(X):
         return _of_sparse(centre, vectors, block)
@@ -48,6 +50,10 @@ def _scatter_about(centre: Floats, vectors: Floats, block: Block) -> MaybeDeferr
     z = forward(X, Params(vectors, np.zeros(len(vectors))), centre)
     u = xp.concat([z * w[:, None], w[:, None]], axis=1)
     return Deferred.of([xp.matmul(u.T, away(X, centre)), xp.reshape(xp.sum(w), (1,))], _of_sums, key="products")
+
+
+def _threads(X: Array, vectors: int) -> int:
+    return threads(entries(X)) if entries(X) * vectors >= MIN_PARALLEL_PRODUCTS else 1
 
 
 def _of_sparse(centre: Floats, vectors: Floats, block: Block) -> ScatterAbout:

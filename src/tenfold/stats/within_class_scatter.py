@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import blas
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, entries, is_numpy, like, namespace
+from tenfold.arrays import Array, Floats, entries, is_numpy, like, namespace, wide
 from tenfold.data import Block, Deferred, MaybeDeferred, weights_of
 from tenfold.machine import one_blas_thread, threads
 from tenfold.stats.class_totals import groups_of, memberships
@@ -47,7 +48,15 @@ class WithinMoments:
         """Within-class covariance, with the total weight as divisor."""
         return self.scatter / self.weight.sum()
 
-    def merge(self, other: "WithinMoments") -> "WithinMoments":
+    def variances(self) -> Floats:
+        """The diagonal of the covariance."""
+        return np.diag(self.scatter) / self.weight.sum()
+
+    def quadratic_form(self, vectors: Floats) -> Floats:
+        """V'SV (q, q) for vectors (p, q) and the covariance S."""
+        return np.asarray(vectors.T @ self.covariance() @ vectors)
+
+    def merge(self, other: "WithinScatter") -> "WithinMoments":
         """The statistic of both sets of samples, class by class as in `Moments`."""
         total = self.weight + other.weight
         ratio = other.weight / np.where(total > 0.0, total, 1.0)
@@ -56,12 +65,82 @@ class WithinMoments:
             step = other.mean - self.mean
             # constant on both sides and equal up to the rounding of a mean: constant
             constant = np.abs(step) <= 8.0 * np.finfo(np.float64).eps * np.abs(self.mean)
-            step[constant & (np.diag(self.scatter + other.scatter) == 0.0)] = 0.0
+            scatter = self.scatter + other.scatter
+            step[constant & (np.diag(scatter) == 0.0)] = 0.0
             between = np.sqrt(np.where(both, self.weight * ratio, 0.0))[:, None] * step
             mean = np.where(ratio[:, None] == 1.0, other.mean, self.mean + ratio[:, None] * step)
             with one_blas_thread:
                 between_scatter = blas.dgemm(1.0, between.T, between.T, trans_b=True)
-        return WithinMoments(self.count + other.count, total, mean, self.scatter + other.scatter + between_scatter)
+        return WithinMoments(self.count + other.count, total, mean, scatter + between_scatter)
+
+
+@dataclass(frozen=True, slots=True)
+class WithinFactor:
+    """As `WithinMoments`, of fewer samples than features: a factor A (m, p) of the scatter matrix A'A, which is formed
+    only to merge.
+    """
+
+    count: int
+    weight: Floats
+    mean: Floats
+    factor: Floats
+
+    @property
+    def largest_rank(self) -> int:
+        """A bound on the rank: the weighted deviations of each class sum to zero."""
+        return max(0, self.count - int(np.count_nonzero(self.weight)))
+
+    @property
+    def scatter(self) -> Floats:
+        """A'A (p, p)."""
+        with one_blas_thread:
+            return np.asarray(blas.dgemm(1.0, self.factor.T, self.factor.T, trans_b=True))
+
+    def covariance(self) -> Floats:
+        """Within-class covariance, with the total weight as divisor."""
+        return self.scatter / self.weight.sum()
+
+    def variances(self) -> Floats:
+        """The diagonal of the covariance."""
+        return np.einsum("ij,ij->j", self.factor, self.factor) / self.weight.sum()
+
+    def quadratic_form(self, vectors: Floats) -> Floats:
+        """V'SV (q, q) for vectors (p, q) and the covariance S."""
+        z = self.factor @ vectors
+        return np.asarray(z.T @ z) / self.weight.sum()
+
+    def standardize(self, scale: Floats) -> tuple[Floats, Floats]:
+        """F = A diag(1 / scale) / sqrt(weight), with F'F the covariance in units of `scale`, and the upper triangle of
+        F F'.
+        """
+        F = self.factor / (scale * np.sqrt(self.weight.sum()))
+        with one_blas_thread:
+            return F, blas.dsyrk(1.0, F.T, trans=1)
+
+    def merge(self, other: "WithinScatter") -> WithinMoments:
+        """The moments of both sets of rows."""
+        return WithinMoments(self.count, self.weight, self.mean, self.scatter).merge(other)
+
+
+WithinScatter: TypeAlias = WithinMoments | WithinFactor
+
+
+def within_factor(classes: int, block: Block) -> WithinFactor:
+    """The class means, and the weighted deviations from them as the factor (samples of positive weight, p)."""
+    centres = _core.estimate_class_means(block.X, block.weight, groups_of(block), classes)
+    weight = wide(weights_of(block))
+    member = np.eye(classes)[groups_of(block)] * weight[:, None]
+    total = member.sum(axis=0)
+    with np.errstate(invalid="ignore", over="ignore"):  # as in merge
+        deviations = wide(block.X) - centres[groups_of(block)]
+        with one_blas_thread:
+            sums = blas.dgemm(1.0, deviations.T, member.T, trans_b=True).T
+        step = sums / np.where(total > 0.0, total, 1.0)[:, None]
+        deviations -= step[groups_of(block)]
+        deviations *= np.sqrt(weight)[:, None]
+    if not weight.all():
+        deviations = deviations[weight > 0.0]
+    return WithinFactor(len(deviations), total, centres + step, deviations)
 
 
 def within_scatter(classes: int) -> Callable[[Block], WithinMoments]:

@@ -25,7 +25,7 @@ from tenfold.plans.class_statistics import TooFewSamples
 from tenfold.plans.gaussian_classes import LinearSettings, fit_linear
 from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.moments import GroupedMoments
-from tenfold.stats.within_class_scatter import WithinMoments
+from tenfold.stats.within_class_scatter import WithinMoments, WithinScatter
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses):
@@ -85,8 +85,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     Notes
     -----
     One pass over the samples, and one with products to judge; memory n_features^2, and as much for each class where its
-    covariance is asked for: with shrinkage, `store_covariance` or another solver than "svd". Runs on dense
-    arrays, files, devices and Dask collections, with sample weights. `partial_fit` takes samples in parts.
+    covariance is asked for: with shrinkage, `store_covariance` or another solver than "svd". Fewer dense samples in
+    memory than features need n_samples x n_features alone, with "svd". Runs on dense arrays, files, devices and Dask
+    collections, with sample weights. `partial_fit` takes samples in parts.
     Seeger, sections 6.4 and 11.2; Cookbook, ch. 16; Welling, ch. 13.
 
     Examples
@@ -152,7 +153,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.tol = tol
         self.covariance_estimator = covariance_estimator
 
-    def _fold(self, rows: Rows, classes: int) -> GroupedMoments | WithinMoments:
+    def _fold(self, rows: Rows, classes: int) -> GroupedMoments | WithinScatter:
         if self.solver == "svd" and self.shrinkage is not None:
             raise NotImplementedError("shrinkage not supported with 'svd' solver.")
         if self.solver == "svd" and self.covariance_estimator is not None:
@@ -162,18 +163,18 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return plan.fold_within(rows, classes)  # class covariances are not needed
         return super()._fold(rows, classes)
 
-    def _merge(self, before: GroupedMoments | WithinMoments, new: GroupedMoments | WithinMoments) -> Any:
-        if isinstance(before, WithinMoments) and isinstance(new, GroupedMoments):
+    def _merge(self, before: GroupedMoments | WithinScatter, new: GroupedMoments | WithinScatter) -> Any:
+        if isinstance(before, WithinScatter) and isinstance(new, GroupedMoments):
             raise ValueError(
                 "The covariances of the classes were not kept by the first fit, with solver='svd' and without "
                 "store_covariance: fit again on all rows."
             )
-        if isinstance(before, GroupedMoments) and isinstance(new, WithinMoments):
+        if isinstance(before, GroupedMoments) and isinstance(new, WithinScatter):
             before = WithinMoments.of(before)
         return super()._merge(before, new)
 
-    def _estimate(self, sums: GroupedMoments | WithinMoments, rows: Rows | None, X: Array) -> None:
-        pooled = sums if isinstance(sums, WithinMoments) else WithinMoments.of(sums)
+    def _estimate(self, sums: GroupedMoments | WithinScatter, rows: Rows | None, X: Array) -> None:
+        pooled = sums if isinstance(sums, WithinScatter) else WithinMoments.of(sums)
         if pooled.count <= len(pooled.weight):
             raise TooFewSamples(
                 f"The number of samples must be more than the number of classes: got {pooled.count} sample(s)."
