@@ -70,7 +70,7 @@ def regression(n: int, p: int, *, density: float = 0.0, dtype: Any = np.float64,
 
     def make(rng: np.random.Generator) -> tuple[Any, Any]:
         if density:
-            X = sparse.random(n, p, density, "csr", rng=rng, data_sampler=rng.standard_normal)
+            X = sparse.random(n, p, density, "csr", random_state=rng, data_rvs=rng.standard_normal)
         else:
             X = rng.standard_normal((n, p)) + common * rng.standard_normal((n, 1))
         w = np.where(rng.random(p) < 0.1, rng.standard_normal(p), 0.0)

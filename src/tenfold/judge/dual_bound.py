@@ -124,4 +124,4 @@ def _inner_scaling(penalty: Any, v: Floats) -> float:
     """The largest scaling of v, at most one, at which the conjugate of an elastic net is zero; one for other
     penalties.
     """
-    return float(replace(penalty, l2=0.0).share(v)[0]) if getattr(penalty, "l2", 0.0) > 0.0 else 1.0
+    return float(replace(penalty, l2=0.0).dual_scaling(v)[0]) if getattr(penalty, "l2", 0.0) > 0.0 else 1.0

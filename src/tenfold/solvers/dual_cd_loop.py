@@ -123,5 +123,5 @@ class DualCdLoop:
             if violation <= least and moved <= least and self.loop.complete:
                 return
             if not self.loop.complete:
-                self.loop.take_all()
+                self.loop.unshrink()
             target = min(expected, target) * max(MIN_GAP_FACTOR, min(0.25, self.allowed / gap))
