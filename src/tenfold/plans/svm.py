@@ -24,7 +24,7 @@ from tenfold.data import MemoryRows, Rows, with_constant
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_point_search import gap_at_kinks
 from tenfold.judge.gap_crammer_singer import crammer_singer_gap
-from tenfold.judge.linear_models import gap, prepare
+from tenfold.judge.linear_models import gap, scale_of
 from tenfold.judge.objective_points import LOOSE
 from tenfold.losses.classification import JointHinge
 from tenfold.losses.loss import Loss
@@ -272,7 +272,7 @@ def _ascent(machine: Machine, rows: Rows, seed: int, allowed: float) -> DualCd:
     """The ascent of the dual, until its gap is `allowed`, in units of the judge."""
     problem = machine.problem
     # at zero weights every loss is one
-    scale = 1.0 if machine.loss.signs else prepare(problem, rows).scale
+    scale = 1.0 if machine.loss.signs else scale_of(problem, rows)
     return DualCd(problem, rows, seed, allowed * scale)
 
 
@@ -344,7 +344,7 @@ def _select_joint_solver(
 def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted:
     wider, problem = machine.wider(rows), machine.problem
     shift = approximate_centre(wider, True) if problem.intercept else np.zeros(wider.shape[1])
-    rule = l1_glm.GapRule(problem, tol, prepare(problem, wider).scale, 0.5 * problem.loss.lipschitz)
+    rule = l1_glm.GapRule(problem, tol, scale_of(problem, wider), 0.5 * problem.loss.lipschitz)
     start, centre = Params(np.zeros((1, wider.shape[1])), np.zeros(1)), _centre(machine, rows, dtype)
 
     def outside(params: Params) -> Params:
