@@ -205,23 +205,24 @@ def steps(problem: Problem, start: Params, allowed: float) -> Iterator[tuple[Ste
         # a gradient at the level of rounding does not decrease further
         slack = float(np.sum(np.abs(problem.products(theta, gradient)))) if gap > EPS * objective else 0.0
         yield Step(Params(theta[None, :p].copy(), theta[p:].copy()), objective, (gap + slack) / allowed), -slopes
-        iterate = Iterate(theta, here, penalty_state, slacks, penalty_slacks)
-        system = _System.at(problem, lines, penalty, iterate, z, gradient, candidates, products)
-        if system is None:
-            return
-        predictor = system.direction((0.0, 0.0, 0.0, 0.0))
-        ahead, penalty_ahead = predictor.of(here, predictor.lines), predictor.of(penalty_state, predictor.penalty)
-        left = lines.products(ahead, lines.slacks(ahead))
-        left += penalty.products(penalty_ahead, penalty.slacks(penalty_ahead))
-        aim, (step, penalty_step) = gap / count * (left / gap) ** 3, (predictor.lines, predictor.penalty)
-        step_taken = system.direction(
-            (
-                aim + step.v * step.u,
-                aim - step.t * step.u,
-                aim + penalty_step.v * penalty_step.u,
-                aim - penalty_step.t * penalty_step.u,
+        with one_blas_thread:  # once for all products of a step
+            iterate = Iterate(theta, here, penalty_state, slacks, penalty_slacks)
+            system = _System.at(problem, lines, penalty, iterate, z, gradient, candidates, products)
+            if system is None:
+                return
+            predictor = system.direction((0.0, 0.0, 0.0, 0.0))
+            ahead, penalty_ahead = predictor.of(here, predictor.lines), predictor.of(penalty_state, predictor.penalty)
+            left = lines.products(ahead, lines.slacks(ahead))
+            left += penalty.products(penalty_ahead, penalty.slacks(penalty_ahead))
+            aim, (step, penalty_step) = gap / count * (left / gap) ** 3, (predictor.lines, predictor.penalty)
+            step_taken = system.direction(
+                (
+                    aim + step.v * step.u,
+                    aim - step.t * step.u,
+                    aim + penalty_step.v * penalty_step.u,
+                    aim - penalty_step.t * penalty_step.u,
+                )
             )
-        )
         if not np.isfinite(step_taken.theta).all() or max(step_taken.primal, step_taken.dual) < 1e-10:
             return
         here, penalty_state = step_taken.of(here, step_taken.lines), step_taken.of(penalty_state, step_taken.penalty)
