@@ -167,6 +167,9 @@ class _Work:
         at, up, down = inner.pieces
         above = at > self.first.intercept[0]
         self.slopes = -np.where(above, up, -down).sum(axis=1)
+        distance = at - self.first.intercept[0]
+        value = float(np.sum(np.where(above, up, -down) * distance))
+        yield Step(self.first, value, value / allowed)  # no objective is negative
         columns = np.sort(np.argsort(-self._violations(rows))[:n])
         while True:
             X = np.ascontiguousarray(rows.X[:, columns])
@@ -187,10 +190,16 @@ class _Work:
                     entering = np.argsort(-violations)[:n]
                     entering = entering[violations[entering] > tol]
                     tol = FINAL_PRICING_TOL
-                yield step._replace(measure=max(step.measure, 1.0 + 1e-9)) if entering.size else step
                 if entering.size:
                     break
-            if not entering.size:
+                if tol == FINAL_PRICING_TOL:
+                    yield step
+            # a working set that does not last counts as one step; one that ended before it was priced is the last
+            if entering.size:
+                yield step._replace(measure=max(step.measure, 1.0 + 1e-9))
+            else:
+                if tol == PRICING_TOL:
+                    yield step
                 return
             columns = np.union1d(columns, entering)
 
