@@ -15,8 +15,8 @@ from tenfold.judge.gap_fenchel import fenchel_gap
 from tenfold.judge.gap_smooth import intercept_drift, smooth_gap
 from tenfold.judge.objective_points import SEARCH_STEPS, DesignProblem, require_finite
 from tenfold.judge.stationarity import stationary_point
-from tenfold.losses.loss import Loss
-from tenfold.objectives.linear_design import LinearDesign
+from tenfold.losses.loss import Loss, Pieces
+from tenfold.objectives.linear_design import LinearDesign, take_sample
 from tenfold.penalties import L2
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params
@@ -120,6 +120,11 @@ def on_design(problem: Glm, design: LinearDesign, outputs: int) -> DesignProblem
     return DesignProblem(problem, design, strength, scale)
 
 
+def scale_of(problem: Glm, rows: Rows) -> float:
+    """The scale of the certificate of a problem of one output."""
+    return loss_without_weights(problem, rows, take_sample(rows))
+
+
 def prepare(problem: Glm, rows: Rows) -> DesignProblem:
     """A problem of one output on rows, as its judge sees it."""
     return on_design(problem, design_of(problem, rows), 1)
@@ -151,6 +156,15 @@ def _noise(loss: Loss) -> float:
     return 64.0 * EPS * (1.0 + 1.0 / product)
 
 
+def _best_kink(pieces: Pieces, weight: Floats) -> float:
+    """The constant of the least weighted sum of a piecewise linear loss: the kink at which its slope changes sign."""
+    kinks, up = pieces.at.ravel(), weight[:, None] * pieces.up
+    height = (up + weight[:, None] * pieces.down).ravel()
+    order = np.argsort(kinks)
+    position = int(np.searchsorted(np.cumsum(height[order]), float(np.sum(up))))
+    return float(kinks[order[min(position, len(order) - 1)]])
+
+
 def _losses_of_constants(loss: Loss, sample: Rows, searched: bool) -> tuple[float, float]:
     """The mean loss of a sample at zero, and at the best constant where that is searched for."""
     parts: Sequence[Any] = (sample.map(targets_of), sample.map(weights_of))
@@ -169,6 +183,8 @@ def _losses_of_constants(loss: Loss, sample: Rows, searched: bool) -> tuple[floa
     zero, slope = at(0.0)
     if not searched or slope == 0.0:
         return zero, zero
+    if loss.nonsmooth and isinstance(y, np.ndarray) and hasattr(loss, "pieces"):
+        return zero, min(zero, at(_best_kink(loss.pieces(y), weight))[0])
     least, step, side = zero, 1.0, -float(np.sign(slope))
     while step < 1e300 and at(side * step)[1] * slope > 0.0:
         step *= 4.0

@@ -45,11 +45,16 @@ def center(params: Params, centre: Floats) -> Params:
     return Params(params.coef, np.asarray(params.intercept + moved, dtype=np.float64))
 
 
-def sample_rows(rows: Rows) -> tuple[Floats, Rows, Floats]:
-    """A centre, a sample of the rows, and the mean squares of its columns about the centre."""
+def take_sample(rows: Rows) -> Rows:
+    """The sample of the rows that places the centre."""
     n, p = rows.shape
     wanted = 8 * SAMPLE_ROWS if rows.sparse else min(max(SAMPLE_ENTRIES // p, 64), SAMPLE_ROWS)
-    sample = rows.subsample(sampling_step(n, wanted))
+    return rows.subsample(sampling_step(n, wanted))
+
+
+def sample_rows(rows: Rows) -> tuple[Floats, Rows, Floats]:
+    """A centre, a sample of the rows, and the mean squares of its columns about the centre."""
+    p, sample = rows.shape[1], take_sample(rows)
     if isinstance(rows, MemoryRows) and (place := rows.place()) is not None:
         return place[0], sample, place[1]
     # any centre is right; one amid the samples keeps digits, but not those of sparse rows, which are never centred

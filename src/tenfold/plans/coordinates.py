@@ -31,9 +31,13 @@ class Frame:
     basis: Floats | None = None
 
     @classmethod
-    def of(cls, rows: Rows, approximate_centre: Floats) -> "Frame":
+    def of(cls, rows: Rows, approximate_centre: Floats, forms_hessian: bool = False) -> "Frame":
+        """`forms_hessian`: whether the solver forms a Hessian of any number of columns, so that a rotation, whose cost
+        is less, pays for more rows.
+        """
         n, p = rows.shape
-        if rows.sparse or rows.on_device or 3 * n >= 2 * p or (p > NEWTON_COLUMNS and n > ROTATED_ROWS):
+        many = p > NEWTON_COLUMNS and n > ROTATED_ROWS and not forms_hessian
+        if rows.sparse or rows.on_device or 3 * n >= 2 * p or many:
             return cls(rows, approximate_centre)
         block = rows.whole()
         X = block.X - approximate_centre

@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 
 from tenfold.arrays import Floats, on_host
-from tenfold.data import NotFinite, Rows, targets_of, weights_of
+from tenfold.data import MemoryRows, NotFinite, Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_point_search import gap_at_kinks
-from tenfold.judge.linear_models import gap, prepare
+from tenfold.judge.linear_models import gap, scale_of
 from tenfold.judge.objective_points import LOOSE
 from tenfold.losses.loss import Pieces, PiecewiseLinear
 from tenfold.penalties import ElasticNet
@@ -22,7 +22,7 @@ from tenfold.problems import Glm
 from tenfold.solvers import interior_point
 from tenfold.solvers.loop import Callback, Status, Step, run
 from tenfold.stats.column_moments import Columns
-from tenfold.stats.derivatives import Params
+from tenfold.stats.derivatives import Params, Total, adjoint
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -32,6 +32,10 @@ GAP_FRACTION = 1e-3  # of the allowed gap, at which a fit ends
 GAP_FRACTION_L2 = 1e-8  # the same with an L2 penalty, where weights have errors of the root of the gap
 
 HINT_FEATURES, HINT_STEPS = 1024, 100  # limits of the search for a dual point for given parameters
+
+WIDE_RATIO = 2  # features for each sample from which an L1 penalty is solved on working sets of features
+PRICING_MEASURE = 1e6  # measure of the subproblem at which features are priced first: a relative gap of 1e-3
+PRICING_TOL, FINAL_PRICING_TOL = 1e-3, 1e-8  # relative violations of the L1 bound that enter the working set
 
 ZERO_TOL = 1e-7  # with an L1 penalty, weights with so small relative effects on predictions are set to zero
 
@@ -78,7 +82,13 @@ def fit(
     )
     status = solution.status.value
     try:
-        certificate = gap_at_kinks(problem, rows, params, hint=work.dual, status=status, dtype=dtype)
+        certificate = None
+        if (
+            l2 > 0.0
+        ):  # the gap of the last step is far below the allowed one, so that its own dual point mostly suffices
+            certificate = gap(problem, rows, params, dual=work.dual, status=status, dtype=dtype)
+        if certificate is None or not certificate.ok:
+            certificate = gap_at_kinks(problem, rows, params, hint=work.dual, status=status, dtype=dtype)
     except KeyboardInterrupt:
         certificate = not_judged("gap")
     return Fitted(params, certificate, "interior point", iterations=solution.iterations, trace=solution.trace)
@@ -136,13 +146,69 @@ class _Work:
             problem.intercept_penalty,
         )
         first = Params(np.zeros((1, p)), np.array([_middle(pieces, share) if problem.balances else 0.0]))
-        return cls(inner, first, share, prepare(problem, rows).scale, np.zeros(len(share)))
+        return cls(inner, first, share, scale_of(problem, rows), np.zeros(len(share)))
 
     def path(self) -> Iterator[Step]:
         allowed = (GAP_FRACTION_L2 if self.inner.l2 > 0.0 else GAP_FRACTION) * RULES["gap"].tol * self.scale
+        rows, (n, p) = self.inner.rows, self.inner.rows.shape
+        wide = self.inner.l1 > 0.0 and self.inner.intercept_penalty == 0.0 and WIDE_RATIO * n <= p
+        if wide and isinstance(rows, MemoryRows) and not (rows.sparse or rows.on_device):
+            yield from self._on_working_sets(rows, allowed)
+            return
         for step, slopes in interior_point.steps(self.inner, self.first, allowed):
             self.slopes = slopes
             yield step
+
+    def _on_working_sets(self, rows: MemoryRows, allowed: float) -> Iterator[Step]:
+        """Interior points on the features whose correlation with the slopes exceeded the L1 penalty so far, of which
+        an optimum uses no more than there are samples. A step has converged where no other feature exceeds it.
+        """
+        inner, (n, p) = self.inner, rows.shape
+        at, up, down = inner.pieces
+        above = at > self.first.intercept[0]
+        self.slopes = -np.where(above, up, -down).sum(axis=1)
+        distance = at - self.first.intercept[0]
+        value = float(np.sum(np.where(above, up, -down) * distance))
+        yield Step(self.first, value, value / allowed)  # no objective is negative
+        columns = np.sort(np.argsort(-self._violations(rows))[:n])
+        while True:
+            X = np.ascontiguousarray(rows.X[:, columns])
+            part = inner._replace(
+                rows=MemoryRows(X, rows.y, rows.weight), shift=inner.shift[columns], spread=inner.spread[columns]
+            )
+            start = Params(np.zeros((1, len(columns))), self.first.intercept)
+            entering, tol = np.zeros(0, dtype=np.intp), PRICING_TOL
+            for step, slopes in interior_point.steps(part, start, allowed):
+                self.slopes, coef = slopes, np.zeros((1, p))
+                coef[:, columns] = step.params.coef
+                step = step._replace(params=Params(coef, step.params.intercept))
+                priced = step.measure <= 1.0 or (step.measure <= PRICING_MEASURE and tol == PRICING_TOL)
+                if priced:
+                    violations = self._violations(rows)
+                    violations[columns] = 0.0
+                    tol = FINAL_PRICING_TOL if step.measure <= 1.0 else tol
+                    entering = np.argsort(-violations)[:n]
+                    entering = entering[violations[entering] > tol]
+                    tol = FINAL_PRICING_TOL
+                if entering.size:
+                    break
+                if tol == FINAL_PRICING_TOL:
+                    yield step
+            # a working set that does not last counts as one step; one that ended before it was priced is the last
+            if entering.size:
+                yield step._replace(measure=max(step.measure, 1.0 + 1e-9))
+            else:
+                if tol == PRICING_TOL:
+                    yield step
+                return
+            columns = np.union1d(columns, entering)
+
+    def _violations(self, rows: MemoryRows) -> Floats:
+        """By how much the correlations (p,) with the slopes exceed the L1 penalty, relative to it."""
+        inner = self.inner
+        u = np.ascontiguousarray(self.slopes[:, None])
+        sums = rows.retarget(u).fold(lambda block: Total(adjoint(block.X, block.y, inner.shift))).sum[0]
+        return np.where(inner.spread > 0.0, np.abs(sums) / inner.l1 - 1.0, -1.0)
 
     @property
     def dual(self) -> Floats:

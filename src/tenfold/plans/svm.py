@@ -15,6 +15,7 @@ A penalised intercept has an L2 penalty of its own; with an L1 penalty it is the
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from tenfold.data import MemoryRows, Rows, with_constant
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_point_search import gap_at_kinks
 from tenfold.judge.gap_crammer_singer import crammer_singer_gap
-from tenfold.judge.linear_models import gap, prepare
+from tenfold.judge.linear_models import gap, scale_of
 from tenfold.judge.objective_points import LOOSE
 from tenfold.losses.classification import JointHinge
 from tenfold.losses.loss import Loss
@@ -33,10 +34,11 @@ from tenfold.plans import glm, l1_glm, piecewise_linear
 from tenfold.plans.coordinates import NEWTON_COLUMNS, approximate_centre, shift_intercept
 from tenfold.plans.result import Fitted, not_judged, round_to_dtype, solve_until_certified
 from tenfold.problems import Glm
+from tenfold.solvers import semismooth_newton
 from tenfold.solvers.crammer_singer_cd import CrammerSingerCd
 from tenfold.solvers.crammer_singer_ipm import CrammerSingerIpm
 from tenfold.solvers.dual_cd import DualCd
-from tenfold.solvers.loop import Callback, Solution, Status, Step, run
+from tenfold.solvers.loop import Callback, Solution, Status, Step, map_params, run
 from tenfold.stats.derivatives import Params
 
 ENOUGH = 0.8  # gap at which dual coordinate ascent stops, relative to the allowed one
@@ -47,6 +49,8 @@ USUAL = 1e-4  # tolerance for which that holds; smaller ones scale the gap in pr
 # CROWDED times the columns, dual ascent takes hundreds of epochs to a gap that L-BFGS reaches in tens of passes; for
 # nearly separable classes it is the reverse.
 CROWDED, PROBE = 1.5, 10
+
+FEW_ENTRIES = 1 << 16  # of dense samples, up to which a pass over blocks costs mostly calls
 
 PATIENCE = 400  # steps of L-BFGS after which classes are taken for nearly separable
 
@@ -186,7 +190,64 @@ def fit(
             intercept_penalty=machine.intercept_penalty,
             **given,
         )
+    if _has_few_entries(machine, rows):
+        begin = time.perf_counter()
+        result = _by_semismooth_newton(machine, rows, tol, limits, dtype)
+        if result is not None:
+            return result
+        given["time_limit"] = _left(limits.time_limit, begin)
     return _by_primal(machine, rows, tol, limits, seed, given, hesitant=dual is None and _may_ascend(rows, machine))
+
+
+def _has_few_entries(machine: Machine, rows: Rows) -> bool:
+    """Whether Newton's method costs less than what passes over blocks do besides: few dense samples in memory."""
+    if not isinstance(rows, MemoryRows) or rows.sparse or rows.on_device or rows.shape[1] > rows.shape[0]:
+        return False
+    return rows.entries <= FEW_ENTRIES and (machine.tied or not machine.intercept)
+
+
+def _by_semismooth_newton(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted | None:
+    """Newton's method on an array of the samples with a constant feature; None where its result is not certified, for
+    instance since samples are far from the origin.
+    """
+    problem, block, (n, p) = machine.problem, rows.whole(), rows.shape
+    A = np.ones((n, p + machine.intercept), order="F")
+    A[:, :p] = block.X
+    if not np.isfinite(A).all():
+        return None
+    ridge = np.full(A.shape[1], machine.strength)
+    ridge[p:] = problem.intercept_penalty
+    if not (np.min(ridge) > 0.0 and np.max(ridge) < np.inf):
+        return None
+    share = np.full(n, 1.0 / n) if block.weight is None else block.weight / block.weight.sum()
+    scale = scale_of(problem, rows)
+    allowed, tiny, least = ENOUGH * RULES["gap"].tol * scale, float(np.finfo(np.float64).tiny), 1e-26 * scale
+
+    def measure(gradient: Floats, decrease: float) -> float:
+        gap_bound = 0.5 * float(np.add.reduce(gradient * gradient / ridge))
+        wanted = max(float(np.max(np.abs(gradient))) / max(tol, tiny), gap_bound / max(allowed, tiny))
+        return min(wanted, abs(decrease) / max(least, tiny))
+
+    def params_of(x: Floats) -> Params:
+        return Params(x[None, :p].copy(), x[p:].copy() if machine.intercept else np.zeros(1))
+
+    path = map_params(
+        semismooth_newton.steps(problem.loss, A, np.ascontiguousarray(block.y[:, 0]), share, ridge, measure), params_of
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        first = next(path, None)
+        if first is None:
+            return None
+        solution = run(chain([first], path), limits.max_iter, limits.time_limit, limits.callback)
+    params, status = round_to_dtype(solution.params, dtype, _centre(machine, rows, dtype)), solution.status.value
+    try:
+        certificate = gap(problem, rows, params, status=status, dtype=dtype)
+    except KeyboardInterrupt:
+        certificate = not_judged("gap")
+    ended = solution.status in (Status.CONVERGED, Status.STALLED)
+    if ended and not certificate.ok:
+        return None
+    return Fitted(params, certificate, "newton", solution.iterations, solution.trace)
 
 
 def _by_primal(
@@ -272,7 +333,7 @@ def _ascent(machine: Machine, rows: Rows, seed: int, allowed: float) -> DualCd:
     """The ascent of the dual, until its gap is `allowed`, in units of the judge."""
     problem = machine.problem
     # at zero weights every loss is one
-    scale = 1.0 if machine.loss.signs else prepare(problem, rows).scale
+    scale = 1.0 if machine.loss.signs else scale_of(problem, rows)
     return DualCd(problem, rows, seed, allowed * scale)
 
 
@@ -344,7 +405,7 @@ def _select_joint_solver(
 def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted:
     wider, problem = machine.wider(rows), machine.problem
     shift = approximate_centre(wider, True) if problem.intercept else np.zeros(wider.shape[1])
-    rule = l1_glm.GapRule(problem, tol, prepare(problem, wider).scale, 0.5 * problem.loss.lipschitz)
+    rule = l1_glm.GapRule(problem, tol, scale_of(problem, wider), 0.5 * problem.loss.lipschitz)
     start, centre = Params(np.zeros((1, wider.shape[1])), np.zeros(1)), _centre(machine, rows, dtype)
 
     def outside(params: Params) -> Params:

@@ -27,7 +27,7 @@ class CrammerSingerCd(DualCdLoop):
     @property
     def shares(self) -> Floats:
         """The dual point (n, K): each row in the simplex of the classes."""
-        return self.loop.dual
+        return np.asarray(self.loop.dual)
 
     @property
     def params(self) -> Params:

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from tenfold.arrays import Floats, on_host
-from tenfold.data import Block, MaybeDeferred, NotFinite, Rows
+from tenfold.data import Block, MaybeDeferred, MemoryRows, NotFinite, Rows
 from tenfold.losses.loss import Pieces
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
@@ -32,6 +32,9 @@ EXCLUSION_MARGIN = 1.0 + 1e-9  # against rounding where a feature is excluded
 STEP_FRACTION = 0.9995  # of the longest step that keeps all variables positive
 
 
+FEW_ENTRIES = 1 << 16  # up to here a product costs less than what a pass over blocks does besides
+
+
 class State(NamedTuple):
     """Multipliers u and parts v, t of the residuals, (n, k) for the pieces of the losses."""
 
@@ -40,59 +43,67 @@ class State(NamedTuple):
     t: Floats
 
 
+Slacks = tuple[Floats, Floats]
+"""up - u and u + down of a state, positive."""
+
+
 class Lines(NamedTuple):
-    """The pieces of the losses with their weights; `exists` is 0 for those of weight zero."""
+    """The pieces of the losses with their weights; `exists` is 0 for those of weight zero, and `least` is the least
+    slack.
+    """
 
     at: Floats
     up: Floats
     down: Floats
     exists: Floats
+    least: Floats
 
     @classmethod
     def of(cls, at: Floats, up: Floats, down: Floats) -> "Lines":
-        return cls(at, up, down, (up + down > 0.0).astype(np.float64))
+        height = up + down
+        exists = (height > 0.0).astype(np.float64)
+        return cls(at, up, down, exists, (1.0 - exists) + 1e-3 * EPS * height)
 
     def start(self, z: Floats, size: Floats | float) -> State:
         r = self.at - z
         u = 0.5 * (self.up - self.down)
         return State(u, np.maximum(r, 0.0) + size, np.maximum(-r, 0.0) + size)
 
-    def slacks(self, s: State) -> tuple[Floats, Floats]:
+    def slacks(self, s: State) -> Slacks:
         """up - u and u + down, kept positive against rounding; one for pieces of weight zero."""
-        least = (1.0 - self.exists) + 1e-3 * EPS * (self.up + self.down)
-        return np.maximum(self.up - s.u, least), np.maximum(s.u + self.down, least)
+        return np.maximum(self.up - s.u, self.least), np.maximum(s.u + self.down, self.least)
 
-    def products(self, s: State) -> float:
+    def products(self, s: State, slacks: Slacks) -> float:
         """The sum of v (up - u) + t (u + down): the duality gap."""
-        above, below = self.slacks(s)
-        return float(np.sum(self.exists * (s.v * above + s.t * below)))
+        above, below = slacks
+        return float(np.add.reduce(self.exists * (s.v * above + s.t * below), axis=None))
 
-    def weights(self, s: State) -> Floats:
-        above, below = self.slacks(s)
+    def weights(self, s: State, slacks: Slacks) -> Floats:
+        above, below = slacks
         return self.exists / (s.v / above + s.t / below)
 
-    def targets(self, s: State, z: Floats, first: Floats | float, second: Floats | float) -> Floats:
+    def targets(self, z: Floats, slacks: Slacks, first: Floats | float, second: Floats | float) -> Floats:
         """e = at - z - first / (up - u) + second / (u + down)."""
-        above, below = self.slacks(s)
+        above, below = slacks
         return np.asarray(self.at - z - first / above + second / below)
 
-    def moves(self, s: State, du: Floats, first: Floats | float, second: Floats | float) -> State:
+    def moves(self, s: State, slacks: Slacks, du: Floats, first: Floats | float, second: Floats | float) -> State:
         """The changes of v and t that belong to du."""
-        above, below = self.slacks(s)
+        above, below = slacks
         du = self.exists * du
         dv = self.exists * ((first + s.v * du) / above - s.v)
         dt = self.exists * ((second - s.t * du) / below - s.t)
         return State(du, dv, dt)
 
-    def lengths(self, s: State, d: State) -> tuple[float, float]:
+    def lengths(self, s: State, slacks: Slacks, d: State) -> tuple[float, float]:
         """The longest steps that keep v and t, and that keep up - u and u + down, positive."""
-        above, below = self.slacks(s)
+        above, below = slacks
         return min(_longest(s.v, d.v), _longest(s.t, d.t)), min(_longest(above, -d.u), _longest(below, d.u))
 
 
 def _longest(x: Floats, d: Floats) -> float:
-    decreasing = d < 0.0
-    return float(np.min(x[decreasing] / -d[decreasing], initial=np.inf)) if decreasing.any() else np.inf
+    fastest = float(np.minimum.reduce(d / x, axis=None, initial=0.0))  # x is positive
+    return -1.0 / fastest if fastest < 0.0 else np.inf
 
 
 Targets = tuple[Floats | float, Floats | float, Floats | float, Floats | float]
@@ -100,11 +111,13 @@ Targets = tuple[Floats | float, Floats | float, Floats | float, Floats | float]
 
 
 class Iterate(NamedTuple):
-    """Weights and intercept, and the states of the losses and of the penalty."""
+    """Weights and intercept, and the states of the losses and of the penalty with their slacks."""
 
     theta: Floats
     lines: State
     penalty: State
+    slacks: Slacks
+    penalty_slacks: Slacks
 
 
 class Direction(NamedTuple):
@@ -141,16 +154,20 @@ class Problem(NamedTuple):
 
     def ridge(self, theta: Floats) -> Floats:
         """The gradient of the quadratic penalties."""
-        slope = (
-            self.intercept_penalty * float(np.sum(self.intercept_map * theta)) if self.intercept_penalty > 0.0 else 0.0
-        )
-        return np.append(self.l2 * theta[:-1], 0.0) + slope * self.intercept_map
+        w, slope = theta[:-1], 0.0
+        result = np.zeros(len(theta))
+        result[:-1] = self.l2 * w
+        if self.intercept_penalty > 0.0:
+            slope = self.intercept_penalty * float(theta[-1] - np.add.reduce(self.shift * w))
+            result[:-1] -= slope * self.shift
+        result[-1] = slope
+        return result
 
     def products(self, theta: Floats, gradient: Floats) -> Floats:
         """Weights and intercept times the gradient, about the origin where the intercept is penalised."""
         if self.intercept_penalty == 0.0:
             return theta * gradient
-        b = float(np.sum(self.intercept_map * theta))
+        b = float(theta[-1] - np.add.reduce(self.shift * theta[:-1]))
         return np.append(theta[:-1] * (gradient[:-1] + self.shift * gradient[-1]), b * gradient[-1])
 
 
@@ -169,40 +186,43 @@ def steps(problem: Problem, start: Params, allowed: float) -> Iterator[tuple[Ste
     limit = np.where(candidates, l1, 0.0)[:, None]
     penalty = Lines.of(np.zeros((p, 1)), limit, limit)
     theta = np.append(start.coef[0], start.intercept)
-    z = _predict(rows, theta, shift)
+    products = _Products.on(rows, shift)
+    z = products.predict(theta)
     size = float(np.sum(lines.exists * (up + down) * np.abs(at - z)) / max(np.sum(up + down), 1e-300)) or 1.0
     here = lines.start(z, size)
     penalty_state = penalty.start(theta[:p, None], (size / np.where(spread > 0.0, spread, 1.0))[:, None])
     count = 2.0 * (lines.exists.sum() + penalty.exists.sum())
     while True:
-        gap = lines.products(here) + penalty.products(penalty_state)
-        objective = _objective(problem, z, theta)
+        slacks, penalty_slacks = lines.slacks(here), penalty.slacks(penalty_state)
+        gap = lines.products(here, slacks) + penalty.products(penalty_state, penalty_slacks)
+        ridge = problem.ridge(theta)
+        objective = _objective(problem, z, theta, ridge)
         if not np.isfinite(objective):
             raise NotFinite
-        gradient = (
-            _adjoint(rows, here.u.sum(axis=1), shift, intercept)
-            + np.append(penalty_state.u[:, 0], 0.0)
-            - problem.ridge(theta)
-        )
+        slopes = here.u.sum(axis=1)
+        gradient = products.adjoint(slopes, intercept) - ridge
+        gradient[:-1] += penalty_state.u[:, 0]
         # a gradient at the level of rounding does not decrease further
         slack = float(np.sum(np.abs(problem.products(theta, gradient)))) if gap > EPS * objective else 0.0
-        yield Step(Params(theta[None, :p].copy(), theta[p:].copy()), objective, (gap + slack) / allowed), -here.u.sum(1)
-        system = _System.at(problem, lines, penalty, Iterate(theta, here, penalty_state), z, gradient, candidates)
-        if system is None:
-            return
-        predictor = system.direction((0.0, 0.0, 0.0, 0.0))
-        left = lines.products(predictor.of(here, predictor.lines)) + penalty.products(
-            predictor.of(penalty_state, predictor.penalty)
-        )
-        aim, (step, penalty_step) = gap / count * (left / gap) ** 3, (predictor.lines, predictor.penalty)
-        step_taken = system.direction(
-            (
-                aim + step.v * step.u,
-                aim - step.t * step.u,
-                aim + penalty_step.v * penalty_step.u,
-                aim - penalty_step.t * penalty_step.u,
+        yield Step(Params(theta[None, :p].copy(), theta[p:].copy()), objective, (gap + slack) / allowed), -slopes
+        with one_blas_thread:  # once for all products of a step
+            iterate = Iterate(theta, here, penalty_state, slacks, penalty_slacks)
+            system = _System.at(problem, lines, penalty, iterate, z, gradient, candidates, products)
+            if system is None:
+                return
+            predictor = system.direction((0.0, 0.0, 0.0, 0.0))
+            ahead, penalty_ahead = predictor.of(here, predictor.lines), predictor.of(penalty_state, predictor.penalty)
+            left = lines.products(ahead, lines.slacks(ahead))
+            left += penalty.products(penalty_ahead, penalty.slacks(penalty_ahead))
+            aim, (step, penalty_step) = gap / count * (left / gap) ** 3, (predictor.lines, predictor.penalty)
+            step_taken = system.direction(
+                (
+                    aim + step.v * step.u,
+                    aim - step.t * step.u,
+                    aim + penalty_step.v * penalty_step.u,
+                    aim - penalty_step.t * penalty_step.u,
+                )
             )
-        )
         if not np.isfinite(step_taken.theta).all() or max(step_taken.primal, step_taken.dual) < 1e-10:
             return
         here, penalty_state = step_taken.of(here, step_taken.lines), step_taken.of(penalty_state, step_taken.penalty)
@@ -221,6 +241,7 @@ class _System(NamedTuple):
     D: Floats
     D0: Floats
     solve: Callable[[Floats], Floats]
+    products: "_Products"
 
     @classmethod
     def at(
@@ -232,80 +253,121 @@ class _System(NamedTuple):
         z: Floats,
         gradient: Floats,
         candidates: Any,
+        products: "_Products",
     ) -> "_System | None":
-        D, D0 = lines.weights(iterate.lines), penalty.weights(iterate.penalty)
-        gram = _gram(problem.rows, D.sum(axis=1), problem.shift)
+        D = lines.weights(iterate.lines, iterate.slacks)
+        D0 = penalty.weights(iterate.penalty, iterate.penalty_slacks)
+        gram = products.gram(D.sum(axis=1))
         if problem.intercept_penalty > 0.0:
             gram = gram + problem.intercept_penalty * np.outer(problem.intercept_map, problem.intercept_map)
         solve = _factor(gram, np.append(D0[:, 0] + problem.l2, 0.0), np.append(candidates, problem.intercept))
-        return None if solve is None else cls(problem, lines, penalty, iterate, z, gradient, D, D0, solve)
+        return None if solve is None else cls(problem, lines, penalty, iterate, z, gradient, D, D0, solve, products)
 
     def direction(self, m: Targets) -> Direction:
         """The step towards complementarity products `m`."""
-        rows, shift = self.problem.rows, self.problem.shift
-        (theta, here, penalty_state), D, D0 = self.iterate, self.D, self.D0
-        w = theta[:-1, None]
-        e, e0 = self.lines.targets(here, self.z, m[0], m[1]), self.penalty.targets(penalty_state, w, m[2], m[3])
-        right = _adjoint(rows, (D * e).sum(axis=1), shift, self.problem.intercept) + np.append((D0 * e0)[:, 0], 0.0)
-        d = self.solve(right + self.gradient)
-        dz = _predict(rows, d, shift)
-        step = self.lines.moves(here, D * (e - dz), m[0], m[1])
-        penalty_step = self.penalty.moves(penalty_state, D0 * (e0 - d[:-1, None]), m[2], m[3])
-        lengths = zip(self.lines.lengths(here, step), self.penalty.lengths(penalty_state, penalty_step), strict=True)
-        primal, dual = (min(1.0, STEP_FRACTION * min(pair)) for pair in lengths)
+        (theta, here, penalty_state, slacks, penalty_slacks), D, D0 = self.iterate, self.D, self.D0
+        w, penalised = theta[:-1, None], self.problem.l1 > 0.0
+        e = self.lines.targets(self.z, slacks, m[0], m[1])
+        right = self.products.adjoint((D * e).sum(axis=1), self.problem.intercept) + self.gradient
+        e0 = self.penalty.targets(w, penalty_slacks, m[2], m[3]) if penalised else w
+        if penalised:
+            right[:-1] += (D0 * e0)[:, 0]
+        d = self.solve(right)
+        dz = self.products.predict(d)
+        step = self.lines.moves(here, slacks, D * (e - dz), m[0], m[1])
+        lengths = [self.lines.lengths(here, slacks, step)]
+        penalty_step = penalty_state._replace(u=e0 * 0.0, v=e0 * 0.0, t=e0 * 0.0)
+        if penalised:
+            penalty_step = self.penalty.moves(penalty_state, penalty_slacks, D0 * (e0 - d[:-1, None]), m[2], m[3])
+            lengths.append(self.penalty.lengths(penalty_state, penalty_slacks, penalty_step))
+        primal, dual = (min(1.0, STEP_FRACTION * min(each)) for each in zip(*lengths, strict=True))
         if self.problem.l2 > 0.0:
             primal = dual = min(primal, dual)  # the weights are primal and dual variables
         return Direction(d, dz, step, penalty_step, primal, dual)
 
 
-def _objective(problem: Problem, z: Floats, theta: Floats) -> float:
+def _objective(problem: Problem, z: Floats, theta: Floats, ridge: Floats) -> float:
     at, up, down = problem.pieces
-    r, w = at - z, theta[:-1]
-    loss = float(np.sum(np.where(r > 0.0, up * r, -down * r)))
-    return loss + problem.l1 * float(np.sum(np.abs(w))) + 0.5 * float(np.sum(theta * problem.ridge(theta)))
+    r = at - z
+    loss = float(np.add.reduce(np.where(r > 0.0, up * r, -down * r), axis=None))
+    l1 = problem.l1 * float(np.add.reduce(np.abs(theta[:-1]))) if problem.l1 > 0.0 else 0.0
+    return loss + l1 + 0.5 * float(np.add.reduce(theta * ridge))
 
 
-def _predict(rows: Rows, theta: Floats, shift: Floats) -> Floats:
-    """(x - shift).w + b of the samples, (n, 1)."""
-    return np.asarray(on_host(rows.map(predictions(Params(theta[None, :-1].copy(), theta[-1:].copy()), shift))))
+class _Products(NamedTuple):
+    """Products with the samples about the shift; of few dense ones in memory as an array (n, p + 1) with a constant
+    feature, elsewhere by passes.
+    """
 
+    rows: Rows
+    shift: Floats
+    X: Floats | None
 
-def _adjoint(rows: Rows, u: Floats, shift: Floats, intercept: bool) -> Floats:
-    """sum u [x - shift, 1]; zero for the constant without an intercept."""
-    sums = rows.retarget(u[:, None]).fold(lambda block: Total(adjoint(block.X, block.y, shift)))
-    return np.append(sums.sum[0], float(u.sum()) if intercept else 0.0)
+    @classmethod
+    def on(cls, rows: Rows, shift: Floats) -> "_Products":
+        few = isinstance(rows, MemoryRows) and not (rows.sparse or rows.on_device) and rows.entries <= FEW_ENTRIES
+        if not few:
+            return cls(rows, shift, None)
+        X = np.ones((rows.shape[0], rows.shape[1] + 1), order="F")
+        X[:, :-1] = rows.whole().X
+        X[:, :-1] -= shift
+        return cls(rows, shift, X)
 
+    def predict(self, theta: Floats) -> Floats:
+        """(x - shift).w + b of the samples, (n, 1)."""
+        if self.X is None:
+            params = Params(theta[None, :-1].copy(), theta[-1:].copy())
+            return np.asarray(on_host(self.rows.map(predictions(params, self.shift))))
+        with one_blas_thread:
+            return np.asarray(blas.dgemv(1.0, self.X, theta))[:, None]
 
-def _gram(rows: Rows, weight: Floats, shift: Floats) -> Floats:
-    """sum weight [x - shift, 1] [x - shift, 1]'."""
-    zero = Params(np.zeros((1, rows.shape[1])), np.zeros(1))
+    def adjoint(self, u: Floats, intercept: bool) -> Floats:
+        """sum u [x - shift, 1]; zero for the constant without an intercept."""
+        if self.X is None:
+            sums = self.rows.retarget(u[:, None]).fold(lambda block: Total(adjoint(block.X, block.y, self.shift)))
+            return np.append(sums.sum[0], float(u.sum()) if intercept else 0.0)
+        with one_blas_thread:
+            total = np.asarray(blas.dgemv(1.0, self.X, u, trans=1))
+        if not intercept:
+            total[-1] = 0.0
+        return total
 
-    def lift(block: Block) -> MaybeDeferred[Derivatives]:
-        return derivatives(Square(), zero, 2, shift)(Block(block.X, block.y, block.y[:, 0]))
+    def gram(self, weight: Floats) -> Floats:
+        """sum weight [x - shift, 1] [x - shift, 1]'."""
+        if self.X is not None:
+            with one_blas_thread:
+                return np.asarray(blas.dgemm(1.0, self.X * weight[:, None], self.X, trans_a=1))
+        zero = Params(np.zeros((1, self.rows.shape[1])), np.zeros(1))
 
-    hessian = rows.retarget(np.ascontiguousarray(weight[:, None])).fold(lift).hessian
-    assert hessian is not None
-    return hessian
+        def lift(block: Block) -> MaybeDeferred[Derivatives]:
+            return derivatives(Square(), zero, 2, self.shift)(Block(block.X, block.y, block.y[:, 0]))
+
+        hessian = self.rows.retarget(np.ascontiguousarray(weight[:, None])).fold(lift).hessian
+        assert hessian is not None
+        return hessian
 
 
 def _factor(A: Floats, ridge: Floats, candidates: Any) -> Callable[[Floats], Floats] | None:
     """A solver for A + diag(ridge) in the unknowns `candidates`, scaled to unit diagonal, with jitter on the diagonal
     where it is singular; None where it is not finite.
     """
-    A = A + np.diag(ridge)
+    A = A.copy()
+    A[np.diag_indices(len(A))] += ridge
     candidates = candidates.astype(bool)
-    A[~candidates, :] = A[:, ~candidates] = 0.0
-    A[~candidates, ~candidates] = 1.0
-    scale = np.sqrt(np.where(np.diag(A) > 0.0, np.diag(A), 1.0))
+    if not candidates.all():
+        A[~candidates, :] = A[:, ~candidates] = 0.0
+        A[~candidates, ~candidates] = 1.0
+    diagonal = A.diagonal()
+    scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = A / scale / scale[:, None]
+        scaled = np.asfortranarray(A / scale / scale[:, None])
     if not np.isfinite(scaled).all():
         return None
     jitter = 0.0
     while True:
         with one_blas_thread:
-            lower, info = lapack.dpotrf(np.asfortranarray(scaled + jitter * np.eye(len(A))), lower=1)
-        if info == 0 and np.diag(lower).min() > 1e-8:
+            lower, info = lapack.dpotrf(scaled + jitter * np.eye(len(A)) if jitter else scaled, lower=1)
+        if info == 0 and lower.diagonal().min() > 1e-8:
             break
         jitter = max(1e-15, 10.0 * jitter)
 
