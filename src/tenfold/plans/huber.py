@@ -57,7 +57,8 @@ def fit(
             "Use GeneralizedLinear(loss='huber'), whose width is given, or fewer columns."
         )
     problem = ScaledHuber(float(epsilon), float(strength), intercept)
-    frame = Frame.of(rows, approximate_centre(rows, True) if intercept else np.zeros(p), forms_hessian=p <= COLUMNS)
+    centre = approximate_centre(rows, True) if intercept else np.zeros(p)
+    frame = Frame.of(rows, centre, forms_hessian=p <= HESSIAN_MAX_FEATURES)
     allowed = 0.8 * RULES["gap"].tol * scale_of(problem, rows)
     first = _inside(frame, start) if start is not None else _first(rows, frame, intercept)
     path = _steps(problem, rows, frame, first, allowed)
