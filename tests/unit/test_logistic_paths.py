@@ -99,7 +99,7 @@ def slopes_of_classes(X, number, weight, params, strength, intercept):
 @pytest.mark.parametrize("splitter", [KFold(4), ShuffleSplit(3, random_state=0)], ids=["folds", "overlapping"])
 def test_every_model_on_blocks_meets_the_criterion(kind, intercept, splitter, monkeypatch):
     """Those that no pass was spent on as well, and those of folds that are alone in their batch."""
-    monkeypatch.setattr(logistic_paths, "FEW_COEFFICIENTS", 0)
+    monkeypatch.setattr(logistic_paths, "MULTICLASS_HESSIAN_MAX_COEFFICIENTS", 0)
     monkeypatch.setattr(logistic_batched, "MAX_FOLDS", 2)
     X, number = problem(n=240, p=8, classes=5)
     X = np.ascontiguousarray(kind(X), dtype=np.float64) if kind is np.float32 else X
@@ -123,7 +123,7 @@ def test_every_model_on_blocks_meets_the_criterion(kind, intercept, splitter, mo
 
 def test_few_blocks_are_kept(monkeypatch):
     """Factors of blocks that are dropped make no difference to the solutions."""
-    monkeypatch.setattr(logistic_paths, "FEW_COEFFICIENTS", 0)
+    monkeypatch.setattr(logistic_paths, "MULTICLASS_HESSIAN_MAX_COEFFICIENTS", 0)
     X, number = problem(n=240, p=8, classes=5)
     folds = [train for train, _ in KFold(3).split(X)]
     strengths = np.tile(np.logspace(0, -5, 30), (3, 1))
@@ -134,7 +134,7 @@ def test_few_blocks_are_kept(monkeypatch):
 
 
 def test_one_penalty_and_penalties_that_come_twice_on_blocks(monkeypatch):
-    monkeypatch.setattr(logistic_paths, "FEW_COEFFICIENTS", 0)
+    monkeypatch.setattr(logistic_paths, "MULTICLASS_HESSIAN_MAX_COEFFICIENTS", 0)
     X, number = problem(classes=4)
     folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
     for grid in (np.repeat(np.logspace(0, -3, 5), 2), np.array([0.1])):
