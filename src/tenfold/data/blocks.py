@@ -26,6 +26,7 @@ from tenfold.data.passes import count_pass
 BLOCK_BYTES = 1 << 25  # of a block in float64: amortises the cost of a call, and several blocks fit into memory
 DEVICE_BYTES = 1 << 31  # on a device: a block takes about 30 calls, each as expensive as reading tens of megabytes
 SPARSE_ROWS = 1 << 16  # rows of a sparse block
+ONE_ARRAY_MAX_ENTRIES = 1 << 16  # of dense samples: up to here a pass over blocks costs mostly calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +314,11 @@ def is_near(shift: Floats, block: Block, reach: float = 1.0) -> bool:
     if not shift.size or not block.X.shape[0]:
         return not shift.size
     return bool(np.all(np.abs(shift) <= reach * column_summary(block).deviation[: shift.size]))
+
+
+def is_small_dense(rows: Rows) -> bool:
+    """Whether these are few dense samples of this machine, which are best read at once (`whole`), as one array."""
+    return not (rows.sparse or rows.on_device or rows.distributed) and rows.entries <= ONE_ARRAY_MAX_ENTRIES
 
 
 def targets_of(block: Block) -> Any:

@@ -152,8 +152,9 @@ class _Work:
         allowed = (GAP_FRACTION_L2 if self.inner.l2 > 0.0 else GAP_FRACTION) * RULES["gap"].tol * self.scale
         rows, (n, p) = self.inner.rows, self.inner.rows.shape
         wide = self.inner.l1 > 0.0 and self.inner.intercept_penalty == 0.0 and WIDE_RATIO * n <= p
-        if wide and isinstance(rows, MemoryRows) and not (rows.sparse or rows.on_device):
-            yield from self._on_working_sets(rows, allowed)
+        if wide and not (rows.sparse or rows.on_device or rows.distributed):
+            block = rows.whole()  # n p numbers are fewer than the p^2 of a step on all features
+            yield from self._on_working_sets(MemoryRows(block.X, block.y, block.weight), allowed)
             return
         for step, slopes in interior_point.steps(self.inner, self.first, allowed):
             self.slopes = slopes

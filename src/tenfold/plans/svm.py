@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.data import MemoryRows, Rows, with_constant
+from tenfold.data import MemoryRows, Rows, is_small_dense, with_constant
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_point_search import gap_at_kinks
 from tenfold.judge.gap_crammer_singer import crammer_singer_gap
@@ -49,8 +49,6 @@ USUAL = 1e-4  # tolerance for which that holds; smaller ones scale the gap in pr
 # CROWDED times the columns, dual ascent takes hundreds of epochs to a gap that L-BFGS reaches in tens of passes; for
 # nearly separable classes it is the reverse.
 CROWDED, PROBE = 1.5, 10
-
-FEW_ENTRIES = 1 << 16  # of dense samples, up to which a pass over blocks costs mostly calls
 
 PATIENCE = 400  # steps of L-BFGS after which classes are taken for nearly separable
 
@@ -201,9 +199,7 @@ def fit(
 
 def _has_few_entries(machine: Machine, rows: Rows) -> bool:
     """Whether Newton's method costs less than what passes over blocks do besides: few dense samples in memory."""
-    if not isinstance(rows, MemoryRows) or rows.sparse or rows.on_device or rows.shape[1] > rows.shape[0]:
-        return False
-    return rows.entries <= FEW_ENTRIES and (machine.tied or not machine.intercept)
+    return is_small_dense(rows) and rows.shape[1] <= rows.shape[0] and (machine.tied or not machine.intercept)
 
 
 def _by_semismooth_newton(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted | None:
@@ -213,7 +209,8 @@ def _by_semismooth_newton(machine: Machine, rows: Rows, tol: float, limits: Limi
     problem, block, (n, p) = machine.problem, rows.whole(), rows.shape
     A = np.ones((n, p + machine.intercept), order="F")
     A[:, :p] = block.X
-    if not np.isfinite(A).all():
+    # sums of squares must not overflow; `not` for entries that are NaN
+    if not float(np.max(np.abs(A), initial=0.0)) < np.sqrt(np.finfo(np.float64).max / A.size):
         return None
     ridge = np.full(A.shape[1], machine.strength)
     ridge[p:] = problem.intercept_penalty

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from tenfold.arrays import Floats, on_host
-from tenfold.data import Block, MaybeDeferred, MemoryRows, NotFinite, Rows
+from tenfold.data import Block, MaybeDeferred, NotFinite, Rows, is_small_dense
 from tenfold.losses.loss import Pieces
 from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
@@ -30,9 +30,6 @@ EPS = float(np.finfo(np.float64).eps)
 EXCLUSION_MARGIN = 1.0 + 1e-9  # against rounding where a feature is excluded
 
 STEP_FRACTION = 0.9995  # of the longest step that keeps all variables positive
-
-
-FEW_ENTRIES = 1 << 16  # up to here a product costs less than what a pass over blocks does besides
 
 
 class State(NamedTuple):
@@ -305,8 +302,7 @@ class _Products(NamedTuple):
 
     @classmethod
     def on(cls, rows: Rows, shift: Floats) -> "_Products":
-        few = isinstance(rows, MemoryRows) and not (rows.sparse or rows.on_device) and rows.entries <= FEW_ENTRIES
-        if not few:
+        if not is_small_dense(rows):
             return cls(rows, shift, None)
         X = np.ones((rows.shape[0], rows.shape[1] + 1), order="F")
         X[:, :-1] = rows.whole().X
