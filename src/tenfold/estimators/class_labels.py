@@ -1,10 +1,11 @@
 """Class labels and their indices, class weights, and probabilities from scores."""
 
+import warnings
 from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -68,6 +69,7 @@ def log_probabilities(z: Array) -> Array:
     return np.column_stack([-_core.softplus(z), -_core.softplus(-z)])
 
 
+MANY_SAMPLES = 20  # from which scikit-learn warns of labels that are mostly different
 COUNTING_RANGE = 1 << 12  # integer labels in a range of this width are counted instead of sorted
 
 
@@ -82,12 +84,32 @@ def encode_labels(y: Array, X: Array) -> tuple[Array, Array]:
     check_labels(y)
     counted = _classes_by_counting(y) if y.dtype.kind in "biu" and y.size else None
     classes, number = np.unique(y, return_inverse=True) if counted is None else counted
+    if y.dtype.kind == "f":
+        warn_of_many_classes(classes, len(y))
     return classes, like(number, X) if is_array_api(X) else number
+
+
+def as_vector(y: Array) -> Array:
+    """The labels of a vector or of a single column, (n,), as scikit-learn takes them."""
+    return y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
+
+
+def warn_of_many_classes(classes: Array, samples: int) -> None:
+    """scikit-learn's warning about labels that may be the targets of a regression."""
+    if samples > MANY_SAMPLES and 2 < len(classes) > round(0.5 * samples):
+        warnings.warn(
+            f"The number of unique classes, {len(classes)}, is greater than 50% of the number of samples, {samples}. "
+            "`y` could represent a regression problem, not a classification problem.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def check_labels(y: Array) -> None:
     """Raise where labels (n,) are not classes or not sortable; integers and strings always are classes."""
     if y.dtype.kind in "biuUS":
+        return
+    if y.dtype.kind == "f" and y.ndim == 1 and np.isfinite(y).all() and (y == np.rint(y)).all():
         return
     if y.dtype.kind == "O":
         kinds = {type(label) for label in y.flat}

@@ -17,6 +17,8 @@ Check = tuple[Callable[[Any], bool], str]
 
 def _is_number(value: Any, kind: type) -> bool:
     """Whether value is a number of this type; a bool is not."""
+    if type(value) is int or type(value) is float:  # without the search of an abstract class
+        return kind is Real or type(value) is int
     return isinstance(value, kind) and not isinstance(value, (bool, np.bool_))
 
 
@@ -25,9 +27,9 @@ def real(low: float, high: float = np.inf, closed: str = "left") -> Check:
     left, right = "[" if closed in ("left", "both") else "(", "]" if closed in ("right", "both") else ")"
 
     def test(value: Any) -> bool:
-        if not _is_number(value, Real) or np.isnan(float(value)):
+        if not _is_number(value, Real):
             return False
-        x = float(value)
+        x = float(value)  # NaN is in no interval
         return (low < x or (left == "[" and low == x)) and (x < high or (right == "]" and x == high))
 
     return test, f"a float in the range {left}{low}, {high}{right}"
@@ -120,7 +122,10 @@ def check_arguments(name: str, constraints: Constraints, /, **values: Any) -> No
     """Raise for the first argument of the function `name` that no check allows."""
     for parameter, checks in constraints.items():
         value = values[parameter]
-        if not any(test(value) for test, _ in checks):
+        for test, _ in checks:
+            if test(value):
+                break
+        else:
             allowed = [words for _, words in checks if words]
             described = allowed[0] if len(allowed) == 1 else f"{', '.join(allowed[:-1])} or {allowed[-1]}"
             raise InvalidParameterError(

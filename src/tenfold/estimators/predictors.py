@@ -15,6 +15,7 @@ from tenfold.estimators import array_api
 from tenfold.estimators.class_labels import argmax_scores
 from tenfold.estimators.validation import (
     finiteness,
+    is_checked_csr,
     is_plain,
     load_dask_input,
     require_finite,
@@ -64,9 +65,13 @@ class Predictor:
             return predicted if then is None else rowwise(then, predicted)
         if is_array_api(X):
             return _compose(of_rows(False), then)(array_api.validate_to_predict(self, X))
-        if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
+        plain = is_plain(X)
+        expected = (plain or is_checked_csr(X)) and X.shape[1] == self.n_features_in_  # type: ignore[attr-defined]
+        if not expected or hasattr(self, "feature_names_in_"):
             finite = finiteness(self)
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finite, reset=False)
+        elif not plain:
+            return _compose(of_rows(X.shape[0] * X.shape[1] < MIN_COMPILED_ENTRIES), then)(X)
         elif then is argmax_scores and X.size >= MIN_ENTRIES_FLOAT32 and hasattr(f := of_rows(False), "decide"):
             return self._argmax(f, X)
         elif self._propagates_nonfinite and X.size >= MIN_COMPILED_ENTRIES:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 import tenfold
 from tenfold.arrays import is_array_api, is_dask, is_sparse
 from tenfold.data import Table
@@ -33,6 +35,8 @@ SOURCES: dict[Source, str] = {
 
 def source_of(X: Any) -> Source:
     """The source of these samples."""
+    if type(X) is np.ndarray:
+        return "arrays"
     if is_dask(X):
         return "Dask"
     if is_array_api(X):

@@ -7,6 +7,7 @@ from numbers import Number
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
@@ -64,6 +65,22 @@ def is_plain(X: Any) -> bool:
     return plain and X.ndim == 2 and X.dtype in FLOATS and X.shape[0] > 0 and X.shape[1] > 0
 
 
+def is_checked_csr(X: Any) -> bool:
+    """Whether X is CSR of finite floats, sorted and without duplicates: scikit-learn's validation, which takes a third
+    of a small fit, would return it as it is.
+    """
+    if type(X) is not sparse.csr_matrix and type(X) is not sparse.csr_array:
+        return False
+    usual = X.ndim == 2 and X.dtype in FLOATS and X.shape[0] > 0 and X.shape[1] > 0
+    return usual and bool(X.has_canonical_format) and all_finite(X.data)
+
+
+def all_finite(values: Array) -> bool:
+    """Whether all numbers of a NumPy array are finite; their sum mostly says so without a mask."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(values))) or bool(np.isfinite(values).all())
+
+
 def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_output: bool = True) -> tuple[Array, Array]:
     """X dense or CSR in float32 or float64, or a table, and y, validated as scikit-learn does.
 
@@ -72,17 +89,16 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
     """
     if hasattr(estimator, "_registration"):
         estimator._registration.check_source(type(estimator).__name__, X)
+    if type(y) is np.ndarray and (is_plain(X) or is_checked_csr(X)) and y.shape[:1] == X.shape[:1]:
+        checked = y.dtype.kind in ("biu" if numeric else "biuUS") or (y.dtype.kind == "f" and all_finite(y))
+        if checked and y.ndim in ((1, 2) if multi_output else (1,)):
+            return without_names(estimator, X), y
     if is_dask(X):
         return load_dask_input().validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if is_array_api(X):
         return array_api.validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if isinstance(X, Table):
         return X, _target_of(estimator, X, y, numeric=numeric, multi_output=multi_output)
-    labels = "f" if numeric else "fbiuUS"
-    if is_plain(X) and type(y) is np.ndarray and y.ndim in (1, 2) and y.dtype.kind in labels:
-        check_consistent_length(X, y)
-        if (multi_output or y.ndim == 1) and (y.dtype.kind != "f" or np.isfinite(y).all()):
-            return without_names(estimator, X), y
     X, y = validate_data(
         estimator,
         X,
@@ -108,7 +124,7 @@ def validate_rows(estimator: Any, X: Any) -> Array:
     if isinstance(X, Table):
         remember_columns(estimator, X)
         return X
-    if is_plain(X):
+    if is_plain(X) or is_checked_csr(X):
         return without_names(estimator, X)
     X = validate_data(estimator, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finiteness(estimator))
     return sum_duplicates(X)
@@ -167,7 +183,7 @@ def _check_columns(estimator: Any, known: Any, names: Any) -> None:
 
 
 def without_names(estimator: Any, X: Array) -> Array:
-    """Set `n_features_in_` from a plain array. scikit-learn's function first checks for data frames, which takes a
+    """Set `n_features_in_` from an array without names. scikit-learn's function first checks for data frames, which takes a
     tenth of a small fit.
     """
     estimator.n_features_in_ = X.shape[1]

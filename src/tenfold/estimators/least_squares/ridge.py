@@ -4,18 +4,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, is_classifier
-from sklearn.utils import column_or_1d, compute_sample_weight
+from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_array_api, is_sparse, like, namespace, on_host
 from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from tenfold.estimators.class_labels import (
+    as_vector,
     check_label_indices,
     compute_class_weights,
     encode_labels,
     sample_factors,
     take_classes,
+    warn_of_many_classes,
 )
 from tenfold.estimators.least_squares.incremental import FromMoments, PartialRegression
 from tenfold.estimators.parameters import (
@@ -301,7 +303,9 @@ class RidgeClassification(ScoreMixin, ClassifierMixin):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array, Array | None]:
         """X, y, the targets (n, t) and the weights; sets `classes_`."""
         X, y = validate(self, X, y, numeric=False)
-        self._several = y.ndim == 2 if is_array_api(y) else type_of_target(y) == "multilabel-indicator"
+        # integers and text (n,) need no inspection, which takes as long as a small fit
+        labels = is_array_api(y) or (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU")
+        self._several = y.ndim == 2 if labels else type_of_target(y) == "multilabel-indicator"
         weight = validate_weights(sample_weight, X)
         if self._several:
             y = y.toarray() if is_sparse(y) else y
@@ -311,10 +315,12 @@ class RidgeClassification(ScoreMixin, ClassifierMixin):
                 balance = np.asarray(compute_sample_weight(self.class_weight, on_host(y)), dtype=np.float64)
                 weight = like(balance, Y) if weight is None else weight * like(balance, Y)
             return X, y, Y, weight
-        if not is_array_api(y):
+        if not labels:
             check_classification_targets(y)
-            y = column_or_1d(y, warn=True)
+            y = as_vector(y)
         self.classes_, number = encode_labels(y, X)
+        if labels and not is_array_api(y) and y.dtype.kind != "f":
+            warn_of_many_classes(self.classes_, len(y))
         Y = signs(number, self.classes_.shape[0])
         if self.class_weight is not None:
             # without sample weights: as in scikit-learn, classes are balanced by their samples
@@ -479,7 +485,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
         X, y = validate_more(self, X, y, first=not hasattr(self, "moments_"), numeric=False)
         if not is_array_api(y):
             check_classification_targets(y)
-            y = column_or_1d(y, warn=True)
+            y = as_vector(y)
         if not hasattr(self, "moments_"):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")

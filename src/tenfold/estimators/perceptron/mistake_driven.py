@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import column_or_1d
 
 from tenfold.arrays import Array, Floats, Integers, contiguous
 from tenfold.data import Rows
 from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback
 from tenfold.estimators.class_labels import (
+    as_vector,
     check_label_indices,
     check_labels,
     class_seeds,
@@ -86,7 +86,7 @@ class Mistaken(ScoreMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     def _all_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Integers, Floats | None]:
         """Validate X, y, class indices and weights of a fit; sets `classes_`."""
         X, y = validate(self, X, y, numeric=False, multi_output=False)
-        self.classes_, label = encode_labels(column_or_1d(y, warn=True), X)
+        self.classes_, label = encode_labels(as_vector(y), X)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(self.classes_)} class: "
