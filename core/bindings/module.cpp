@@ -80,6 +80,7 @@ NB_MODULE(_core, m) {
   bind_sgd(m);
   bind_lars(m);
   bind_kmeans(m);
+  bind_residual_cosines(m);
   bind_ridge_loo(m);
   bind_knn(m);
   bind_csv(m);

@@ -229,7 +229,8 @@ def inverse_gram(moments: Moments, origin: bool) -> Floats:
             inverse, info = lapack.dpotri(L, lower=1)
     if info != 0:
         raise ValueError(COLLINEAR)
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    inverse = inverse + inverse.T  # of a triangle whose other half is zero
+    inverse.flat[:: len(inverse) + 1] *= 0.5
     q = half + moments.exponent[: moments.features]
     with np.errstate(over="ignore"):
         return np.ldexp(inverse, -(q[:, None] + q))
@@ -260,7 +261,9 @@ def least_squares_inference(
         mean = moments.mean
         cross = -inverse @ mean
         corner = 1.0 / moments.weight + mean @ inverse @ mean
-        covariance = sigma2 * np.block([[np.atleast_2d(corner), cross[None]], [cross[:, None], inverse]])
+        covariance = np.empty((k, k))
+        covariance[0, 0], covariance[0, 1:], covariance[1:, 0], covariance[1:, 1:] = corner, cross, cross, inverse
+        covariance *= sigma2
         coefficients = np.append(intercept, coef)
         names = ("intercept", *names)
     total = float(np.ldexp(moments.about(origin=intercept is None)[2][target], 2 * moments.exponent[p + target]))

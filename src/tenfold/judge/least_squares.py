@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tenfold.arrays import Floats, unit_roundoff
+from tenfold import _core
+from tenfold.arrays import Floats, contiguous, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.objective_points import storage_roundoff
 from tenfold.objectives.linear_design import center
+from tenfold.penalties import L2
 from tenfold.problems import Glm
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Derivatives, Params, derivatives
@@ -103,80 +105,79 @@ def _verdict(
     level: Floats | None = None,
 ) -> Verdict:
     """The verdict from centred sums; `lost` is the rounding of their gradient."""
-    eps = float(np.finfo(np.float64).eps)
-    weight, mean = columns.weight, columns.mean[: columns.features]
-    lengths, targets = columns.lengths(origin=not problem.intercept)
     assert sums.gradient is not None
-    if not (np.isfinite(sums.value).all() and np.isfinite(sums.gradient).all()):
-        return Verdict(_fail("residual", status), sums.gradient, 2.0 * sums.value)
-    # a centred constant column holds only rounding
-    gradients = np.where(lengths > 0, sums.gradient, 0.0)
-    alpha = weight * np.broadcast_to(np.asarray(problem.penalty.strength, dtype=np.float64), sums.value.shape)
-    distance = weight * problem.penalty.subgradient_distance(params.coef, gradients / weight)
-    distance = distance if free is None else np.where(free, distance, 0.0)
-    if level is not None:
-        above = np.abs(gradients) - level[:, None]
-        distance = np.where(lengths > 0, np.where(params.coef != 0.0, np.abs(above), np.maximum(above, 0.0)), 0.0)
-    ridge, size_of_weights = np.sqrt(alpha), np.abs(params.coef)
-    # what reading a sample and adding up its terms can round, offsets included: the intercept takes up the product of
-    # means and weights
-    raw, raw_target = columns.lengths(origin=True)
-    reading = raw_target + size_of_weights @ raw + ridge * np.sum(size_of_weights, axis=1)
-    # what weights can move when they are stored in dtype: features about their means, for the intercept can take up the
-    # rest
-    kept = size_of_weights @ lengths + ridge * np.sum(size_of_weights, axis=1)
-    lengths = np.hypot(lengths, ridge[:, None])
-    size = np.hypot(np.sqrt(2.0 * sums.value), ridge * _norms(params.coef))
-    terms, rounded = 4.0 + np.sqrt(columns.features), unit_roundoff(dtype)
-    noise = terms * unit_roundoff(np.float64) * reading + rounded * kept
-    noise += storage_roundoff(params.intercept, dtype) * np.abs(params.intercept) * np.sqrt(weight)
-    # a residual within that rounding, which is nothing beside the spread of the targets, has no direction: the fit is
-    # exact
-    nothing = np.maximum(np.sqrt(eps), terms * rounded) * targets
-    exact = size <= terms * eps * raw_target + np.minimum(terms * noise, nothing)
-    divisor = np.where(exact, 1.0, size)
-    cosines = distance / np.where(lengths > 0, lengths, 1.0) / divisor[:, None]
-    ones = np.abs(sums.slope) / np.sqrt(weight) / divisor if problem.intercept else np.zeros_like(size)
-    parts = np.where(exact, 0.0, np.maximum(np.max(cosines, axis=1, initial=0.0), ones))
-    rounding = np.where(exact, max(eps, rounded), noise / divisor)
-    if lost is not None:
-        blurred = np.max(np.where(lengths > 0, lost, 0.0) / np.where(lengths > 0, lengths, 1.0), axis=1, initial=0.0)
-        rounding = np.maximum(rounding, np.where(exact, 0.0, blurred / divisor))
-    cosine = _largest(np.maximum(parts, rounding))
-    orthogonal = _largest(parts) <= max(RULES["residual"].tol, _largest(rounding))
-    if not alpha.any() and free is None and level is None and samples <= columns.features + problem.intercept:
-        # samples that can be interpolated: weights with residual r are exact for the targets y - r
-        # a residual within rounding is rounding, and reported as that
-        left = np.where(size <= noise, noise, size + noise)
-        change = np.where(targets > 0.0, left / np.where(targets > 0.0, targets, 1.0), np.inf)
-        smaller = change < np.maximum(parts, rounding)
-        parts = np.where(smaller, change, parts)
-        rounding = np.where(smaller, noise / np.where(targets > 0.0, targets, 1.0), rounding)
-    gradient = gradients + alpha[:, None] * params.coef
-    radius, drift = None, 0.0
-    if np.all(alpha > 0):
-        # the gradient has the rounding of its sums
-        known = _norms(gradient) + terms * eps * reading * _norms(lengths)
-        radius = float(np.max(known / alpha, initial=0.0))
-        # about the means the best intercept is the mean of the targets, whatever the weights
-        drift = float(np.max(np.abs(sums.slope) / weight, initial=0.0)) if problem.intercept else 0.0
+    penalty, weight, p = problem.penalty, columns.weight, columns.features
+    coef, intercept = (contiguous(np.asarray(part, dtype=np.float64)) for part in params)
+    alpha = weight * (penalty.strength + np.zeros(len(sums.value)))
+    unpenalised = not alpha.any()
+    distance = None
+    if free is not None or level is not None or not isinstance(penalty, L2):
+        distance = _distance(problem, params, columns, sums.gradient, free, level)
+    # samples that can be interpolated: weights with residual r are exact for the targets y - r
+    interpolated = unpenalised and free is None and level is None and samples <= p + problem.intercept
+    finite, gradient, parts, value, floor, largest_part, largest_rounding, objective, radius, drift = (
+        _core.residual_cosines(
+            sums.value,
+            sums.slope,
+            contiguous(sums.gradient),
+            coef,
+            intercept,
+            columns.mean,
+            columns.spread,
+            alpha,
+            None if distance is None else contiguous(distance),
+            None if lost is None else contiguous(lost),
+            weight,
+            bool(problem.intercept),
+            isinstance(penalty, L2) and penalty.positive,
+            bool(interpolated),
+            unit_roundoff(dtype),
+            storage_roundoff(intercept, dtype),
+        )
+    )
+    if not finite:
+        return Verdict(_fail("residual", status), gradient, 2.0 * sums.value)
+    floor = _number(floor)
     certificate = Certificate(
         kind="residual",
-        value=_largest(np.maximum(parts, rounding)),
+        value=max(_number(value), floor),
         scale=1.0,
         tol=RULES["residual"].tol,
-        floor=_largest(rounding),
-        objective=float(np.sum(size**2) / (2.0 * weight)),
-        radius=radius,
+        floor=floor,
+        objective=objective,
+        radius=radius if (alpha > 0.0).all() else None,
         condition=condition,
         status=status,
-        parts=tuple(float(v) for v in np.maximum(parts, rounding)),
-        _coef=np.asarray(params.coef, dtype=np.float64),
-        _intercept=np.asarray(params.intercept, dtype=np.float64),
-        _centre=mean if problem.intercept else np.zeros_like(mean),
+        parts=tuple(parts),
+        _coef=coef,
+        _intercept=intercept,
+        _centre=columns.centre(problem.intercept),
         _drift=drift,
     )
+    cosine = max(_number(largest_part), _number(largest_rounding))
+    orthogonal = _number(largest_part) <= max(RULES["residual"].tol, _number(largest_rounding))
     return Verdict(certificate, gradient, 2.0 * sums.value, cosine, orthogonal)
+
+
+def _distance(
+    problem: Glm,
+    params: Params,
+    columns: Columns,
+    gradient: Floats,
+    free: NDArray[np.bool_] | None,
+    level: Floats | None,
+) -> Floats:
+    """How far the gradient (t, p) is from what is allowed, by entry: the penalty's subdifferential for all weights or
+    for `free` ones, or a `level`.
+    """
+    # a centred constant column holds only rounding
+    varies = columns.lengths(origin=not problem.intercept)[0] > 0
+    gradient = np.where(varies, gradient, 0.0)
+    if level is not None:
+        above = np.abs(gradient) - level[:, None]
+        return np.where(varies, np.where(params.coef != 0.0, np.abs(above), np.maximum(above, 0.0)), 0.0)
+    distance = columns.weight * problem.penalty.subgradient_distance(params.coef, gradient / columns.weight)
+    return distance if free is None else np.where(free, distance, 0.0)
 
 
 def _fail(kind: str, status: str) -> Certificate:
@@ -186,17 +187,6 @@ def _fail(kind: str, status: str) -> Certificate:
     )
 
 
-def _norms(rows: Floats) -> Floats:
-    """Euclidean norms of rows, without overflow."""
-    with np.errstate(over="ignore"):
-        plain = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    if np.all((plain > 1e-150) & (plain < np.inf)):
-        return plain
-    unit = np.max(np.abs(rows), axis=1, initial=0.0)
-    unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)
-    return unit * np.linalg.norm(rows / unit[:, None], axis=1)
-
-
-def _largest(values: Floats) -> float:
-    """The maximum, with NaN as infinity."""
-    return float(np.max(np.where(np.isnan(values), np.inf, values), initial=0.0))
+def _number(value: float) -> float:
+    """The value, with NaN as infinity."""
+    return value if value == value else np.inf

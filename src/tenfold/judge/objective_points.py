@@ -40,6 +40,8 @@ def require_finite(kind: str, parts: Any, tol: float | None = None) -> Certifica
 
 def storage_roundoff(intercept: Floats, dtype: Any) -> float:
     """The unit roundoff of an intercept as it is stored: that of `dtype` where it is a number of it, else float64's."""
+    if dtype == np.float64:
+        return 0.5 * EPS
     with np.errstate(over="ignore"):
         rounded = np.asarray(intercept).astype(dtype).astype(np.float64)
     return unit_roundoff(dtype if np.array_equal(rounded, intercept) else np.float64)

@@ -33,6 +33,7 @@ from tenfold.stats.derivatives import Derivatives, Params, Total, adjoint, curva
 from tenfold.stats.min_max import Extremes, of_columns
 
 SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20  # of the sample that places the centre: well below a pass over 100k x 100
+FEW_COEFFICIENTS = 512  # up to which those that are zero are not looked for
 TILE = 4096  # samples at a time where a block of them is copied
 
 
@@ -40,8 +41,11 @@ def center(params: Params, centre: Floats) -> Params:
     """The same model for samples measured from `centre`; in extended precision, for an offset must not cost digits."""
     if not centre.any():
         return params
-    used = np.flatnonzero(params.coef.any(axis=0))
-    moved = params.coef[:, used].astype(np.longdouble) @ centre[used].astype(np.longdouble)
+    coef = params.coef
+    if coef.size > FEW_COEFFICIENTS:
+        used = np.flatnonzero(coef.any(axis=0))
+        coef, centre = coef[:, used], centre[used]
+    moved = coef.astype(np.longdouble) @ centre.astype(np.longdouble)
     return Params(params.coef, np.asarray(params.intercept + moved, dtype=np.float64))
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigvalsh, lstsq
+from scipy.linalg import lapack, lstsq
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
@@ -138,21 +138,18 @@ def from_moments(
     if cholesky is None or cholesky.rcond < SINGULAR:
         return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
     condition = cholesky.rcond**-0.5
-    params = normal_equations.solve(moments, cholesky, intercept)
-    verdict = residual(problem, rows, round_to_dtype(params, dtype, centre), columns, condition=condition, dtype=dtype)
+    params = round_to_dtype(normal_equations.solve(moments, cholesky, intercept), dtype, centre)
+    verdict = residual(problem, rows, params, columns, condition=condition, dtype=dtype)
     if cholesky.rcond < DOUBTFUL or verdict.cosine > max(1e-10, 16.0 * verdict.certificate.floor):
         # the gradient of the stored parameters: the correction starts from them
-        better = normal_equations.correct(
-            round_to_dtype(params, dtype, centre), cholesky, verdict.gradient, moments, intercept
-        )
-        second = residual(
-            problem, rows, round_to_dtype(better, dtype, centre), columns, condition=condition, dtype=dtype
-        )
+        better = normal_equations.correct(params, cholesky, verdict.gradient, moments, intercept)
+        better = round_to_dtype(better, dtype, centre)
+        second = residual(problem, rows, better, columns, condition=condition, dtype=dtype)
         if not _worse(second.certificate, verdict.certificate):
             params, verdict = better, second
     if not verdict.orthogonal:
         return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
-    return _by_gram(round_to_dtype(params, dtype, centre), verdict, moments, intercept, details)
+    return _by_gram(params, verdict, moments, intercept, details)
 
 
 def _by_gram(params: Params, verdict: Verdict, moments: Moments, intercept: bool, details: bool) -> Fitted:
@@ -179,7 +176,9 @@ def _singular_values(moments: Moments, intercept: bool) -> Floats:
     # a common power of two, so that the largest is about one
     unit = int(np.max(e + np.frexp(np.sqrt(np.diag(S)))[1], initial=0))
     with one_blas_thread:
-        values = eigvalsh(np.ldexp(S, e[:, None] + e - 2 * unit), check_finite=False)
+        values, _, info = lapack.dsyevd(np.ldexp(S, e[:, None] + e - 2 * unit), compute_v=0)
+    if info != 0:
+        raise np.linalg.LinAlgError("the eigenvalues of the moments were not found")
     return np.ldexp(np.sqrt(np.maximum(values[::-1], 0.0)), unit)
 
 

@@ -47,6 +47,10 @@ def round_to_dtype(params: Params, dtype: Any, centre: Floats | None = None) -> 
     """The parameters as they will be stored, in float64 for the judge: rounded to `dtype`, the intercept corrected
     so that rounding the weights changes no prediction at `centre` (p,), a point amid the samples.
     """
+    if np.dtype(dtype) == np.float64:
+        kept = Params(*(np.asarray(part, dtype=np.float64) for part in params))
+        if all(np.isfinite(part).all() for part in kept):
+            return kept
     with np.errstate(over="ignore", invalid="ignore"):
         coef = np.asarray(params.coef).astype(dtype).astype(np.float64)
         b = np.asarray(params.intercept, dtype=np.float64)

@@ -6,6 +6,7 @@ two, which costs no rounding, so the unit of a column changes nothing. Forming S
 takes the gradient read from the samples and repairs most of that (corrected semi-normal equations, Bjorck 1987).
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,14 +18,15 @@ from tenfold.stats.derivatives import Params
 from tenfold.stats.moments import Moments
 
 
+NO_LENGTH = -(1 << 20)  # the exponent of a column of zeros, below all others
+
+
 def column_scales(moments: Moments, alpha: Floats, origin: bool) -> Integers:
     """Exponents q with which 2^-q (x - centre) has a penalised sum of squares of about one; w = 2^-q v."""
-    p = moments.features
-    e = moments.exponent[:p].astype(np.int64)
-    squares = np.diag(moments.about(origin)[0])
-    with np.errstate(divide="ignore"):
-        largest = np.maximum(np.log2(squares) + 2 * e, np.log2(np.max(alpha)))
-    return np.where(np.isfinite(largest), np.round(largest / 2), e).astype(np.int64)
+    e = moments.exponent[: moments.features].astype(np.int64)
+    squares, largest = np.diag(moments.about(origin)[0]), float(alpha.max())
+    length = np.where(squares > 0.0, np.frexp(np.sqrt(squares))[1] + e, NO_LENGTH if largest > 0.0 else e)
+    return np.maximum(length, math.frexp(math.sqrt(largest))[1]) if largest > 0.0 else length
 
 
 def distinct(alpha: Floats) -> Floats:
@@ -46,27 +48,23 @@ class NormalFactor:
         solution = np.empty_like(right)
         for factor, member in zip(self.factors, self.members, strict=True):
             with one_blas_thread:
-                solution[member], _ = _transpose(lapack.dpotrs(factor, np.asfortranarray(right[member].T), lower=1))
+                solution[member] = lapack.dpotrs(factor, right[member].T, lower=1)[0].T
         return solution
-
-
-def _transpose(solution_info: tuple[Floats, int]) -> tuple[Floats, int]:
-    return solution_info[0].T, solution_info[1]
 
 
 def factor(moments: Moments, alpha: Floats, intercept: bool) -> NormalFactor | None:
     """Factor the normal matrix for each target's alpha, or None where it is numerically singular."""
     S = moments.about(origin=not intercept)[0]
     q = column_scales(moments, alpha, origin=not intercept)
-    half = (q - moments.exponent[: moments.features]).astype(np.int32)
-    scaled = np.ldexp(S, -(half[:, None] + half))
+    half = (moments.exponent[: moments.features] - q).astype(np.int32)
+    scaled = np.ldexp(S, half[:, None] + half)
     factors, members, rconds = [], [], []
     for value in distinct(alpha):
-        A = scaled.copy(order="F")
-        A[np.diag_indices_from(A)] += np.ldexp(value, -2 * q)
+        A = scaled.copy()
+        A.flat[:: len(A) + 1] += np.ldexp(value, -2 * q)
         norm = float(np.abs(A).sum(axis=0).max())
         with one_blas_thread:
-            L, info = lapack.dpotrf(A, lower=1, overwrite_a=1)
+            L, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1)  # symmetric: its transpose is it in Fortran order
             if info != 0:
                 return None
             rcond, _ = lapack.dpocon(L, norm, uplo="L")

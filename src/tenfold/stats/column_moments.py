@@ -36,8 +36,7 @@ class Columns:
     def of(cls, moments: Moments) -> "Columns":
         """The diagonal of `Moments`."""
         spread = np.sqrt(np.concatenate([np.diag(moments.XX), moments.yy]))
-        mean = np.concatenate([moments.mean, moments.target_mean])
-        return cls(moments.features, moments.weight, mean, np.ldexp(spread, moments.exponent))
+        return cls(moments.features, moments.weight, moments.means(), np.ldexp(spread, moments.exponent))
 
     def merge(self, other: "Columns") -> "Columns":
         if self.weight == 0.0 or other.weight == 0.0:

@@ -149,14 +149,15 @@ class Moments:
     @property
     def mean(self) -> Floats:
         """Mean of each column of X."""
-        return self._means()[: self.features]
+        return self.means()[: self.features]
 
     @property
     def target_mean(self) -> Floats:
         """Mean of each column of y."""
-        return self._means()[self.features :]
+        return self.means()[self.features :]
 
-    def _means(self) -> Floats:
+    def means(self) -> Floats:
+        """Mean of each column of [X y]."""
         return self.shift + np.ldexp(self.offset, self.exponent)
 
     def covariance(self) -> Floats:
@@ -166,9 +167,11 @@ class Moments:
 
     def about(self, origin: bool) -> tuple[Floats, Floats, Floats]:
         """XX, XY, yy about the means, or about the origin, in the scaled units."""
+        if not origin:
+            return self.XX, self.XY, self.yy
         p = self.features
         centre = np.ldexp(self.shift, -self.exponent) + self.offset
-        if not (origin and centre.any()):
+        if not centre.any():
             return self.XX, self.XY, self.yy
         x, y = centre[:p], centre[p:]
         return (
