@@ -66,21 +66,22 @@ struct Balanced {
 };
 
 // The constant to add to raw predictions at which the slopes sum to zero up to rounding, from the sums at zero; no step
-// is longer than `longest` at first. Where it is not found, the sum of the slopes tells.
+// is longer than `longest` at first, and where the loss is straight they grow. Where the constant is not found, the sum
+// of the slopes tells.
 inline Balanced balance(MovedLoss &loss, const LossSums &start, double longest) {
   constexpr double eps = std::numeric_limits<double>::epsilon(), infinity = std::numeric_limits<double>::infinity();
   constexpr int most = 100;
-  double low = -infinity, high = infinity, reach = longest;
+  double low = -infinity, high = infinity, reach = longest, straight = 1.0;
   Balanced here{0.0, start};
   for (int count = 0; count < most; ++count) {
     const LossSums &sums = here.sums;
     if (!std::isfinite(sums.slope) || std::abs(sums.slope) <= 8.0 * eps * sums.size)
       break;
     (sums.slope < 0.0 ? low : high) = here.step;
-    double step = sums.curvature > 0.0 ? -sums.slope / sums.curvature : -std::copysign(reach, sums.slope);
-    if (std::abs(step) > reach)
-      step = std::copysign(reach, step);
-    reach *= 2.0; // a loss may be straight over any distance
+    const bool curved = sums.curvature > 0.0;
+    const double step = std::clamp(curved ? -sums.slope / sums.curvature : -std::copysign(straight, sums.slope), -reach, reach);
+    reach *= 2.0;
+    straight *= curved ? 1.0 : 4.0;
     double next = here.step + step;
     if (!(low < next && next < high))
       next = 0.5 * (low + high);

@@ -188,8 +188,9 @@ def _certify(problem: Glm, n: int, params: Params, evidence: Evidence, verdict: 
     if strength > 0.0:  # sums over samples are rounded by the size of a slope times the length of each column
         length = np.sqrt(np.sum(squares) + (0.0 if problem.balances else np.sum(centre * centre)))
         rounding = evidence.sizes[0] * EPS * float(length)
-        bound += rounding * (np.sqrt(2.0 * bound / strength) + 0.5 * rounding / strength)
-    gap = max(min(bound, value), floor)
+        bound += rounding * (float(np.sqrt(2.0 * bound / strength)) + 0.5 * rounding / strength)
+    lower = max(value - bound, 0.0)  # losses and penalties are not negative
+    gap = max(value - lower, floor)
     return Certificate(
         "gap",
         gap,
@@ -197,7 +198,7 @@ def _certify(problem: Glm, n: int, params: Params, evidence: Evidence, verdict: 
         verdict.tol,
         floor,
         value,
-        max(value - gap, 0.0),
+        lower,
         float(np.sqrt(2.0 * (gap + floor) / strength)) if strength > 0.0 else None,
         status=verdict.status,
         parts=(gap,),

@@ -127,7 +127,8 @@ def on_design(problem: Glm, design: LinearDesign, outputs: int) -> DesignProblem
 
 def scale_of(problem: Glm, rows: Rows) -> float:
     """The scale of the certificate of a problem of one output."""
-    return loss_without_weights(problem, rows, take_sample(rows))
+    sample = rows if problem.loss.signs or problem.loss.link is not None else take_sample(rows)  # else it is not read
+    return loss_without_weights(problem, rows, sample)
 
 
 def prepare(problem: Glm, rows: Rows) -> DesignProblem:
