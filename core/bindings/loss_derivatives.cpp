@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "loss_names.hpp"
 #include "sparse.hpp"
 
 #include "tenfold/loss_at_margins.hpp"
@@ -9,30 +10,6 @@
 
 namespace tenfold {
 namespace {
-
-constexpr std::array<const char *, loss_count> loss_names = {"square",
-                                                             "logistic",
-                                                             "hinge",
-                                                             "squared hinge",
-                                                             "epsilon insensitive",
-                                                             "squared epsilon insensitive",
-                                                             "huber",
-                                                             "quantile",
-                                                             "poisson",
-                                                             "gamma",
-                                                             "tweedie",
-                                                             "log deviance",
-                                                             "identity deviance",
-                                                             "student",
-                                                             "tanh",
-                                                             "modified huber"};
-
-Loss loss_named(const std::string &name) {
-  const auto position = std::find(loss_names.begin(), loss_names.end(), name);
-  if (position == loss_names.end())
-    throw nb::value_error(("loss must be the name of a loss of tenfold.losses, not '" + name + "'").c_str());
-  return static_cast<Loss>(position - loss_names.begin());
-}
 
 template <class Rows>
 auto evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight, const In<double, 2> &coef,

@@ -90,6 +90,7 @@ NB_MODULE(_core, m) {
   bind_csr_normal_product(m);
   bind_kde_tree(m);
   bind_pairwise(m);
+  bind_dense_glm(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
   m.def(
       "available_isas",

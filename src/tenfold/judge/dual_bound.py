@@ -98,7 +98,9 @@ def bound_gap(
         penalised = max(value + float(penalty.conjugate(-scaling * v)[0]) + scaling * product, 0.0)
         return (1.0 - scaling) * point.loss + scaling * max(point.term, 0.0) + penalised + tied
 
-    bounds = [at(scaling) for scaling in {1.0, float(penalty.dual_scaling(-v)[0]), _inner_scaling(penalty, -v)}]
+    squares = strength > 0.0 and not getattr(penalty, "l1", 0.0) and not isinstance(penalty, Groups)
+    scalings = {1.0} if squares else {1.0, float(penalty.dual_scaling(-v)[0]), _inner_scaling(penalty, -v)}
+    bounds = [at(scaling) for scaling in scalings]
     return min(bound if np.isfinite(bound) else np.inf for bound in bounds) + missed
 
 

@@ -440,13 +440,23 @@ def intercept_drift(data: DesignProblem, here: ObjectivePoint, proof: Proof) -> 
     h = 0.0 if proof.tilt is None else float(proof.tilt.curvature[0, 0])
     if strength == 0.0 or proof.tilt is None or not h > 0.0:
         return np.zeros(p), np.inf
-    step, tilted = proof.tilt.correlate(np.ones(1))[0] / h, abs(float(point.gradient[0, -1])) / h
-    distance = length(point.gradient[0, :-1] - point.gradient[0, -1] * step)
-    excess = max(here.value - point.value, 0.0) + distance * distance / (2.0 * strength)
-    excess += 8.0 * EPS * max(here.value, data.scale)
-    e = min(0.5, float(np.sqrt(2.0 * excess / h)))
-    far = (excess + h * price(e + tilted, data.self_concordance)) / (e * h)
-    if point is not here:
-        between = here.x[0] - point.x[0]
-        far += abs(float(between[-1] + np.sum(between[:-1].astype(np.longdouble) * step)))
+    step = proof.tilt.correlate(np.ones(1))[0] / h
+    between = here.x[0] - point.x[0]
+    excess = max(here.value - point.value, 0.0) + 8.0 * EPS * max(here.value, data.scale)
+    moved = float(between[-1] + np.sum(between[:-1].astype(np.longdouble) * step)) if point is not here else 0.0
+    gradient = point.gradient[0]
+    far = intercept_distance(gradient, h, step, excess, moved, strength, data.self_concordance)
     return (step, far) if np.isfinite(far) else (np.zeros(p), np.inf)
+
+
+def intercept_distance(
+    gradient: Floats, h: float, step: Floats, excess: float, moved: float, strength: float, self_concordance: float
+) -> float:
+    """The second number of `intercept_drift`, by the gradient (p + 1,), the mean curvature h and the coupling `step`
+    (p,) at the point of the proof, what the judged objective exceeds the one there by, and how far its intercept is.
+    """
+    tilted = abs(float(gradient[-1])) / h
+    distance = length(gradient[:-1] - gradient[-1] * step)
+    excess += distance * distance / (2.0 * strength)
+    e = min(0.5, float(np.sqrt(2.0 * excess / h)))
+    return (excess + h * price(e + tilted, self_concordance)) / (e * h) + abs(moved)

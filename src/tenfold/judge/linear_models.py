@@ -10,14 +10,14 @@ import numpy as np
 
 from tenfold.arrays import EPS, Floats, namespace, on_host
 from tenfold.data import Rows, targets_of, weights_of
-from tenfold.judge.certificate import Certificate
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.dense_gap import Verdict, constant_losses, dense_gap, is_self_concordant, judges
 from tenfold.judge.gap_fenchel import fenchel_gap
 from tenfold.judge.gap_smooth import intercept_drift, smooth_gap
 from tenfold.judge.objective_points import SEARCH_STEPS, DesignProblem, require_finite
 from tenfold.judge.stationarity import stationary_point
 from tenfold.losses.loss import Loss, Pieces
 from tenfold.objectives.linear_design import LinearDesign, take_sample
-from tenfold.penalties import L2
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params
 from tenfold.stats.intercept_only import best_constant, mean_loss
@@ -43,22 +43,27 @@ def gap(
     invalid = require_finite("gap", params, tol)
     if invalid is not None:
         return invalid
-    penalty, loss, design = problem.penalty, problem.loss, design_of(problem, rows)
+    if judges(problem, rows, dual):
+        verdict = Verdict(scale_of(problem, rows), RULES["gap"].tol if tol is None else tol, status, dtype)
+        certificate = dense_gap(problem, rows, params, verdict, dual)
+        if certificate is not None:
+            return certificate
+    loss, design = problem.loss, design_of(problem, rows)
     data = on_design(problem, design, len(params.intercept))
     x, stored = design.coefficients(params), np.asarray(params.intercept, dtype=np.float64)
-    squares = isinstance(penalty, L2) and not penalty.positive and problem.intercept_penalty == 0.0
-    if not (loss.multi_output or (squares and np.isfinite(loss.self_concordance))):
+    positive = getattr(problem.penalty, "positive", False)
+    if not loss.multi_output and (positive or not is_self_concordant(problem)):
         certificate = fenchel_gap(data, x, stored, dual=dual, tol=tol, status=status, dtype=dtype, search=search)
         return _bound_predictions(certificate, data, params)
     hints = [design.coefficients(hint) for hint in (params, direction) if hint is not None]
-    certificate, here, proof = smooth_gap(
+    smooth, here, proof = smooth_gap(
         data, x, stored, tol=tol, status=status, dtype=dtype, directions=hints, search=search
     )
     if proof is None or loss.multi_output:
-        return certificate
+        return smooth
     step, drift = intercept_drift(data, here, proof)
     centre = design.centre + step if design.intercept else np.zeros_like(design.centre)
-    return _with_prediction_bound(certificate, params, centre, drift)
+    return _with_prediction_bound(smooth, params, centre, drift)
 
 
 def _bound_predictions(certificate: Certificate, data: DesignProblem, params: Params) -> Certificate:
@@ -122,7 +127,8 @@ def on_design(problem: Glm, design: LinearDesign, outputs: int) -> DesignProblem
 
 def scale_of(problem: Glm, rows: Rows) -> float:
     """The scale of the certificate of a problem of one output."""
-    return loss_without_weights(problem, rows, take_sample(rows))
+    sample = rows if problem.loss.signs or problem.loss.link is not None else take_sample(rows)  # else it is not read
+    return loss_without_weights(problem, rows, sample)
 
 
 def prepare(problem: Glm, rows: Rows) -> DesignProblem:
@@ -185,6 +191,8 @@ def _losses_of_constants(loss: Loss, sample: Rows, searched: bool) -> tuple[floa
         return zero, zero
     if loss.nonsmooth and isinstance(y, np.ndarray) and hasattr(loss, "pieces"):
         return zero, min(zero, at(_best_kink(loss.pieces(y), weight))[0])
+    if isinstance(y, np.ndarray) and not loss.nonsmooth:
+        return constant_losses(loss, np.ascontiguousarray(y), np.ascontiguousarray(weight))
     least, step, side = zero, 1.0, -float(np.sign(slope))
     while step < 1e300 and at(side * step)[1] * slope > 0.0:
         step *= 4.0

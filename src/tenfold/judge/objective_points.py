@@ -6,12 +6,14 @@ z_i (K,) the raw predictions of a sample at coefficients x (K, q), w (K, p) thei
 One raw prediction is the case K = 1.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import EPS, Floats, namespace, on_host, unit_roundoff
+from tenfold.arrays import EPS, Array, Floats, namespace, on_host, unit_roundoff
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
+from tenfold.losses.loss import Loss
 from tenfold.objectives.design import DataDesign, DesignBlock, LossMeans
 from tenfold.penalties import Groups
 from tenfold.problems import Glm
@@ -38,10 +40,10 @@ def require_finite(kind: str, parts: Any, tol: float | None = None) -> Certifica
     return Certificate(kind, np.inf, 1.0, tol, 0.0, np.inf, status=NOT_JUDGED, parts=(np.inf,), note=NOT_FINITE)
 
 
-def storage_roundoff(intercept: Floats, dtype: Any) -> float:
+def storage_roundoff(intercept: Floats | float, dtype: Any) -> float:
     """The unit roundoff of an intercept as it is stored: that of `dtype` where it is a number of it, else float64's."""
     if dtype == np.float64:
-        return 0.5 * EPS
+        return unit_roundoff(np.float64)
     with np.errstate(over="ignore"):
         rounded = np.asarray(intercept).astype(dtype).astype(np.float64)
     return unit_roundoff(dtype if np.array_equal(rounded, intercept) else np.float64)
@@ -170,38 +172,63 @@ def loss_sizes(data: DesignProblem, x: Floats) -> Floats:
         return np.array([1.0, loss.lipschitz, 0.0])
 
     def lift(block: DesignBlock) -> Floats:
-        z, weight = predict(block), block.weight[:, None]
-        xp = namespace(z)
-        slope, curvature = xp.abs(loss.slope(block.y, z)), loss.curvature(block.y, z)
-        if loss.nonsmooth:  # the slopes beside a kink that rounding may hide
-            near = 64.0 * EPS * (xp.abs(z) + xp.abs(block.y))
-            for beside in (z - near, z + near):
-                other = xp.abs(loss.slope(block.y, beside))
-                slope = xp.where(other > slope, other, slope)
-        parts = [xp.ones_like(z), slope, curvature]
-        if loss.link == "log":
-            parts.append(loss.rounding(block.y, z))
-        return np.array([float(on_host(xp.sum(weight * part))) for part in parts])
+        return sum_sizes_of_losses(loss, block.y, predict(block), block.weight[:, None])
 
     with np.errstate(all="ignore"):  # parameters far off: the sums are not finite, and the gap is not, either
         total = data.design.sample.sum(lift)
     return np.append(total[1:] / total[0], 0.0)[:3] if total[0] > 0.0 else np.array([1.0, 1.0, 0.0])
 
 
+def sum_sizes_of_losses(loss: Loss, y: Array, z: Array, weight: Array) -> Floats:
+    """Sums over samples of weight, size of the slope and curvature, and, for deviances, of the terms that cancel."""
+    xp = namespace(z)
+    slope, curvature = xp.abs(loss.slope(y, z)), loss.curvature(y, z)
+    if loss.nonsmooth:  # the slopes beside a kink that rounding may hide
+        near = 64.0 * EPS * (xp.abs(z) + xp.abs(y))
+        for beside in (z - near, z + near):
+            other = xp.abs(loss.slope(y, beside))
+            slope = xp.where(other > slope, other, slope)
+    parts = [xp.ones_like(z), slope, curvature]
+    if loss.link == "log":
+        parts.append(loss.rounding(y, z))
+    return np.array([float(on_host(xp.sum(weight * part))) for part in parts])
+
+
 def floor_of(data: DesignProblem, here: ObjectivePoint, stored: Floats, dtype: Any, sizes: Floats) -> float:
     """Rounding of the objective and of the raw predictions, and what storing the parameters in `dtype` can cost; by
     `loss_sizes`. `stored` are the intercepts (K,) as they are stored.
     """
-    slope, curvature, cancelling = (float(size) for size in sizes)
     about, offset = data.design.margin_sizes(here.x)
     b = np.abs(here.x[:, -1]) if data.design.intercept else np.zeros(data.outputs)
-    offset = offset + np.maximum(b, np.abs(stored))
+    size = max(here.value, data.scale)
+    return max(
+        rounding_floor(data.problem.loss, data.design.samples, size, sizes, *margin, stored_intercept, dtype)
+        for *margin, stored_intercept in zip(about.tolist(), offset.tolist(), b.tolist(), stored.tolist(), strict=True)
+    )
+
+
+def rounding_floor(
+    loss: Loss,
+    samples: int,
+    objective: float,
+    sizes: Sequence[float],
+    about: float,
+    offset: float,
+    b: float,
+    stored: float,
+    dtype: Any,
+) -> float:
+    """`floor_of` one output, by the mean sizes of the terms of its raw predictions about the centre (`about`) and at it
+    (`offset`), its intercept there and as it is stored.
+    """
+    slope, curvature, cancelling = (float(size) for size in sizes)
+    offset += max(b, abs(stored))
     # intercepts are moved to the centre in extended precision, and added to the raw predictions there
-    margins = float(np.max(EPS * (about + b) + EXTENDED_EPS * offset))
-    computed = sum_rounding(data.design.samples) * max(here.value, data.scale) + slope * margins
-    rounded = float(np.max((unit_roundoff(dtype) + EPS) * about + unit_roundoff(np.float64) * offset))
-    rounded += storage_roundoff(stored, dtype) * float(np.max(np.abs(stored)))
-    cost = 0.5 * curvature * rounded * rounded + (slope * rounded if data.problem.loss.nonsmooth else 0.0)
+    margins = EPS * (about + b) + EXTENDED_EPS * offset
+    computed = sum_rounding(samples) * objective + slope * margins
+    rounded = (unit_roundoff(dtype) + EPS) * about + unit_roundoff(np.float64) * offset
+    rounded += storage_roundoff(stored, dtype) * abs(stored)
+    cost = 0.5 * curvature * rounded * rounded + (slope * rounded if loss.nonsmooth else 0.0)
     floor = computed + cost + EPS * cancelling
     return floor if np.isfinite(floor) else 8.0 * EPS
 

@@ -2,6 +2,7 @@
 penalty, or, where the loss is convex, an L1 penalty, an elastic net or a group lasso.
 
 `select_solver` selects the solver by the shape of the data (glm_paths.py; l1_glm.py where the penalty is not smooth).
+Few dense samples are solved and judged in one compiled call each (dense_glm.py).
 Few samples of many features are first rotated into as many coordinates as samples. The initial point is the best
 constant. The judge evaluates the result; a fit that is not certified is continued.
 """
@@ -21,7 +22,7 @@ from tenfold.losses.classification import Logistic, Softmax
 from tenfold.losses.loss import Loss
 from tenfold.objectives.linear import LinearObjective, pack, unpack
 from tenfold.penalties import L2, Penalty
-from tenfold.plans import glm_paths, l1_glm
+from tenfold.plans import dense_glm, glm_paths, l1_glm
 from tenfold.plans.coordinates import NEWTON_COLUMNS, ROTATED_ROWS, Frame, approximate_centre, without_constants
 from tenfold.plans.result import Fitted, not_judged, round_to_dtype, solve_until_certified
 from tenfold.plans.separability import check_tiny_columns, normalise, recession, recession_of_classes
@@ -126,6 +127,9 @@ def fit(
     is selected by the shape of the data.
     """
     problem = Glm(loss, penalty, intercept, intercept_penalty if intercept else 0.0)
+    dense = dense_glm.fit(problem, rows, dense_glm.Settings(tol, max_iter, time_limit, callback, dtype, start))
+    if dense is not None:
+        return GlmFit(dense.params, dense.certificate, solver, dense.iterations, dense.trace)
     setup = _prepare(problem, rows, outputs, solver, tol, start)
     frame = setup.frame
     outer_callback: Callback | None = (

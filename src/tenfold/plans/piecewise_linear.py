@@ -18,6 +18,7 @@ from tenfold.losses.loss import Pieces, PiecewiseLinear
 from tenfold.penalties import ElasticNet
 from tenfold.plans.coordinates import approximate_centre, shift_intercept
 from tenfold.plans.result import Fitted, not_judged, round_to_dtype
+from tenfold.plans import dense_glm
 from tenfold.problems import Glm
 from tenfold.solvers import interior_point
 from tenfold.solvers.loop import Callback, Status, Step, run
@@ -63,6 +64,10 @@ def fit(
     problem = Glm(loss, ElasticNet(l1, l2), intercept, intercept_penalty if intercept else 0.0)
     if rows.on_device or rows.distributed:
         raise ValueError("A loss with kinks keeps numbers for each row in this machine's memory: bring X there.")
+    settings = dense_glm.Settings(0.0, max_iter, time_limit, callback, dtype)
+    dense = dense_glm.fit(problem, rows, settings)
+    if dense is not None:
+        return dense
     work = _Work.on(problem, rows)
     size = np.sqrt(work.inner.spread**2 + work.inner.shift**2)
     if problem.intercept_penalty > 0.0:

@@ -15,13 +15,12 @@ A penalised intercept has an L2 penalty of its own; with an L1 penalty it is the
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.data import MemoryRows, Rows, is_small_dense, with_constant
+from tenfold.data import MemoryRows, Rows, with_constant
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_point_search import gap_at_kinks
 from tenfold.judge.gap_crammer_singer import crammer_singer_gap
@@ -30,15 +29,14 @@ from tenfold.judge.objective_points import LOOSE
 from tenfold.losses.classification import JointHinge
 from tenfold.losses.loss import Loss
 from tenfold.penalties import L2, ElasticNet
-from tenfold.plans import glm, l1_glm, piecewise_linear
+from tenfold.plans import dense_glm, glm, l1_glm, piecewise_linear
 from tenfold.plans.coordinates import NEWTON_COLUMNS, approximate_centre, shift_intercept
 from tenfold.plans.result import Fitted, not_judged, round_to_dtype, solve_until_certified
 from tenfold.problems import Glm
-from tenfold.solvers import semismooth_newton
 from tenfold.solvers.crammer_singer_cd import CrammerSingerCd
 from tenfold.solvers.crammer_singer_ipm import CrammerSingerIpm
 from tenfold.solvers.dual_cd import DualCd
-from tenfold.solvers.loop import Callback, Solution, Status, Step, map_params, run
+from tenfold.solvers.loop import Callback, Solution, Status, Step, run
 from tenfold.stats.derivatives import Params
 
 ENOUGH = 0.8  # gap at which dual coordinate ascent stops, relative to the allowed one
@@ -172,8 +170,14 @@ def fit(
         return _by_proximal(machine, rows, tol, limits, dtype)
     if dual and _at_hand(rows):
         return _by_dual(machine, rows, tol, limits, seed, dtype)
+    begin = time.perf_counter()
+    if not machine.loss.nonsmooth:
+        settings = dense_glm.Settings(tol, limits.max_iter, limits.time_limit, limits.callback, dtype)
+        result = dense_glm.fit(machine.problem, rows, settings)
+        if result is not None:
+            return result
+        given["time_limit"] = _left(limits.time_limit, begin)
     if dual is None and _prefers_dual(rows, machine):
-        begin = time.perf_counter()
         try:
             return _by_dual(machine, rows, tol, limits, seed, dtype, probed=not machine.loss.nonsmooth)
         except Crowded:
@@ -188,63 +192,7 @@ def fit(
             intercept_penalty=machine.intercept_penalty,
             **given,
         )
-    if _has_few_entries(machine, rows):
-        begin = time.perf_counter()
-        result = _by_semismooth_newton(machine, rows, tol, limits, dtype)
-        if result is not None:
-            return result
-        given["time_limit"] = _left(limits.time_limit, begin)
     return _by_primal(machine, rows, tol, limits, seed, given, hesitant=dual is None and _may_ascend(rows, machine))
-
-
-def _has_few_entries(machine: Machine, rows: Rows) -> bool:
-    """Whether Newton's method costs less than what passes over blocks do besides: few dense samples in memory."""
-    return is_small_dense(rows) and rows.shape[1] <= rows.shape[0] and (machine.tied or not machine.intercept)
-
-
-def _by_semismooth_newton(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted | None:
-    """Newton's method on an array of the samples with a constant feature; None where its result is not certified, for
-    instance since samples are far from the origin.
-    """
-    problem, block, (n, p) = machine.problem, rows.whole(), rows.shape
-    A = np.ones((n, p + machine.intercept), order="F")
-    A[:, :p] = block.X
-    # sums of squares must not overflow; `not` for entries that are NaN
-    if not float(np.max(np.abs(A), initial=0.0)) < np.sqrt(np.finfo(np.float64).max / A.size):
-        return None
-    ridge = np.full(A.shape[1], machine.strength)
-    ridge[p:] = problem.intercept_penalty
-    if not (np.min(ridge) > 0.0 and np.max(ridge) < np.inf):
-        return None
-    share = np.full(n, 1.0 / n) if block.weight is None else block.weight / block.weight.sum()
-    scale = scale_of(problem, rows)
-    allowed, tiny, least = ENOUGH * RULES["gap"].tol * scale, float(np.finfo(np.float64).tiny), 1e-26 * scale
-
-    def measure(gradient: Floats, decrease: float) -> float:
-        gap_bound = 0.5 * float(np.add.reduce(gradient * gradient / ridge))
-        wanted = max(float(np.max(np.abs(gradient))) / max(tol, tiny), gap_bound / max(allowed, tiny))
-        return min(wanted, abs(decrease) / max(least, tiny))
-
-    def params_of(x: Floats) -> Params:
-        return Params(x[None, :p].copy(), x[p:].copy() if machine.intercept else np.zeros(1))
-
-    path = map_params(
-        semismooth_newton.steps(problem.loss, A, np.ascontiguousarray(block.y[:, 0]), share, ridge, measure), params_of
-    )
-    with np.errstate(over="ignore", invalid="ignore"):
-        first = next(path, None)
-        if first is None:
-            return None
-        solution = run(chain([first], path), limits.max_iter, limits.time_limit, limits.callback)
-    params, status = round_to_dtype(solution.params, dtype, _centre(machine, rows, dtype)), solution.status.value
-    try:
-        certificate = gap(problem, rows, params, status=status, dtype=dtype)
-    except KeyboardInterrupt:
-        certificate = not_judged("gap")
-    ended = solution.status in (Status.CONVERGED, Status.STALLED)
-    if ended and not certificate.ok:
-        return None
-    return Fitted(params, certificate, "newton", solution.iterations, solution.trace)
 
 
 def _by_primal(

@@ -255,8 +255,10 @@ class _System(NamedTuple):
         D = lines.weights(iterate.lines, iterate.slacks)
         D0 = penalty.weights(iterate.penalty, iterate.penalty_slacks)
         gram = products.gram(D.sum(axis=1))
-        if problem.intercept_penalty > 0.0:
+        if problem.intercept_penalty > 0.0 and problem.shift.any():
             gram = gram + problem.intercept_penalty * np.outer(problem.intercept_map, problem.intercept_map)
+        elif problem.intercept_penalty > 0.0:
+            gram[-1, -1] += problem.intercept_penalty
         solve = _factor(gram, np.append(D0[:, 0] + problem.l2, 0.0), np.append(candidates, problem.intercept))
         return None if solve is None else cls(problem, lines, penalty, iterate, z, gradient, D, D0, solve, products)
 
@@ -335,8 +337,10 @@ class _Products(NamedTuple):
                 return np.asarray(blas.dgemm(1.0, self.X * weight[:, None], self.X, trans_a=1))
         zero = Params(np.zeros((1, self.rows.shape[1])), np.zeros(1))
 
+        shift = self.shift if self.shift.any() else None
+
         def lift(block: Block) -> MaybeDeferred[Derivatives]:
-            return derivatives(Square(), zero, 2, self.shift)(Block(block.X, block.y, block.y[:, 0]))
+            return derivatives(Square(), zero, 2, shift)(Block(block.X, block.y, block.y[:, 0]))
 
         hessian = self.rows.retarget(np.ascontiguousarray(weight[:, None])).fold(lift).hessian
         assert hessian is not None
@@ -356,10 +360,11 @@ def _factor(A: Floats, ridge: Floats, candidates: Any) -> Callable[[Floats], Flo
     diagonal = A.diagonal()
     scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = np.asfortranarray(A / scale / scale[:, None])
-    if not np.isfinite(scaled).all():
+        A /= scale
+        A /= scale[:, None]
+    if not np.isfinite(A).all():
         return None
-    jitter = 0.0
+    scaled, jitter = A.T, 0.0  # symmetric, and now in Fortran order
     while True:
         with one_blas_thread:
             lower, info = lapack.dpotrf(scaled + jitter * np.eye(len(A)) if jitter else scaled, lower=1)
@@ -368,10 +373,10 @@ def _factor(A: Floats, ridge: Floats, candidates: Any) -> Callable[[Floats], Flo
         jitter = max(1e-15, 10.0 * jitter)
 
     def solve(b: Floats) -> Floats:
-        b = np.where(candidates, b, 0.0)
+        b = np.where(candidates, b, 0.0) / scale
         with one_blas_thread:
-            x = lapack.dpotrs(lower, b / scale, lower=1)[0]
-            x = x + lapack.dpotrs(lower, b / scale - scaled @ x, lower=1)[0]
+            x = lapack.dpotrs(lower, b, lower=1)[0]
+            x = x + lapack.dpotrs(lower, blas.dgemv(-1.0, scaled, x, beta=1.0, y=b), lower=1)[0]
         return np.asarray(x / scale)
 
     return solve
