@@ -26,7 +26,7 @@ from scipy.linalg import blas
 from scipy.special import gammaln
 
 from tenfold.arrays import Floats, is_sparse, unit_roundoff, wide
-from tenfold.data import Rows, weights_of
+from tenfold.data import MemoryRows, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.largest_eigenvalue import ERROR_PROBABILITY, Proof, finish, proof
 from tenfold.linear_algebra import cholesky, eigenvalues
@@ -355,10 +355,10 @@ class _Rest:
 
     apply: Callable[[Floats], Floats]
     proof: Proof
-    first: Floats
+    first: Floats | None = None  # None: not multiplied yet
 
     def is_below(self) -> bool | None:
-        return finish(self.proof, self.apply, self.first)
+        return finish(self.proof, self.apply, self.apply(next(self.proof)) if self.first is None else self.first)
 
 
 @dataclass(frozen=True)
@@ -496,8 +496,7 @@ def _products(
 
         if not claim.needs_proof(captured, total):
             return captured, None
-        begun = claim.proof(lambda: captured, total, rows.shape[0])
-        return captured, _Rest(other_side, begun, other_side(next(begun)))
+        return captured, _Rest(other_side, claim.proof(lambda: captured, total, rows.shape[0]))
 
     def products(v: Floats) -> Floats:
         return rows.fold(scatter_about(place, v)).products
@@ -510,13 +509,14 @@ def _products(
 
     known: list[_Captured] = []
     begun, first = claim.proof(lambda: known[0], total, rows.shape[1]), np.zeros((0, rows.shape[1]))
-    if claim.needs_proof(_Captured(claim.values, claim.values, claim.values), total):  # by the stored values
-        first = project(next(begun))
+    cheap_pass = rows.sparse and isinstance(rows, MemoryRows)  # products with more vectors cost more than a pass saves
+    if not cheap_pass and claim.needs_proof(_Captured(claim.values, claim.values, claim.values), total):
+        first = project(next(begun))  # guessed by the stored values
     images = products(np.vstack([V, first]))
     known.append(_Captured.of(V, images[:k], middle))
     if not claim.needs_proof(known[0], total):
         return known[0], None
-    return known[0], _Rest(rest, begun, project(images[k:]) if len(first) else rest(next(begun)))
+    return known[0], _Rest(rest, begun, project(images[k:]) if len(first) else None)
 
 
 def _capture_by_columns(turned: ByColumns, V: Floats, middle: Floats) -> tuple[_Captured, Floats]:

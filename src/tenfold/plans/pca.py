@@ -78,10 +78,13 @@ def of_rows(
     max_iter: int = 300,
     random: Any = None,
     widest: int = MAX_BLOCK,
+    oversampling: int | None = None,
 ) -> Spectrum:
-    """The spectrum of the rows: `count` leading components, or all (None)."""
+    """The spectrum of the rows: `count` leading components, or all (None). With `oversampling` block Lanczos takes
+    `max_iter` steps with blocks that are wider than `count` by it, and is not made to converge.
+    """
     n, p = rows.shape
-    few = count is not None and 5 * (count + OVERSAMPLING) < min(n, p)
+    few = count is not None and 5 * (count + (OVERSAMPLING if oversampling is None else oversampling)) < min(n, p)
     if p <= MAX_NARROW_COLUMNS or (p <= n and not few):
         if accurate and not rows.distributed:
             return _by_qr(rows, about_mean)
@@ -89,7 +92,7 @@ def of_rows(
     if n <= MAX_SHORT_ROWS and not few and not rows.distributed:
         return _by_products_of_rows(rows, about_mean)
     if few and count is not None:
-        return _by_krylov(rows, count, about_mean, tol, max_iter, random, widest)
+        return _by_krylov(rows, count, about_mean, tol, max_iter, random, widest, oversampling)
     return of_moments(fold_moments(rows), count, about_mean)
 
 
@@ -155,7 +158,14 @@ def _complete_basis(vectors: Floats, kept: Any) -> Floats:
 
 
 def _by_krylov(
-    rows: Rows, count: int, about_mean: bool, tol: float, max_iter: int, random: Any, widest: int = MAX_BLOCK
+    rows: Rows,
+    count: int,
+    about_mean: bool,
+    tol: float,
+    max_iter: int,
+    random: Any,
+    widest: int = MAX_BLOCK,
+    oversampling: int | None = None,
 ) -> Spectrum:
     mean, weight, total = _column_moments(rows, about_mean)
     random = np.random.RandomState(0) if random is None else random
@@ -167,23 +177,36 @@ def _by_krylov(
         short = _float32_products(rows, mean, total)
     in_short = widest == MAX_BLOCK and (wide is not None or short is not None)
     block = min(count + OVERSAMPLING, size, MAX_BLOCK_FLOAT32 if in_short else widest)
+    if oversampling is not None:
+        block = min(count + oversampling, size)
     require_memory(f"{4 * block} vectors of {size} entries", 64 * block * size, "Ask for fewer components.")
     target_tol = tol if short is None else max(tol, FLOAT32_TOL)
     more = EXTRA_VECTORS if wide is None else EXTRA_VECTORS_SHORT
     steps = block_lanczos.steps(
-        short or products, size, count, block, random, target_tol, more=more, transposed=wide is not None
+        short or products,
+        size,
+        count,
+        block,
+        random,
+        target_tol,
+        more=more,
+        transposed=wide is not None,
+        unchecked=0 if oversampling is None else max_iter,
     )
     result = run(steps, max_iter)
     space: block_lanczos.Space = result.params
-    vectors, values, extra = space.vectors(0, count), space.values[:count], space.vectors(count, count + more)
+    vectors, values, status = space.vectors(0, count), space.values[:count], result.status
+    if oversampling is not None and status is Status.MAX_ITER:
+        status, more = Status.REQUESTED_STEPS, 0
+    extra = space.vectors(count, count + more) if more else None
     if wide is not None:
         vectors = _right_vectors(wide, vectors, values)
     elif short is not None:
         vectors, values = block_lanczos.refine(vectors, products(vectors), total)
-    is_approximate = short is not None or block < min(count + OVERSAMPLING, size)
+    is_approximate = oversampling is None and (short is not None or block < min(count + OVERSAMPLING, size))
     values = np.maximum(values, 0.0)
     return Spectrum(
-        mean, weight, values, vectors, total, False, None, result.status, result.iterations, is_approximate, extra
+        mean, weight, values, vectors, total, False, None, status, result.iterations, is_approximate, extra
     )
 
 
