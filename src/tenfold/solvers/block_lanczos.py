@@ -1,9 +1,10 @@
 """Block Lanczos: the leading eigenvectors of a symmetric matrix that is given by its products.
 
 From a random block Q_0 the Krylov space span(Q_0, S Q_0, S^2 Q_0, ...) grows by one block a step, and its Ritz vectors
-approximate the eigenvectors. All blocks are kept, and each is orthogonalised twice against the others. The image of the
-space lies in it but for the part E of the newest block: with s the part of a Ritz vector in that block, its residual S
-v - l v is s'E. A step costs the products of one block; the measure is the largest residual of the wanted vectors over
+approximate the eigenvectors. All blocks are kept. The image of a block lies in its own span, that of the block before,
+and the next one; that is first orthogonalised against these two, and then against all others. The image of the space
+lies in it but for the part E of the newest block: with s the part of a Ritz vector in that block, its residual S v - l
+v is s'E. A step costs the products of one block; the measure is the largest residual of the wanted vectors over
 tol l_1, and is computed, by a Rayleigh-Ritz step, only where the rate of its decrease lets it be small. Where S = A A'
 and the vectors A'v / sqrt(l) are wanted, their residuals are larger by at most sqrt(l_1 / l).
 """
@@ -79,7 +80,7 @@ def steps(
     newest = _orthonormal(random.standard_normal((min(block, size), size)))
     stored, basis, T = np.empty((4 * len(newest), size)), np.zeros((0, size)), np.zeros((0, 0))
     checks: list[tuple[int, float]] = []
-    objective, skipped = 0.0, 0
+    objective, skipped, recent = 0.0, 0, 0
     while True:
         before, after = len(basis), len(basis) + len(newest)
         if after > len(stored):
@@ -87,9 +88,10 @@ def steps(
         stored[before:after] = newest
         basis = stored[:after]
         images = np.ascontiguousarray(apply(newest))
-        inside = _inner(images, basis)
+        inside = _inner(images, basis[recent:])
         T = _extend(T, inside)
-        outside = images - adjoint(basis, np.ascontiguousarray(inside.T))
+        outside = images - adjoint(basis[recent:], np.ascontiguousarray(inside.T))
+        recent = before
         gram = _inner(outside, outside)
         if len(basis) >= min(count, size):
             space = Space(basis, T, count + more)
@@ -137,11 +139,11 @@ def _inner(block: Floats, basis: Floats) -> Floats:
 
 
 def _extend(T: Floats, rows: Floats) -> Floats:
-    """T with the products of the newest block as its last rows and columns."""
-    before, after = len(T), rows.shape[1]
-    extended = np.empty((after, after))
-    extended[:before, :before], extended[before:] = T, rows
-    extended[:before, before:] = rows[:, :before].T
+    """T with the products of the newest block with itself and the block before as its last rows and columns."""
+    before, after = len(T), len(T) + len(rows)
+    extended = np.zeros((after, after))
+    extended[:before, :before], extended[before:, after - rows.shape[1] :] = T, rows
+    extended[:before, before:] = extended[before:, :before].T
     return extended
 
 
