@@ -20,6 +20,7 @@ from scipy.special import gammaln
 from tenfold import _core
 from tenfold.arrays import Floats, contiguous, is_numpy
 from tenfold.data import MemoryRows, NotFinite, Rows
+from tenfold.linear_algebra import eigh
 from tenfold.machine import one_blas_thread, require_memory, threads
 from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers import block_lanczos
@@ -100,9 +101,8 @@ def of_moments(moments: Moments, count: int | None, about_mean: bool = True) -> 
     """The spectrum from second moments."""
     p, e = moments.features, moments.exponent[: moments.features]
     S = np.ldexp(moments.about(not about_mean)[0], e[:, None] + e)
-    wanted = None if count is None or 4 * count > p else [p - count, p - 1]
-    with one_blas_thread:
-        values, vectors = la.eigh(S, subset_by_index=wanted, check_finite=False)
+    wanted = None if count is None or 4 * count > p else p - count
+    values, vectors = eigh(S, wanted or 0)
     mean = moments.mean if about_mean else np.zeros(p)
     values = np.maximum(values[::-1], 0.0)
     return Spectrum(mean, moments.weight, values, vectors.T[::-1], float(np.trace(S)), wanted is None, S)
@@ -133,8 +133,7 @@ def _by_products_of_rows(rows: Rows, about_mean: bool) -> Spectrum:
     """The spectrum from the Gram matrix K = A A' of the centred rows: v = A'u / sqrt(l)."""
     mean, weight, total = _column_moments(rows, about_mean)
     data = centre_samples(rows, mean, np.zeros(rows.targets))
-    with one_blas_thread:
-        values, u = la.eigh(data.gram(), check_finite=False)
+    values, u = eigh(data.gram())
     most = min(rows.shape)
     values, u = np.maximum(values[::-1][:most], 0.0), u[:, ::-1][:, :most]
     kept = values > values[0] * len(values) * np.finfo(np.float64).eps
@@ -259,9 +258,8 @@ def _products(rows: Rows, mean: Floats, vectors: Floats) -> Floats:
 
 def fix_signs(vectors: Floats) -> Floats:
     """Flip signs, in place, so that the largest entry of each vector is positive, as in scikit-learn."""
-    for v in vectors:
-        if v[np.argmax(np.abs(v))] < 0.0:
-            np.negative(v, out=v)
+    largest = vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)]
+    vectors[largest < 0.0] *= -1.0
     return vectors
 
 

@@ -183,4 +183,4 @@ def _shares(values: Floats, total: float) -> Floats:
 
 
 def _convert(dtype: Any, part: Floats) -> Floats:
-    return wide(part.astype(dtype, copy=False))
+    return part if part.dtype == dtype else wide(part.astype(dtype))
