@@ -21,6 +21,8 @@ from tenfold.machine import one_blas_thread
 
 SHORT_OPERATIONS = 400.0**3  # multiplications that take less than about a tenth of a second
 
+DIVIDED_MAX_SIZE = 2048  # up to here all eigenvectors by divide and conquer, which takes 16 bytes more an entry
+
 POLL_SECONDS = 0.2  # between two checks for a signal, where waiting for a thread does not notice it
 
 Result = TypeVar("Result")
@@ -89,6 +91,8 @@ def _check(routine: str, info: int) -> None:
 def eigh(S: Floats, first: int = 0) -> tuple[Floats, Floats]:
     """Eigenvalues of a symmetric matrix in ascending order and their vectors as columns, from index `first` on."""
     p = len(S)
+    if first == 0 and 0 < p <= DIVIDED_MAX_SIZE:
+        return _syevd(S)
     if float(p) ** 3 < SHORT_OPERATIONS:
         wanted = None if first == 0 else [first, p - 1]
         with one_blas_thread:
@@ -102,6 +106,25 @@ def eigenvalues(S: Floats) -> Floats:
         with one_blas_thread:
             return np.asarray(la.eigvalsh(S, check_finite=False), dtype=np.float64)
     return _syevr(S, 0, vectors=False)[0]
+
+
+def _syevd(S: Floats) -> tuple[Floats, Floats]:
+    p = len(S)
+    if float(p) ** 3 < SHORT_OPERATIONS:
+        with one_blas_thread:
+            w, vectors, failed = lapack.dsyevd(S, lower=1)
+        _check("dsyevd", failed)
+        return w, vectors
+    lwork, liwork = 1 + 6 * p + 2 * p * p, 3 + 5 * p
+    A, w, work, iwork = _fortran(S), np.empty(p), np.empty(lwork), np.empty(liwork, dtype=np.intc)
+    n, info = ctypes.c_int(p), ctypes.c_int(0)
+    run_interruptibly(
+        lambda: _routine("dsyevd")(
+            b"V", b"L", n, A, n, w, work, ctypes.c_int(lwork), iwork, ctypes.c_int(liwork), info
+        )
+    )
+    _check("dsyevd", info.value)
+    return w, A
 
 
 def _syevr(S: Floats, first: int, vectors: bool) -> tuple[Floats, Floats]:

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import sklearn.decomposition
 import scipy.linalg as la
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
 from tenfold import PCA, TruncatedSVD, principal_angles
@@ -86,7 +88,7 @@ def test_a_basis_that_is_not_the_leading_one_is_refused(about_mean, kind, shown,
 def test_a_chance_is_stated_where_there_is_one():
     """Every route of an estimator: what is said with certainty, and what with a probability."""
     X = rows_of(1500, 1100, 60) + 0.3 * np.random.default_rng(1).standard_normal((1500, 1100))
-    for model in (PCA(12, random_state=0), TruncatedSVD(12, random_state=0)):
+    for model in (PCA(12, random_state=0), TruncatedSVD(12, algorithm="arpack", random_state=0)):
         for kind in (np.asarray, sparse.csr_array, lambda X: sparse.csr_array(X[:1000])):
             certificate = model.fit(kind(X)).certificate_
             assert certificate.ok
@@ -160,10 +162,36 @@ def test_the_model_of_scikit_learn(k):
 
 def test_large_sparse_counts_by_lanczos():
     X = sparse.random_array((400, 3000), density=0.01, rng=np.random.default_rng(0), format="csr")
-    model = TruncatedSVD(4, random_state=0).fit(X)
+    model = TruncatedSVD(4, algorithm="arpack", random_state=0).fit(X)
     sizes = la.svdvals(X.toarray())[:4]
     np.testing.assert_allclose(model.singular_values_, sizes, rtol=1e-9)
     assert model.certificate_.ok
+
+
+@pytest.mark.parametrize("shape", [(400, 3000), (3000, 1100), (1200, 1200)], ids=["wide", "tall", "dense"])
+def test_randomized_takes_the_requested_steps(shape):
+    """They capture more of the samples than as many power iterations, and the certificate says that it is not all."""
+    X = sparse.random_array(shape, density=0.01, rng=np.random.default_rng(0), format="csr")
+    X = X.toarray() if shape[0] == shape[1] else X
+    twin = sklearn.decomposition.TruncatedSVD(4, n_iter=3, random_state=0).fit(X)
+    with pytest.warns(ConvergenceWarning, match="requested steps.*algorithm='arpack'"):
+        model = TruncatedSVD(4, n_iter=3, random_state=0).fit(X)
+    assert not model.certificate_.ok
+    assert not tenfold.certify(twin, X).ok
+    captured, theirs = (float(np.sum((X @ V.T) ** 2)) for V in (model.components_, twin.components_))
+    best = float(np.sum(la.svdvals(X.toarray() if sparse.issparse(X) else X)[:4] ** 2))
+    assert theirs < captured < best
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(4), atol=1e-9)
+    with pytest.warns(ConvergenceWarning):
+        fewer = TruncatedSVD(4, n_iter=1, random_state=0).fit(X)
+    assert fewer.certificate_.value > model.certificate_.value
+
+
+def test_randomized_is_certified_where_the_steps_suffice():
+    X = sparse.csr_array(rows_of(1500, 1100, 12))
+    model = TruncatedSVD(3, random_state=0).fit(X)
+    assert model.certificate_.ok
+    np.testing.assert_allclose(model.singular_values_, la.svdvals(X.toarray())[:3], rtol=1e-9)
 
 
 def test_angles():
@@ -197,7 +225,7 @@ def test_a_value_that_more_directions_have_than_a_block_has_vectors():
     U, V = (la.qr(rng.standard_normal((size, 60)), mode="economic")[0] for size in (300, 1200))
     X = (U * np.append(np.full(30, 5.0), np.linspace(2.0, 1.0, 30))) @ V.T
     assert plan._by_krylov(as_rows_without_target(X, None), 30, False, 1e-9, 300, None).is_approximate
-    model = TruncatedSVD(30, random_state=0).fit(X)
+    model = TruncatedSVD(30, algorithm="arpack", random_state=0).fit(X)
     assert model.certificate_.ok
     np.testing.assert_allclose(model.singular_values_, 5.0, rtol=1e-9)
 
@@ -219,7 +247,7 @@ def test_single_precision_is_refined():
 def test_a_space_that_does_not_grow_is_filled_up():
     """Every vector is an eigenvector: the products of a block add nothing to it."""
     X = np.eye(1100)[:400]
-    model = TruncatedSVD(40, random_state=0).fit(X)
+    model = TruncatedSVD(40, algorithm="arpack", random_state=0).fit(X)
     np.testing.assert_allclose(model.singular_values_, 1.0, rtol=1e-9)
     np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(40), atol=1e-12)
     assert model.certificate_.ok

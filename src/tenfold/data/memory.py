@@ -92,6 +92,11 @@ class MemoryRows(SequentialRows):
         with np.errstate(invalid="ignore", over="ignore"):  # as in heads_of
             return centre, np.mean(square + (mean - centre) ** 2, axis=0)
 
+    @cached_property
+    def transposed(self) -> Array:
+        """Sparse X' as CSR, computed once for all who read by columns."""
+        return self.X.T.tocsr()
+
     def subsample(self, step: int) -> "MemoryRows":
         if step == 1:
             return self

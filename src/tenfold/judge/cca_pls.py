@@ -2,7 +2,8 @@
 
 Scores, loadings and residuals come from products of the rows with the stored rotations, all in one pass. That no
 better pair was left out is proved from the scatter S of [x y], in the units in which columns were taken. One that the
-plan formed is first compared with the rows, by products with random vectors, else it is formed here.
+plan formed is first compared with the rows, by products with random vectors, else it is formed here. Partial least
+squares of few samples, or of no more samples than columns, needs the products of x with y only.
 
 canonical   Both blocks are views of one pencil, see `judge.pencil`.
 deflated    In what the earlier scores leave of the blocks the products C of X with y have the singular vectors w and v.
@@ -27,8 +28,8 @@ from tenfold.judge.generalized_eigenproblem import pencil
 from tenfold.linear_algebra import cholesky
 from tenfold.machine import one_blas_thread
 from tenfold.stats.column_moments import Columns
-from tenfold.stats.cross_moments import JointScatter, both_moments, degrees_of_freedom, joint_products
-from tenfold.stats.derivatives import Params, forward
+from tenfold.stats.cross_moments import JointSamples, JointScatter, both_moments, degrees_of_freedom, joint_products
+from tenfold.stats.derivatives import Params, adjoint, forward
 
 PROBES = 4  # random vectors by which a given scatter matrix is compared with that of the samples
 LEFT_OUT = "A pair of directions that was left out has a larger value."
@@ -60,14 +61,15 @@ class Latent:
 
 @dataclass(frozen=True)
 class Witness:
-    """Means and scales of [x y], the scaled covariance S (p + t, p + t), and its products (k, p + t) with the rotations
-    of X, and with those of y.
+    """Means and scales of [x y]; the scaled covariance S (p + t, p + t), and that of x with y, C (p, t); and the
+    products (k, p + t) of S with the rotations of X, and with those of y.
     """
 
     p: int
     means: Floats
     units: Floats
     S: Floats
+    C: Floats
     of_x: Floats
     of_y: Floats
 
@@ -86,7 +88,28 @@ class Witness:
             own = JointScatter.of(rows.fold(both_moments))
             spread = own.lengths / (units * np.sqrt(freedom))
             scatter = own.correlations * spread[:, None] * spread
-        return cls(p, means, units, scatter, products[:k], products[k : 2 * k])
+        return cls(p, means, units, scatter, scatter[:p, p:], products[:k], products[k : 2 * k])
+
+    @classmethod
+    def of_covariances(
+        cls, rows: Rows, rotations: tuple[Floats, Floats], scale: bool, scatter: Floats | None
+    ) -> "Witness":
+        """The same for methods that take C alone: S is empty where the samples are read as two arrays."""
+        samples = JointSamples.of(rows)
+        if samples is None:
+            return cls.of_rows(rows, rotations, scale, scatter)
+        p, freedom = len(rotations[0]), degrees_of_freedom(samples.weight)
+        std = samples.lengths / np.sqrt(freedom)
+        units = np.where(std > 0.0, std, 1.0) if scale else np.ones(len(samples.means))
+        X, y = samples.scaled(units * np.sqrt(freedom))
+        sides = [_through(part, rotated.T) for part, rotated in zip((X, y), rotations, strict=True)]
+        of_x, of_y = (np.hstack([adjoint(X, z), adjoint(y, z)]) for z in sides)
+        return cls(p, samples.means, units, np.zeros((0, 0)), adjoint(y, X), of_x, of_y)
+
+
+def _through(A: Floats, vectors: Floats) -> Floats:
+    """A v of vectors (k, columns), (n, k)."""
+    return np.asarray(forward(A, Params(np.ascontiguousarray(vectors), np.zeros(len(vectors)))))
 
 
 def agree(products: Floats, probes: Floats, S: Floats) -> bool:
@@ -155,7 +178,7 @@ def partial_least_squares(
     status: str = "solved",
 ) -> Certificate:
     """Certificate of partial least squares, y deflated by its own scores or by those of X."""
-    witness = Witness.of_rows(rows, fitted.rotations, scale, scatter)
+    witness = Witness.of_covariances(rows, fitted.rotations, scale, scatter)
     p, k = witness.p, _count_pairs(fitted.weights[0])
     (W, V), (R, Q) = ([part[:, :k] for part in sides] for sides in (fitted.weights, fitted.rotations))
     spread = np.sum(witness.of_x[:k, :p] * R.T, axis=1)  # of the scores of X
@@ -171,7 +194,7 @@ def partial_least_squares(
             distance(rotated, part @ la.pinv(loaded.T @ part))
             for rotated, part, loaded in zip(fitted.rotations, fitted.weights, fitted.loadings, strict=True)
         ]
-    values, left, leading = _sequence(witness.S[:p, p:], W, V, P, D, by_own, k < fitted.weights[0].shape[1])
+    values, left, leading = _sequence(witness.C, W, V, P, D, by_own, k < fitted.weights[0].shape[1])
     if fitted.scores is not None:
         parts += [distance(side, own) for side, own in zip(fitted.scores, _scores(rows, witness, fitted), strict=True)]
     size = max(float(np.max(np.abs(fitted.rotations[0]), initial=1.0)), 1.0)
@@ -251,7 +274,7 @@ def singular(
     status: str = "solved",
 ) -> Certificate:
     """Certificate of singular vectors of X'y."""
-    witness = Witness.of_rows(rows, fitted.weights, scale, scatter)
+    witness = Witness.of_covariances(rows, fitted.weights, scale, scatter)
     p, (U, V) = witness.p, fitted.weights
     forth, back = witness.of_y[:, :p], witness.of_x[:, p:]  # C v and C'u
     values = np.sum(back * V.T, axis=1)
@@ -264,7 +287,7 @@ def singular(
     least = float(np.min(values, initial=top))
     ordered = least >= -slack and not np.any(np.diff(values) > slack)
     leading = (
-        fitted.complete and ordered and _is_bounded(witness.S[:p, p:] - (U * values) @ V.T, max(least, 0.0) + slack)
+        fitted.complete and ordered and _is_bounded(witness.C - (U * values) @ V.T, max(least, 0.0) + slack)
     )
     return _certificate(parts, floor, leading, values, status)
 

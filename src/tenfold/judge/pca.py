@@ -19,14 +19,16 @@ orthonormal components V, S has the eigenvalues of A (I - V'V) A' = A A' - (A V'
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from scipy.linalg import blas
-from scipy.special import gammaln
+from scipy.special import gammaincinv, gammaln
 
 from tenfold.arrays import Floats, is_sparse, unit_roundoff, wide
-from tenfold.data import Rows, weights_of
+from tenfold.data import MemoryRows, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.largest_eigenvalue import ERROR_PROBABILITY, Proof, finish, proof
 from tenfold.linear_algebra import cholesky, eigenvalues
@@ -38,6 +40,15 @@ from tenfold.stats.scatter import ScatterAbout, scatter_about
 from tenfold.stats.transposed import ByColumns
 
 PROBES, FORMED, TOGETHER = 4, 512, 1 << 14
+
+# Components from which on a scatter that was handed over is multiplied instead of the rows, where they are at least
+# half of all (PCA of all components: 60k x 16 nine tenths of the time, 15k x 250 a third).
+MANY_COMPONENTS = 12
+
+# |E|_F^2 <= |E G|_F^2 / q for a matrix E and vectors G of normal numbers but for ERROR_PROBABILITY, whose quantile of
+# chi-squared is q: the sum has at least the spread of one square a vector.
+NORMAL_PROBES = 8
+NORMAL_BOUND = float(2.0 * gammaincinv(0.5 * NORMAL_PROBES, ERROR_PROBABILITY)) ** -0.5
 
 MAX_FORMED = 4096  # columns or rows up to which a Gram matrix is formed where random vectors do not decide
 
@@ -107,7 +118,7 @@ def spectral(
     captured = witness.captured
     top, floor = captured.top, claim.floor(captured, witness.total)
     allowed = max(tol, floor)
-    residual = float(np.max(captured.residuals, initial=0.0)) / top
+    residual = float(captured.residuals.max(initial=0.0)) / top
     slant = _slant(components) if len(components) else 0.0
     # eigenvalues below the rounding of the trace are compared in its units
     least = (64.0 * EPS + claim.rounded**2) * max(witness.total, TINY)
@@ -119,7 +130,7 @@ def spectral(
         _distance(values, captured.values, size),
         *_compare_derived(derived, witness, captured, size, least / allowed),
     ]
-    parts = [part if np.isfinite(part) else np.inf for part in parts]
+    parts = [part if isfinite(part) else np.inf for part in parts]
     value, note = max(*parts, floor), ""
     if value <= allowed < 1.0:  # the proof is needed only where all distances are allowed
         note = _check_order(values, claim.rounded, least) if numbers is None else ""
@@ -131,7 +142,7 @@ def spectral(
         1.0,
         tol,
         floor,
-        -float(np.sum(captured.values)),
+        -captured.sum,
         lower_bound=-witness.total,
         status=status,
         parts=tuple(parts),
@@ -140,7 +151,8 @@ def spectral(
 
 
 def _check_order(values: Floats, rounded: float, least: float) -> str:
-    return UNORDERED if np.any(np.diff(values) > rounded * np.abs(values[:-1]) + least) else ""
+    before, after = values[:-1], values[1:]
+    return UNORDERED if (after - before > rounded * np.abs(before) + least).any() else ""
 
 
 def _check_numbers(
@@ -167,8 +179,8 @@ def _distance(stored: Floats, actual: Floats, size: Floats | float) -> float:
     if np.shape(stored) != np.shape(actual):
         return np.inf
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        away = float(np.max(np.abs(stored - actual) / size, initial=0.0))
-    return away if np.isfinite(away) else np.inf
+        away = float((np.abs(stored - actual) / size).max(initial=0.0))
+    return away if isfinite(away) else np.inf
 
 
 def _compare_derived(
@@ -189,9 +201,10 @@ def _compare_derived(
         else:
             parts.append(0.0 if np.isnan(derived.shares).all() else np.inf)
     if derived.noise is not None:
-        left = max(witness.total - float(np.sum(captured.values)), 0.0) if derived.others > 0 else 0.0
+        left = max(witness.total - captured.sum, 0.0) if derived.others > 0 else 0.0
         actual = left / freedom / max(derived.others, 1)
-        parts.append(_distance(np.asarray(derived.noise), np.asarray(actual), max(actual, least / freedom)))
+        away = abs(derived.noise - actual) / max(actual, least / freedom)
+        parts.append(away if isfinite(away) else np.inf)
         parts.append(np.inf if derived.others <= 0 and derived.noise != 0.0 else 0.0)
     if derived.column_variances is not None:
         squares = witness.spread**2
@@ -308,7 +321,7 @@ class _Claim:
         return captured.least + max(self.tol, self.floor(captured, total)) * captured.top
 
     def by_trace(self, captured: "_Captured", total: float) -> bool:
-        return total - float(np.sum(captured.values)) <= self.limit(captured, total)
+        return total - captured.sum <= self.limit(captured, total)
 
     def needs_proof(self, captured: "_Captured", total: float) -> bool:
         """Whether the trace does not prove that no larger eigenvalue is missing."""
@@ -338,13 +351,17 @@ class _Captured:
         left = images - values[:, None] * components
         return cls(np.maximum(values, 0.0), np.sqrt(_lengths_squared(left) / squares), components @ mean)
 
-    @property
+    @cached_property
     def top(self) -> float:
-        return max(float(np.max(self.values, initial=0.0)), TINY)
+        return max(float(self.values.max(initial=0.0)), TINY)
 
-    @property
+    @cached_property
     def least(self) -> float:
-        return float(np.min(self.values)) if self.values.size else 0.0
+        return float(self.values.min()) if self.values.size else 0.0
+
+    @cached_property
+    def sum(self) -> float:
+        return float(self.values.sum())
 
 
 @dataclass(frozen=True)
@@ -355,10 +372,10 @@ class _Rest:
 
     apply: Callable[[Floats], Floats]
     proof: Proof
-    first: Floats
+    first: Floats | None = None  # None: not multiplied yet
 
     def is_below(self) -> bool | None:
-        return finish(self.proof, self.apply, self.first)
+        return finish(self.proof, self.apply, self.apply(next(self.proof)) if self.first is None else self.first)
 
 
 @dataclass(frozen=True)
@@ -380,21 +397,14 @@ class _Witness:
 
     @classmethod
     def of_rows(cls, rows: Rows, mean: Floats, claim: _Claim, about_mean: bool, scatter: Floats | None) -> "_Witness":
-        components = claim.components
-        p, k = rows.shape[1], len(components)
-        origin = np.zeros(p)
-        if scatter is not None:
-            probes = np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, p))
-            vectors = np.vstack([components, probes])
-            place = mean if about_mean else origin
-            sums: ScatterAbout = rows.fold(scatter_about(place, vectors))
-            step, about = sums.about_mean(vectors)
-            images = about if about_mean else sums.products
-            if _agree(images[k:], probes, scatter):
-                lengths, middle = np.sqrt(np.maximum(np.diag(scatter), 0.0)), place + step
-                spread = lengths if about_mean else _spread(lengths, middle, sums.weight)
-                captured = _Captured.of(components, images[:k], middle)
-                return cls(sums.weight, middle, spread, lengths, captured, scatter, about_mean=about_mean)
+        p = rows.shape[1]
+        if scatter is not None and scatter.shape == (p, p):
+            many = MANY_COMPONENTS <= len(claim.components) and 2 * len(claim.components) >= p
+            witness = cls._of_scatter(rows, mean, claim, about_mean, scatter, many)
+            if witness is None and many:
+                witness = cls._of_scatter(rows, mean, claim, about_mean, scatter, False)
+            if witness is not None:
+                return witness
         # no scatter was given, or not that of these rows
         own: Moments | None = rows.fold(Moments.lift) if p <= FORMED else None
         columns: Columns = rows.fold(Columns.lift) if own is None else Columns.of(own)
@@ -407,6 +417,35 @@ class _Witness:
         return cls(weight, middle, spread, lengths, captured, scatter, rest, about_mean=about_mean)
 
     @classmethod
+    def _of_scatter(
+        cls, rows: Rows, mean: Floats, claim: _Claim, about_mean: bool, scatter: Floats, many: bool
+    ) -> "_Witness | None":
+        """From a scatter that was handed over, where it has the products of the rows with random vectors; else None.
+        The products with components are those of the rows too, or those of the scatter (`many`), with the bound on its
+        error added to the residuals.
+        """
+        components, k = claim.components, len(claim.components)
+        probes = _normal_vectors(len(mean)) if many else _signs(len(mean))
+        vectors = probes if many else np.concatenate([components, probes])
+        place = mean if about_mean else np.zeros(len(mean))
+        sums: ScatterAbout = rows.fold(scatter_about(place, vectors))
+        step, about = sums.about_mean(vectors)
+        images, middle = about if about_mean else sums.products, place + step
+        if many:
+            captured = _Captured.of(components, _inner(components, scatter), middle)
+            error = NORMAL_BOUND * float(np.linalg.norm(images - _inner(probes, scatter)))
+            if not error <= 0.1 * claim.tol * captured.least:
+                return None
+            captured = replace(captured, residuals=captured.residuals + error)
+        elif _agree(images[k:], probes, scatter):
+            captured = _Captured.of(components, images[:k], middle)
+        else:
+            return None
+        lengths = np.sqrt(np.maximum(scatter.diagonal(), 0.0))
+        spread = lengths if about_mean else _spread(lengths, middle, sums.weight)
+        return cls(sums.weight, middle, spread, lengths, captured, scatter, about_mean=about_mean)
+
+    @classmethod
     def of_moments(cls, moments: Moments, claim: _Claim, about_mean: bool) -> "_Witness":
         S = _scatter_of(moments, about_mean)
         columns = Columns.of(moments)
@@ -416,14 +455,14 @@ class _Witness:
         spread = columns.spread[:p]
         return cls(moments.weight, columns.mean[:p], spread, lengths, captured, S, None, FROM_PARTS, about_mean)
 
-    @property
+    @cached_property
     def total(self) -> float:
-        return float(np.sum(self.lengths**2))
+        return float((self.lengths**2).sum())
 
-    @property
+    @cached_property
     def varied(self) -> float:
         """The trace of the scatter about the mean."""
-        return float(np.sum(self.spread**2))
+        return float((self.spread**2).sum())
 
     @property
     def place(self) -> Floats:
@@ -432,9 +471,10 @@ class _Witness:
 
     def away(self, mean: Floats) -> float:
         """The distance of a stored mean, in units of the columns."""
-        root = np.sqrt(self.weight)
-        size = np.maximum(self.lengths, np.abs(self.place) * root)
-        return _distance(mean * root, self.place * root, np.where(size > 0.0, size, 1.0))
+        root, place = self.weight**0.5, self.place
+        size = np.maximum(self.lengths, np.abs(place) * root)
+        size[size == 0.0] = 1.0
+        return _distance(mean * root, place * root, size)
 
 
 def _spread(lengths: Floats, mean: Floats, weight: float) -> Floats:
@@ -473,10 +513,22 @@ def _scatter_of(moments: Moments, about_mean: bool) -> Floats:
     return np.ldexp(moments.about(not about_mean)[0], e[:, None] + e)
 
 
+@lru_cache(maxsize=16)
+def _signs(p: int) -> Floats:
+    """Random vectors of signs, (PROBES, p)."""
+    return np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, p))
+
+
+@lru_cache(maxsize=16)
+def _normal_vectors(p: int) -> Floats:
+    """Random vectors of normal numbers, (NORMAL_PROBES, p)."""
+    return np.random.default_rng(0).standard_normal((NORMAL_PROBES, p))
+
+
 def _agree(products: Floats, probes: Floats, S: Floats) -> bool:
     """Whether a matrix has the products of the rows with random vectors."""
-    rounding = 1e-9 * float(np.max(np.diag(S), initial=0.0)) * len(S)
-    return bool(np.max(np.abs(products - _inner(probes, S))) <= rounding)
+    rounding = 1e-9 * float(S.diagonal().max(initial=0.0)) * len(S)
+    return bool(np.abs(products - _inner(probes, S)).max() <= rounding)
 
 
 def _products(
@@ -496,8 +548,7 @@ def _products(
 
         if not claim.needs_proof(captured, total):
             return captured, None
-        begun = claim.proof(lambda: captured, total, rows.shape[0])
-        return captured, _Rest(other_side, begun, other_side(next(begun)))
+        return captured, _Rest(other_side, claim.proof(lambda: captured, total, rows.shape[0]))
 
     def products(v: Floats) -> Floats:
         return rows.fold(scatter_about(place, v)).products
@@ -510,13 +561,14 @@ def _products(
 
     known: list[_Captured] = []
     begun, first = claim.proof(lambda: known[0], total, rows.shape[1]), np.zeros((0, rows.shape[1]))
-    if claim.needs_proof(_Captured(claim.values, claim.values, claim.values), total):  # by the stored values
-        first = project(next(begun))
+    cheap_pass = rows.sparse and isinstance(rows, MemoryRows)  # products with more vectors cost more than a pass saves
+    if not cheap_pass and claim.needs_proof(_Captured(claim.values, claim.values, claim.values), total):
+        first = project(next(begun))  # guessed by the stored values
     images = products(np.vstack([V, first]))
     known.append(_Captured.of(V, images[:k], middle))
     if not claim.needs_proof(known[0], total):
         return known[0], None
-    return known[0], _Rest(rest, begun, project(images[k:]) if len(first) else rest(next(begun)))
+    return known[0], _Rest(rest, begun, project(images[k:]) if len(first) else None)
 
 
 def _capture_by_columns(turned: ByColumns, V: Floats, middle: Floats) -> tuple[_Captured, Floats]:

@@ -1,8 +1,9 @@
 """Plans of canonical correlation analysis and partial least squares of two blocks of columns, X and y.
 
 All methods need one pass: a Cholesky factor of the second moments of [X y], optionally of standardised columns. Where
-the moments are too ill-conditioned, a second pass computes a QR factorisation of the rows. Results are judged in the
-precision of storage.
+the moments are too ill-conditioned, a second pass computes a QR factorisation of the rows. Partial least squares of few
+samples, or of no more samples than columns, takes the samples themselves. Results are judged in the precision of
+storage.
 """
 
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ from tenfold.linear_algebra import cholesky
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.solvers import cca_pls as solver
 from tenfold.solvers.cca_pls import Pairs
-from tenfold.stats.cross_moments import JointScatter, both_moments, degrees_of_freedom
+from tenfold.stats.cross_moments import JointSamples, JointScatter, both_moments, degrees_of_freedom
 from tenfold.stats.derivatives import Params, forward
 from tenfold.stats.rfactor import RFactor
 
@@ -35,36 +36,21 @@ TOO_WIDE = "Use fewer columns, or the first principal components of each block."
 
 @dataclass(frozen=True)
 class Blocks:
-    """Means and scales of the columns of X and y; the covariance of [x y] in these scales, and a factor of it."""
+    """Means and scales of the columns of X, then of y; two matrices with the covariances of [x y] in these scales as
+    their products, and these covariances, where they were formed.
+    """
 
-    x_mean: Floats
-    y_mean: Floats
-    x_std: Floats
-    y_std: Floats
-    scatter: Floats
-    factor: Floats
-
-    @property
-    def means(self) -> Floats:
-        """Those of the columns of X, then of y."""
-        return np.append(self.x_mean, self.y_mean)
-
-    @property
-    def units(self) -> Floats:
-        """Those of the columns of X, then of y."""
-        return np.append(self.x_std, self.y_std)
-
-    @property
-    def sides(self) -> tuple[Floats, Floats]:
-        """The factors of X and of y."""
-        p = len(self.x_mean)
-        return self.factor[:, :p], self.factor[:, p:]
+    means: Floats
+    units: Floats
+    sides: tuple[Floats, Floats]
+    scatter: Floats | None = None
 
     def coefficients(self, pairs: Pairs) -> Floats:
         """Coefficients (t, p) of the regression of y on X, in the units of the data."""
+        p = self.sides[0].shape[1]
         with one_blas_thread:
             coef = pairs.y_loadings @ pairs.x_rotations.T
-        return np.asarray(coef * self.y_std[:, None] / self.x_std)
+        return np.asarray(coef * self.units[p:, None] / self.units[:p])
 
 
 def fold_blocks(rows: Rows, scale: bool) -> Blocks:
@@ -73,7 +59,17 @@ def fold_blocks(rows: Rows, scale: bool) -> Blocks:
     require_memory(f"The {p + t} x {p + t} matrix of second moments", 48 * (p + t) ** 2, TOO_WIDE)
     moments = JointScatter.of(rows.fold(both_moments))
     units, S, F = _scale_and_factor(moments, rows, scale)
-    return Blocks(moments.means[:p], moments.means[p:], units[:p], units[p:], S, F)
+    return Blocks(moments.means, units, (F[:, :p], F[:, p:]), S)
+
+
+def _read_blocks(rows: Rows, scale: bool) -> Blocks:
+    """The same, with the samples themselves as factors where these are few."""
+    samples = JointSamples.of(rows)
+    if samples is None:
+        return fold_blocks(rows, scale)
+    root = np.sqrt(degrees_of_freedom(samples.weight))
+    units = np.where(samples.lengths > 0.0, samples.lengths, root) / root if scale else np.ones(len(samples.lengths))
+    return Blocks(samples.means, units, samples.scaled(units * root))
 
 
 def _scale_and_factor(moments: JointScatter, rows: Rows, scale: bool) -> tuple[Floats, Floats, Floats]:
@@ -130,7 +126,7 @@ def fit_canonical(rows: Rows, count: int, scale: bool, ridge: Sequence[float], d
 
 def fit_covariances(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
     """Symmetric PLS: pairs of directions of largest covariance, each block deflated by its own scores."""
-    data = fold_blocks(rows, scale)
+    data = _read_blocks(rows, scale)
     pairs = solver.deflate(*data.sides, count, by_own=True)
     stored = _convert_pairs(data, pairs, count, dtype)
     certificate = judge.partial_least_squares(rows, stored, by_own=True, scale=scale, scatter=data.scatter, dtype=dtype)
@@ -141,7 +137,7 @@ def fit_regression(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
     """PLS regression: pairs of directions of largest covariance, both blocks deflated by the scores of X; with the
     training scores.
     """
-    data = fold_blocks(rows, scale)
+    data = _read_blocks(rows, scale)
     pairs = solver.deflate(*data.sides, count, by_own=False)
     stored = _convert_pairs(data, pairs, count, dtype)
     axes = training_scores(stored.rotations[0], stored.weights[1], _convert(dtype, pairs.y_loadings)) / data.units
@@ -156,7 +152,7 @@ def fit_regression(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
 
 def fit_singular(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
     """PLS by SVD: singular vectors of the cross-covariance."""
-    data = fold_blocks(rows, scale)
+    data = _read_blocks(rows, scale)
     x, y = (_convert(dtype, side) for side in solver.singular(*data.sides, count))
     stored = judge.Latent((x, y), (x, y), means=data.means, units=data.units, count=count)
     return Fitted(stored, judge.singular(rows, stored, scale=scale, scatter=data.scatter, dtype=dtype))
@@ -169,7 +165,7 @@ def _convert_pairs(data: Blocks, pairs: Pairs, count: int, dtype: Any) -> judge.
         (kept(pairs.x_rotations), kept(pairs.y_rotations)),
         (kept(pairs.x_loadings), kept(pairs.y_loadings)),
         kept(data.coefficients(pairs)),
-        kept(data.y_mean),
+        kept(data.means[len(pairs.x_weights) :]),
         data.means,
         data.units,
         count=count,

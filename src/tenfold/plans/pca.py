@@ -20,6 +20,7 @@ from scipy.special import gammaln
 from tenfold import _core
 from tenfold.arrays import Floats, contiguous, is_numpy
 from tenfold.data import MemoryRows, NotFinite, Rows
+from tenfold.linear_algebra import eigh
 from tenfold.machine import one_blas_thread, require_memory, threads
 from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers import block_lanczos
@@ -35,10 +36,10 @@ MAX_NARROW_COLUMNS, MAX_SHORT_ROWS = 1024, 4096  # up to which the scatter, and 
 # Approximate next eigenvectors handed to the judge (the second number on the side of the rows): they make the bound on
 # the remaining spectrum cheaper.
 EXTRA_VECTORS, EXTRA_VECTORS_SHORT = 12, 32
-# Oversampling of a block, and its largest width (the last one in single precision or on the side of the rows): at equal
-# cost narrow blocks reach a higher degree. An eigenvalue whose multiplicity exceeds the width may be missed; a wide
+# Oversampling of a block, and its largest width (the last one in single precision): at equal cost narrow blocks reach a higher degree. An eigenvalue whose multiplicity exceeds the width may be missed; a wide
 # block then repeats the search.
 OVERSAMPLING, MAX_BLOCK, MAX_BLOCK_FLOAT32 = 10, 24, 16
+MAX_BLOCK_SPARSE = 6  # half the time of 16 to 24 (TruncatedSVD of 10 components, 2k x 5k to 150k x 2k, 1 to 40 a sample)
 MAX_CONDITION = 100.0  # ratio of extreme eigenvalues up to which A'u / sqrt(l) are orthonormal to rounding
 # Relative residuals that are attainable in single precision, and after one product in double precision.
 FLOAT32_TOL, REFINED_TOL = 1e-8, 1e-9
@@ -78,10 +79,13 @@ def of_rows(
     max_iter: int = 300,
     random: Any = None,
     widest: int = MAX_BLOCK,
+    oversampling: int | None = None,
 ) -> Spectrum:
-    """The spectrum of the rows: `count` leading components, or all (None)."""
+    """The spectrum of the rows: `count` leading components, or all (None). With `oversampling` block Lanczos takes
+    `max_iter` steps with blocks that are wider than `count` by it, and is not made to converge.
+    """
     n, p = rows.shape
-    few = count is not None and 5 * (count + OVERSAMPLING) < min(n, p)
+    few = count is not None and 5 * (count + (OVERSAMPLING if oversampling is None else oversampling)) < min(n, p)
     if p <= MAX_NARROW_COLUMNS or (p <= n and not few):
         if accurate and not rows.distributed:
             return _by_qr(rows, about_mean)
@@ -89,7 +93,7 @@ def of_rows(
     if n <= MAX_SHORT_ROWS and not few and not rows.distributed:
         return _by_products_of_rows(rows, about_mean)
     if few and count is not None:
-        return _by_krylov(rows, count, about_mean, tol, max_iter, random, widest)
+        return _by_krylov(rows, count, about_mean, tol, max_iter, random, widest, oversampling)
     return of_moments(fold_moments(rows), count, about_mean)
 
 
@@ -97,9 +101,8 @@ def of_moments(moments: Moments, count: int | None, about_mean: bool = True) -> 
     """The spectrum from second moments."""
     p, e = moments.features, moments.exponent[: moments.features]
     S = np.ldexp(moments.about(not about_mean)[0], e[:, None] + e)
-    wanted = None if count is None or 4 * count > p else [p - count, p - 1]
-    with one_blas_thread:
-        values, vectors = la.eigh(S, subset_by_index=wanted, check_finite=False)
+    wanted = None if count is None or 4 * count > p else p - count
+    values, vectors = eigh(S, wanted or 0)
     mean = moments.mean if about_mean else np.zeros(p)
     values = np.maximum(values[::-1], 0.0)
     return Spectrum(mean, moments.weight, values, vectors.T[::-1], float(np.trace(S)), wanted is None, S)
@@ -130,8 +133,7 @@ def _by_products_of_rows(rows: Rows, about_mean: bool) -> Spectrum:
     """The spectrum from the Gram matrix K = A A' of the centred rows: v = A'u / sqrt(l)."""
     mean, weight, total = _column_moments(rows, about_mean)
     data = centre_samples(rows, mean, np.zeros(rows.targets))
-    with one_blas_thread:
-        values, u = la.eigh(data.gram(), check_finite=False)
+    values, u = eigh(data.gram())
     most = min(rows.shape)
     values, u = np.maximum(values[::-1][:most], 0.0), u[:, ::-1][:, :most]
     kept = values > values[0] * len(values) * np.finfo(np.float64).eps
@@ -155,7 +157,14 @@ def _complete_basis(vectors: Floats, kept: Any) -> Floats:
 
 
 def _by_krylov(
-    rows: Rows, count: int, about_mean: bool, tol: float, max_iter: int, random: Any, widest: int = MAX_BLOCK
+    rows: Rows,
+    count: int,
+    about_mean: bool,
+    tol: float,
+    max_iter: int,
+    random: Any,
+    widest: int = MAX_BLOCK,
+    oversampling: int | None = None,
 ) -> Spectrum:
     mean, weight, total = _column_moments(rows, about_mean)
     random = np.random.RandomState(0) if random is None else random
@@ -165,25 +174,41 @@ def _by_krylov(
     short = None
     if wide is None and widest <= MAX_BLOCK and tol >= REFINED_TOL:
         short = _float32_products(rows, mean, total)
-    in_short = widest == MAX_BLOCK and (wide is not None or short is not None)
-    block = min(count + OVERSAMPLING, size, MAX_BLOCK_FLOAT32 if in_short else widest)
+    if oversampling is not None:
+        block = min(count + oversampling, size)
+    elif widest == MAX_BLOCK and rows.sparse:
+        block = min(count + OVERSAMPLING, size, MAX_BLOCK_SPARSE)
+    else:
+        in_short = widest == MAX_BLOCK and short is not None
+        block = min(count + OVERSAMPLING, size, MAX_BLOCK_FLOAT32 if in_short else widest)
     require_memory(f"{4 * block} vectors of {size} entries", 64 * block * size, "Ask for fewer components.")
     target_tol = tol if short is None else max(tol, FLOAT32_TOL)
     more = EXTRA_VECTORS if wide is None else EXTRA_VECTORS_SHORT
     steps = block_lanczos.steps(
-        short or products, size, count, block, random, target_tol, more=more, transposed=wide is not None
+        short or products,
+        size,
+        count,
+        block,
+        random,
+        target_tol,
+        more=more,
+        transposed=wide is not None,
+        unchecked=0 if oversampling is None else max_iter,
     )
     result = run(steps, max_iter)
     space: block_lanczos.Space = result.params
-    vectors, values, extra = space.vectors(0, count), space.values[:count], space.vectors(count, count + more)
+    vectors, values, status = space.vectors(0, count), space.values[:count], result.status
+    if oversampling is not None and status is Status.MAX_ITER:
+        status, more = Status.REQUESTED_STEPS, 0
+    extra = space.vectors(count, count + more) if more else None
     if wide is not None:
         vectors = _right_vectors(wide, vectors, values)
     elif short is not None:
         vectors, values = block_lanczos.refine(vectors, products(vectors), total)
-    is_approximate = short is not None or block < min(count + OVERSAMPLING, size)
+    is_approximate = oversampling is None and (short is not None or block < min(count + OVERSAMPLING, size))
     values = np.maximum(values, 0.0)
     return Spectrum(
-        mean, weight, values, vectors, total, False, None, result.status, result.iterations, is_approximate, extra
+        mean, weight, values, vectors, total, False, None, status, result.iterations, is_approximate, extra
     )
 
 
@@ -233,9 +258,8 @@ def _products(rows: Rows, mean: Floats, vectors: Floats) -> Floats:
 
 def fix_signs(vectors: Floats) -> Floats:
     """Flip signs, in place, so that the largest entry of each vector is positive, as in scikit-learn."""
-    for v in vectors:
-        if v[np.argmax(np.abs(v))] < 0.0:
-            np.negative(v, out=v)
+    largest = vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)]
+    vectors[largest < 0.0] *= -1.0
     return vectors
 
 

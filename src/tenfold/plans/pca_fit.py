@@ -97,12 +97,17 @@ def fit_parts(
     return (stored, certificate), variances
 
 
-def fit_truncated(rows: Rows, count: int, *, tol: float, random: Any, dtype: Any) -> FittedComponents:
-    """At most `count` leading singular vectors of the uncentred rows."""
+def fit_truncated(
+    rows: Rows, count: int, *, tol: float, steps: int | None, oversampling: int, random: Any, dtype: Any
+) -> FittedComponents:
+    """At most `count` leading singular vectors of the uncentred rows: by a search with that many `steps` from blocks
+    with `oversampling` vectors more than `count`, or one until they are certified (None).
+    """
     n, p = rows.shape
 
     def search(widest: int) -> Spectrum:
-        return of_rows(rows, min(count, n, p), about_mean=False, tol=max(tol, 1e-9), random=random, widest=widest)
+        wanted = partial(of_rows, rows, min(count, n, p), about_mean=False, tol=max(tol, 1e-9), random=random)
+        return wanted(widest=widest) if steps is None else wanted(max_iter=steps, oversampling=oversampling)
 
     def fit_and_judge(spectrum: Spectrum) -> FittedComponents:
         values, vectors = spectrum.first(count)
@@ -178,4 +183,4 @@ def _shares(values: Floats, total: float) -> Floats:
 
 
 def _convert(dtype: Any, part: Floats) -> Floats:
-    return wide(part.astype(dtype, copy=False))
+    return part if part.dtype == dtype else wide(part.astype(dtype))

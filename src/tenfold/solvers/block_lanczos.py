@@ -1,9 +1,10 @@
 """Block Lanczos: the leading eigenvectors of a symmetric matrix that is given by its products.
 
 From a random block Q_0 the Krylov space span(Q_0, S Q_0, S^2 Q_0, ...) grows by one block a step, and its Ritz vectors
-approximate the eigenvectors. All blocks are kept, and each is orthogonalised twice against the others. The image of the
-space lies in it but for the part E of the newest block: with s the part of a Ritz vector in that block, its residual S
-v - l v is s'E. A step costs the products of one block; the measure is the largest residual of the wanted vectors over
+approximate the eigenvectors. All blocks are kept. The image of a block lies in its own span, that of the block before,
+and the next one; that is first orthogonalised against these two, and then against all others. The image of the space
+lies in it but for the part E of the newest block: with s the part of a Ritz vector in that block, its residual S v - l
+v is s'E. A step costs the products of one block; the measure is the largest residual of the wanted vectors over
 tol l_1, and is computed, by a Rayleigh-Ritz step, only where the rate of its decrease lets it be small. Where S = A A'
 and the vectors A'v / sqrt(l) are wanted, their residuals are larger by at most sqrt(l_1 / l).
 """
@@ -17,11 +18,15 @@ import numpy as np
 from scipy import linalg as la
 
 from tenfold.arrays import Floats
+from tenfold.linear_algebra import cholesky, solve_lower
 from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
 from tenfold.stats.derivatives import Params, adjoint, forward
 
 MAX_UNCHECKED_GROWTH = 0.25  # of the dimensions, between checks: one too late costs as much of the products
+# Distances of a row from the span of the others, relative to the longest row: from the first on one Gram matrix makes
+# rows orthonormal to 1e-12, from the second on two do.
+INDEPENDENT, MIN_INDEPENDENCE = 1e-2, 1e-5
 ORTHOGONALITY = 1e-9  # inner products with the basis up to here leave orthonormal vectors so to rounding
 
 
@@ -66,33 +71,43 @@ def steps(
     *,
     more: int = 0,
     transposed: bool = False,
+    unchecked: int = 0,
 ) -> Iterator[Step]:
     """`count` eigenvectors of a matrix of `size` rows, or their images by A' (`transposed`). A step has a space with at
     most `more` Ritz vectors besides; the first comes once the space has `count` dimensions. Objective and measure are
-    those of the last check.
+    those of the last check, infinite in the first `unchecked` steps.
     """
     newest = _orthonormal(random.standard_normal((min(block, size), size)))
-    basis, T = np.zeros((0, size)), np.zeros((0, 0))
+    stored, basis, T = np.empty((4 * len(newest), size)), np.zeros((0, size)), np.zeros((0, 0))
     checks: list[tuple[int, float]] = []
-    objective, skipped = 0.0, 0
+    objective, skipped, recent = 0.0, 0, 0
     while True:
-        basis = np.vstack([basis, newest])
+        before, after = len(basis), len(basis) + len(newest)
+        if after > len(stored):
+            stored = np.concatenate([basis, np.empty((after, size))])
+        stored[before:after] = newest
+        basis = stored[:after]
         images = np.ascontiguousarray(apply(newest))
-        inside = _inner(images, basis)
+        inside = _inner(images, basis[recent:])
         T = _extend(T, inside)
-        outside, R = _factors(images - adjoint(basis, np.ascontiguousarray(inside.T)))
+        outside = images - adjoint(basis[recent:], np.ascontiguousarray(inside.T))
+        recent = before
+        gram = _inner(outside, outside)
         if len(basis) >= min(count, size):
             space = Space(basis, T, count + more)
-            if skipped > 0 and len(basis) < size:
+            if unchecked > 0 and len(basis) < size:
+                unchecked -= 1
+            elif skipped > 0 and len(basis) < size:
                 skipped -= 1
             else:
-                checks.append((len(basis), _largest_residual(space, R, count, transposed) / tol))
+                checks.append((len(basis), _largest_residual(space, gram, count, transposed) / tol))
                 objective, skipped = -float(np.sum(space.values[:count])), _steps_to_skip(checks, block)
-            yield Step(space, objective, checks[-1][1])
+            yield Step(space, objective, checks[-1][1] if checks else np.inf)
         if len(basis) >= size:
             return
+        Q, R = _factors(outside, gram)
         known = np.linalg.norm(R, axis=1) > 1e-10 * float(np.max(np.linalg.norm(images, axis=1)))
-        newest = _next(outside[known], basis, min(block, size - len(basis)), random)
+        newest = _next(Q[known], basis, min(block, size - len(basis)), random)
 
 
 def refine(vectors: Floats, images: Floats, trace: float) -> tuple[Floats, Floats]:
@@ -124,11 +139,11 @@ def _inner(block: Floats, basis: Floats) -> Floats:
 
 
 def _extend(T: Floats, rows: Floats) -> Floats:
-    """T with the products of the newest block as its last rows and columns."""
-    before, after = len(T), rows.shape[1]
-    extended = np.empty((after, after))
-    extended[:before, :before], extended[before:] = T, rows
-    extended[:before, before:] = rows[:, :before].T
+    """T with the products of the newest block with itself and the block before as its last rows and columns."""
+    before, after = len(T), len(T) + len(rows)
+    extended = np.zeros((after, after))
+    extended[:before, :before], extended[before:, after - rows.shape[1] :] = T, rows
+    extended[:before, before:] = extended[before:, :before].T
     return extended
 
 
@@ -146,19 +161,30 @@ def _steps_to_skip(checks: list[tuple[int, float]], block: int) -> int:
     return min(most, int(0.5 * left))
 
 
-def _largest_residual(space: Space, R: Floats, count: int, transposed: bool) -> float:
-    """The largest residual of the first vectors, over the largest value: with E = R'Q they are as long as R s."""
+def _largest_residual(space: Space, gram: Floats, count: int, transposed: bool) -> float:
+    """The largest residual of the first vectors, over the largest value: they are as long as E's, from E E'."""
     values = space.values[:count]
     scale = max(float(values[0]) if values.size else 0.0, np.finfo(np.float64).tiny)
-    sizes = np.linalg.norm(R @ space.inside[len(space.inside) - R.shape[1] :, :count], axis=0) / scale
+    s = space.inside[len(space.inside) - len(gram) :, :count]
+    sizes = np.sqrt(np.maximum(np.einsum("ik,ij,jk->k", s, gram, s, optimize=False), 0.0)) / scale
     if transposed:  # of a value that is zero to rounding, any vector will do
         known = values > scale * space.basis.shape[1] * np.finfo(np.float64).eps
         sizes = sizes * np.sqrt(scale / np.where(known, values, scale))
     return float(np.max(sizes, initial=0.0))
 
 
-def _factors(A: Floats) -> tuple[Floats, Floats]:
-    """Orthonormal rows Q and R with A = R'Q, pivoted: the longest first, so that the last may be rounding."""
+def _factors(A: Floats, gram: Floats) -> tuple[Floats, Floats]:
+    """Orthonormal rows Q and R with A = R'Q, from `gram` = A A': by its Cholesky factor where the rows are independent,
+    else pivoted, the longest first, so that the last may be rounding.
+    """
+    first = _by_gram(A, gram)
+    if first is not None:
+        Q, R, independence = first
+        if independence > INDEPENDENT:
+            return Q, R
+        second = _by_gram(Q, _inner(Q, Q))
+        if second is not None:
+            return second[0], second[1] @ R
     with one_blas_thread:
         Q, R, order = la.qr(A.T, mode="economic", pivoting=True, check_finite=False)
     unpivoted = np.empty(R.shape)
@@ -166,9 +192,24 @@ def _factors(A: Floats) -> tuple[Floats, Floats]:
     return np.ascontiguousarray(Q.T), unpivoted
 
 
+def _by_gram(A: Floats, gram: Floats) -> tuple[Floats, Floats, float] | None:
+    """Rows Q with A = R'Q, triangular R with R'R = A A', and how far a row is from the span of the others, relative to
+    the longest; None where that is so little that Q is not nearly orthonormal.
+    """
+    L = cholesky(gram)
+    if L is None or not len(L):
+        return None
+    sizes = np.diag(L)
+    independence = float(np.min(sizes)) / float(np.max(sizes))
+    if not independence > MIN_INDEPENDENCE:
+        return None
+    turn = solve_lower(L, np.eye(len(L)))
+    return adjoint(A, np.ascontiguousarray(turn.T)), np.tril(L).T, independence
+
+
 def _orthonormal(A: Floats) -> Floats:
     """An orthonormal basis of the row space."""
-    Q, R = _factors(A)
+    Q, R = _factors(A, _inner(A, A))
     sizes = np.linalg.norm(R, axis=1)
     return Q[sizes > 1e-12 * max(float(sizes[0]) if sizes.size else 0.0, np.finfo(np.float64).tiny)]
 

@@ -18,6 +18,7 @@ class Status(Enum):
     CONVERGED = "converged"
     STALLED = "stalled"
     MAX_ITER = "iteration limit"
+    REQUESTED_STEPS = "requested steps"
     TIME_LIMIT = "time limit"
     STOPPED = "stopped by a callback"
     INTERRUPTED = "interrupted"
@@ -41,6 +42,10 @@ _MESSAGES = {
     Status.MAX_ITER: (
         "Objective did not converge. You might want to increase the number of iterations, max_iter, to scale the "
         "columns, or to penalise more."
+    ),
+    Status.REQUESTED_STEPS: (
+        "The requested number of steps was taken before the components had converged. Ask for more, n_iter, or for "
+        "algorithm='arpack', which goes on until they are certified."
     ),
     Status.TIME_LIMIT: "The time limit was reached before the stopping rule was met. Allow more time.",
     Status.STOPPED: "A callback ended the fit before the stopping rule was met.",

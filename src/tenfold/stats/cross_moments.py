@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 
 from tenfold.arrays import Floats, contiguous, is_numpy, is_sparse, namespace
-from tenfold.data import Block, Deferred, MaybeDeferred, NotFinite, weights_of
+from tenfold.data import Block, Deferred, MaybeDeferred, NotFinite, Rows, is_small_dense, weights_of
+from tenfold.machine import require_memory
 from tenfold.stats.combined import Several
 from tenfold.stats.derivatives import Params, Total, adjoint, as_total, away, forward
 from tenfold.stats.moments import Moments
@@ -43,6 +44,63 @@ class JointScatter:
         R[:p, :p], R[:p, p:], R[p:, p:] = x.XX / a[:, None] / a, x.XY / a[:, None] / b, y.XX / c[:, None] / c
         R[p:, :p] = R[:p, p:].T
         return cls(x.weight, np.append(x.mean, y.mean), lengths, R)
+
+
+MODERATE = (1e-120, 1e120)  # norms whose products neither overflow nor vanish
+
+
+@dataclass(frozen=True, slots=True)
+class JointSamples:
+    """[X y] as two arrays about their means, each sample times the square root of its weight: their products are the
+    centred second moments, where these need not be formed. With it the weight, the means, and the norms of the columns
+    about them, zero for constant ones.
+    """
+
+    weight: float
+    means: Floats
+    lengths: Floats
+    X: Floats
+    y: Floats
+
+    @classmethod
+    def of(cls, rows: Rows) -> "JointSamples | None":
+        """Of few dense samples, or of no more samples than columns; None of others, and where norms are extreme."""
+        (n, p), t = rows.shape, rows.targets
+        if rows.on_device or rows.distributed or not (n <= p + t or is_small_dense(rows)):
+            return None
+        require_memory(f"A copy of {n} samples of {p + t} columns", 16 * n * (p + t), "Use fewer columns.")
+        block = rows.whole()
+        X, y, weight = block.X.toarray() if is_sparse(block.X) else block.X, block.y, block.weight
+        if weight is not None and not weight.all():
+            X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
+        parts = [_centre(np.array(part, dtype=np.float64, order="C"), weight) for part in (X, y)]
+        lengths = np.concatenate([np.sqrt(np.einsum("np,np->p", Z, Z)) for Z, _ in parts])
+        known = lengths[lengths != 0.0]
+        if known.size and not (known.min() >= MODERATE[0] and known.max() <= MODERATE[1]):
+            return None
+        means = np.concatenate([mean for _, mean in parts])
+        return cls(float(n) if weight is None else float(np.sum(weight)), means, lengths, parts[0][0], parts[1][0])
+
+    def scaled(self, units: Floats) -> tuple[Floats, Floats]:
+        """Both arrays with their columns divided by `units`."""
+        p = self.X.shape[1]
+        return self.X / units[:p], self.y / units[p:]
+
+
+def _centre(Z: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Z minus its means, in place, times the roots of the weights; and the means, exact for constant columns."""
+    first, total = Z[0].copy(), float(len(Z)) if weight is None else float(np.sum(weight))
+    constant, mean = (first == Z).all(axis=0), np.zeros(Z.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller asks whether the norms are finite
+        for _ in range(2):  # the second time for the rounding of the first
+            step = (Z.sum(axis=0) if weight is None else np.einsum("n,np->p", weight, Z)) / total
+            Z -= step
+            mean += step
+        if weight is not None:
+            Z *= np.sqrt(weight)[:, None]
+    if constant.any():
+        Z[:, constant], mean[constant] = 0.0, first[constant]
+    return Z, mean
 
 
 def degrees_of_freedom(weight: float) -> float:

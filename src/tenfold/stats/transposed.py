@@ -32,10 +32,11 @@ class ByColumns:
         """None where samples are not sparse, not in memory, or not wide; `mean` None: not centred."""
         if not isinstance(rows, MemoryRows) or not rows.sparse or not rows.shape[0] < rows.shape[1]:
             return None
-        transposed = rows.X.T.tocsr()
+        transposed = rows.transposed
         root = np.ones(rows.shape[0]) if rows.weight is None else np.sqrt(np.asarray(rows.weight, dtype=np.float64))
         if rows.weight is not None:
-            transposed.data = transposed.data * root[transposed.indices]
+            weighted = transposed.data * root[transposed.indices]
+            transposed = type(transposed)((weighted, transposed.indices, transposed.indptr), shape=transposed.shape)
         return cls(transposed, root, mean)
 
     @property
