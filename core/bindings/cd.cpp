@@ -2,6 +2,7 @@
 #include "sparse.hpp"
 
 #include "tenfold/cd_csc.hpp"
+#include "tenfold/cd_dense.hpp"
 #include "tenfold/cd_gram.hpp"
 
 namespace tenfold {
@@ -50,6 +51,23 @@ auto cd_gram(const In<double, 2> &S, const In<double, 2> &C, double yy, const In
   return solve_path(make_solver, {A, t, p}, l1, l2, positive, tol, max_sweeps, seed);
 }
 
+// On dense columns (q x n), centred, for targets (t x n).
+auto cd_dense(const In<double, 2> &columns, const In<double, 2> &targets, const In<double, 2> &start,
+              const In<double, 1> &l1, const In<double, 1> &l2, bool positive, double tol, Index max_sweeps,
+              std::optional<std::uint64_t> seed) {
+  const Index q = columns.shape(0), n = columns.shape(1), t = targets.shape(0), A = l1.shape(0);
+  require(q > 0 && n > 0 && t > 0, "there must be a column, a sample and a target");
+  require(targets.shape(1) == n, "targets must have one entry a sample");
+  require(start.shape(0) == t && start.shape(1) == q, "start must be (targets, columns)");
+  require(l2.shape(0) == A, "l1 and l2 must have the same length");
+  require(!positive || t == 1, "positive weights are for one target");
+  const Blas &blas = scipy_blas();
+  const auto make_solver = [&] {
+    return CdColumns(blas, DenseStorage(columns.span(), q, targets.span(), n), start.span());
+  };
+  return solve_path(make_solver, {A, t, q}, l1, l2, positive, tol, max_sweeps, seed);
+}
+
 // On CSC columns (n x q) with these means, for targets (t x n).
 template <class I>
 auto cd_csc(const In<double, 1> &data, const In<I, 1> &indices, const Pointers &indptr, const In<double, 1> &means,
@@ -74,7 +92,7 @@ auto cd_csc(const In<double, 1> &data, const In<I, 1> &indices, const Pointers &
   require(good, "row numbers of a column must grow, and be below the length of the targets");
   const Blas &blas = scipy_blas();
   const CscColumns<I> columns_csc{columns.view.data, columns.view.indices, columns.view.indptr, means.span()};
-  const auto make_solver = [&] { return CdCsc<I>(blas, columns_csc, targets.span(), t, start.span()); };
+  const auto make_solver = [&] { return CdColumns(blas, CscStorage<I>(columns_csc, targets.span(), t), start.span()); };
   return solve_path(make_solver, {A, t, q}, l1, l2, positive, tol, max_sweeps, seed);
 }
 
@@ -93,6 +111,10 @@ void bind_cd(nb::module_ &m) {
         nb::arg("l1"), nb::arg("l2"), nb::arg("positive"), nb::arg("tol"), nb::arg("max_sweeps"),
         nb::arg("seed").none(),
         "Coordinate descent on a Gram matrix for one penalty after the other: (weights (A, t, p), gaps, sweeps).");
+  m.def("cd_dense", &cd_dense, nb::arg("columns"), nb::arg("targets"), nb::arg("start"), nb::arg("l1"), nb::arg("l2"),
+        nb::arg("positive"), nb::arg("tol"), nb::arg("max_sweeps"), nb::arg("seed").none(),
+        "Coordinate descent on dense columns (q x n) for one penalty after the other: (weights (A, t, q), gaps, "
+        "sweeps).");
   bind_csc<std::int32_t>(m);
   bind_csc<std::int64_t>(m);
 }

@@ -4,6 +4,7 @@
 #include "matrix.hpp"
 
 #include "tenfold/cd_csc.hpp"
+#include "tenfold/cd_dense.hpp"
 #include "tenfold/cd_gram.hpp"
 #include "tenfold/csr_select_columns.hpp"
 #include "tenfold/matvec.hpp"
@@ -319,8 +320,8 @@ void test_column_sums(const std::string &isa) {
   }
 }
 
-// The same problem on CSC columns and on the Gram matrix of the centred columns: correlations, norms and Gram entries
-// agree, and so do the solutions.
+// The same problem on CSC columns, on dense columns and on the Gram matrix of the centred columns: correlations, norms
+// and Gram entries agree, and so do the solutions.
 void test_compressed(bool centred) {
   const Index n = 400, q = 60;
   const Sparsely d(n, q, 23);
@@ -329,7 +330,10 @@ void test_compressed(bool centred) {
   const auto columns = gather_columns(d.sparse(), all, d.root, 1);
   const Numbers means = centred ? d.means : Numbers(index(q));
   const CscColumns<std::int32_t> given{columns.data, columns.indices, columns.indptr, means};
-  Numbers S(index(q * q)), C(index(q)), w = normal(index(q), 3), correlation(1);
+  Numbers S(index(q * q)), C(index(q)), w = normal(index(q), 3), correlation(1), x;
+  for (Index a = 0; a < q; ++a)
+    for (Index i = 0; i < n; ++i)
+      x.push_back(d.column(i, a, centred));
   double yy = 0.0;
   for (Index i = 0; i < n; ++i) {
     yy += d.y[index(i)] * d.y[index(i)];
@@ -361,12 +365,16 @@ void test_compressed(bool centred) {
     const ElasticNet penalty{0.02, 0.01, positive};
     const Numbers start(index(q)), unit(index(q), 1.0);
     CoordinateOrder order;
-    CdCsc<std::int32_t> along(blas, given, d.y, 1, start);
+    CdColumns along(blas, CscStorage<std::int32_t>(given, d.y, 1), start);
     CdGram gram(blas, S, q, C, yy, unit, start);
+    CdColumns dense(blas, DenseStorage(x, q, d.y, n), start);
+    check(dense.run(penalty, 1e-12 * yy, 1000, order).gap <= 1e-12 * yy, "the gap is reached on dense columns");
     check(along.run(penalty, 1e-12 * yy, 1000, order).gap <= 1e-12 * yy, "the gap is reached");
     gram.run(penalty, 1e-12 * yy, 1000, order);
-    for (Index j = 0; j < q; ++j)
+    for (Index j = 0; j < q; ++j) {
       check_close(along.weights()[index(j)], gram.weights()[index(j)], 1e-7, "weights of both storages");
+      check_close(dense.weights()[index(j)], gram.weights()[index(j)], 1e-7, "weights on dense columns");
+    }
   }
 }
 
@@ -383,7 +391,8 @@ void test_constant_column() {
   for (Index i = 0; i < n; ++i)
     data.push_back(0.3 * root[index(i)]), rows.push_back(static_cast<std::int32_t>(i));
   const std::vector<std::int64_t> indptr{0, n};
-  CdCsc<std::int32_t> along(blas, {data, rows, indptr, means}, y, 1, Numbers(1));
+  const CscColumns<std::int32_t> column{data, rows, indptr, means};
+  CdColumns along(blas, CscStorage<std::int32_t>(column, y, 1), Numbers(1));
   CoordinateOrder order;
   along.run({0.0, 0.0, false}, 0.0, 10, order);
   check(along.weights()[0] == 0.0, "a constant column has no weight");

@@ -831,6 +831,17 @@ def cd_gram(
     max_sweeps: int,
     seed: int | None,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
+def cd_dense(
+    columns: NDArray[numpy.float64],
+    targets: NDArray[numpy.float64],
+    start: NDArray[numpy.float64],
+    l1: NDArray[numpy.float64],
+    l2: NDArray[numpy.float64],
+    positive: bool,
+    tol: float,
+    max_sweeps: int,
+    seed: int | None,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
 @overload
 def cd_csc(
     data: NDArray[numpy.float64],

@@ -1,11 +1,11 @@
-"""Sparse columns in a working set: with their Gram matrix, or without one where they have few entries."""
+"""Columns in a working set: with their Gram matrix, or without one where they have few entries or are short."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from tenfold.penalties import ElasticNet
-from tenfold.solvers.working_set import DenseColumns, SparseColumns, Subproblem, columns_of
+from tenfold.penalties import L21, ElasticNet
+from tenfold.solvers.working_set import DenseColumns, SparseColumns, Subproblem, columns_of, path
 
 
 @pytest.fixture
@@ -85,3 +85,28 @@ def test_contiguous_samples_of_zero_weight_are_left_out(rows, without, pieces):
     part = C[kept][:, [7, 3, 31]]
     np.testing.assert_allclose(working_set.columns[:3], part.T, atol=1e-15)
     np.testing.assert_allclose(working_set.gram[:3, :3], part.T @ part, atol=1e-14)
+
+
+@pytest.mark.parametrize(("targets", "penalty"), [(1, ElasticNet), (2, L21)])
+def test_dense_columns_without_gram_matrix_give_the_solution_with_it(monkeypatch, targets, penalty):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 300))
+    root, centre = np.full(40, 40**-0.5), X.mean(axis=0)
+    Y = X[:, :targets] + 0.5 * rng.standard_normal((40, targets))
+    Y = root[:, None] * (Y - Y.mean(axis=0))
+    lengths = np.sqrt(np.mean((X - centre) ** 2, axis=0))
+    grams, paths = [], []
+    for ratio in (0.0, 1.0, np.inf):
+        monkeypatch.setattr("tenfold.solvers.working_set.GRAM_PER_SAMPLE", ratio)
+        columns = DenseColumns([X], root, centre)
+        working_set = columns.extend(columns.extend(columns.empty(), np.arange(30)), np.arange(30, 60))
+        small = columns.extend(columns.select(working_set, np.arange(20)), np.array([70]))
+        grams.append((len(working_set.gram), small.gram))
+        penalties = [penalty(0.2, 0.1), penalty(0.02, 0.1)]
+        paths.append(path(columns, Y, columns.correlate(Y), lengths, penalties, tol=1e-10, max_iter=10_000))
+    assert [count > 0 for count, _ in grams] == [False, False, True]
+    np.testing.assert_allclose(grams[1][1][:21, :21], grams[2][1][:21, :21], atol=1e-14)  # formed for all again
+    assert np.count_nonzero(paths[0].coef[1, 0]) > 40  # more than there are samples
+    assert all(np.all(one.gaps <= 1e-10) for one in paths)
+    for one in paths[1:]:
+        np.testing.assert_allclose(one.coef, paths[0].coef, atol=2e-5)

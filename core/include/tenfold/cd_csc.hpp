@@ -9,7 +9,7 @@
 // Flops: 4 per nonzero of a column whose weight changes, 2 otherwise.
 #pragma once
 
-#include "tenfold/cd.hpp"
+#include "tenfold/cd_columns.hpp"
 
 namespace tenfold {
 
@@ -39,6 +39,7 @@ public:
 
   Index columns() const { return static_cast<Index>(in_.means.size()); }
   Index targets() const { return t_; }
+  std::span<const double> target_values() const { return targets_; }
   double square(Index j) const { return square_[at(j)]; }
 
   void correlation(Index j, double *out) const {
@@ -131,35 +132,6 @@ private:
   std::span<const double> targets_;
   Index t_, n_;
   std::vector<double> residuals_, offset_, square_;
-};
-
-// Solves for one penalty after the other; the caller has already restricted the columns to a working set.
-template <class I> class CdCsc {
-public:
-  CdCsc(const Blas &blas, const CscColumns<I> &columns, std::span<const double> targets, Index count,
-        std::span<const double> start)
-      : storage_(columns, targets, count), step_(blas), unit_(columns.means.size(), 1.0),
-        weights_(start.begin(), start.end()) {
-    for (const double y : targets)
-      total_ += y * y;
-    storage_.reset(weights_);
-  }
-
-  std::span<const double> weights() const { return weights_; }
-
-  CdResult run(const ElasticNet &penalty, double tol, Index max_sweeps, CoordinateOrder &order) {
-    CoordinateDescent<CscStorage<I>> descent(storage_, step_, unit_, weights_);
-    const CdResult state = descent.run(penalty, tol, total_, max_sweeps, newton_first_, order);
-    newton_first_ = state.newton_first;
-    return state;
-  }
-
-private:
-  CscStorage<I> storage_;
-  ActiveSetSolver step_;
-  std::vector<double> unit_, weights_;
-  double total_ = 0.0;
-  bool newton_first_ = false; // of the last run: the next begins with a Newton step
 };
 
 } // namespace tenfold

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dgemm
 
 from tenfold.arrays import EPS, Floats, Integers, unit_roundoff
 from tenfold.data import Rows
@@ -36,7 +35,7 @@ from tenfold.problems import Glm, sparse_penalty
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, along, derivatives
 from tenfold.stats.gram import moments_of
-from tenfold.stats.moments import Moments
+from tenfold.stats.moments import Moments, products_with
 
 CORRECTION_FEATURES = 4096  # up to so many active features corrected weights are computed
 CORRECTION_STEPS = 2  # the second step is an iterative refinement
@@ -197,10 +196,8 @@ def _read_moments(
     S, C, yy = moments.about(origin=not intercept)
     C, yy = C.T[target], yy[target]
     V = np.ldexp(params.coef, e - y[:, None])
-    active = np.flatnonzero(V.any(axis=0))
-    with one_blas_thread:  # transposed, in LAPACK's order: nothing is copied
-        SV = dgemm(1.0, S[active].T, V[:, active].T).T
-    correlation = C - SV
+    with one_blas_thread:
+        correlation = C - products_with(S, V)
     squares = yy - np.einsum("tp,tp->t", V, C + correlation)
     # sums of products round by the lengths of the factors about the centre at which they were accumulated
     lengths, target_lengths = np.zeros(p), np.zeros(len(yy))
@@ -303,8 +300,10 @@ def _certify(
     params, read = here
     penalty = sparse_penalty(problem)
     parts = [slice(None)] if penalty.couples_targets else [slice(k, k + 1) for k in range(len(read.loss))]
+    lengths, targets = _mean_lengths(columns, origin=not problem.intercept)
+    data = _Data(columns, lengths, targets, moments)
     with np.errstate(over="ignore", invalid="ignore"):  # a bound that is not a number proves nothing
-        gaps = [_bound_gap(problem, here, corrected, columns, part, tol, moments, dtype) for part in parts]
+        gaps = [_bound_gap(problem, here, corrected, data, part, tol, dtype) for part in parts]
     value, floor = np.array([gap.value for gap in gaps]), np.array([gap.floor for gap in gaps])
     scale = np.array([gap.scale for gap in gaps])
     reported = np.where(np.isnan(value), np.inf, np.maximum(value, floor))
@@ -339,6 +338,17 @@ def _certify(
     return Gaps(certificate, value, read.correlation, read.squares)
 
 
+class _Data(NamedTuple):
+    """What is known of the samples: their columns; the lengths of features and targets in mean units, about the means
+    or, without an intercept, about the origin; and their moments, or None.
+    """
+
+    columns: Columns
+    lengths: Floats
+    targets: Floats
+    moments: Moments | None
+
+
 class _Gap(NamedTuple):
     """The gap of one problem, its floor, the objective at zero weights and here."""
 
@@ -352,19 +362,18 @@ def _bound_gap(
     problem: Glm,
     point: _Point,
     corrected: Sequence[_Point] | None,
-    columns: Columns,
+    data: _Data,
     part: slice,
     tol: float,
-    moments: Moments | None,
     dtype: Any,
 ) -> _Gap:
     """The gap of one problem by the bound that proves most; `corrected` is None where no weights could be corrected."""
     params, read = point
     w, penalty = params.coef[part], sparse_penalty(problem)
-    scale = _scale(columns, part, problem.intercept)
+    columns, lengths, moments = data.columns, data.lengths, data.moments
+    scale = _scale(data, part, problem.intercept)
     if penalty.positive and np.any(w < 0):
         return _Gap(np.inf, 8.0 * EPS * scale, scale, np.inf)
-    lengths = _mean_lengths(columns, origin=not problem.intercept)[0]
     mean = np.abs(columns.mean[: columns.features]) if problem.intercept else np.zeros(columns.features)
     size, roundoff = along(np.abs(w), lengths), unit_roundoff(dtype)
     # a weight that is off in its last digit changes the objective in second order, but the correlations in first order
@@ -398,10 +407,11 @@ def _objective_and_part(penalty: SparsePenalty, point: _Point, part: slice, q_er
     return float(np.sum(read.loss[part])) + value, here
 
 
-def _scale(columns: Columns, part: slice, intercept: bool) -> float:
+def _scale(data: _Data, part: slice, intercept: bool) -> float:
     """The objective at zero weights with the best intercept; without an intercept where the targets do not vary."""
-    scale, raw = (
-        0.5 * float(np.sum((columns.target_lengths(origin)[part] / np.sqrt(columns.weight)) ** 2))
-        for origin in (not intercept, True)
-    )
+    lengths = data.targets[part]
+    scale = raw = 0.5 * float(lengths @ lengths)
+    if intercept:
+        mean = data.columns.mean[data.columns.features :][part]
+        raw = scale + 0.5 * float(mean @ mean)
     return scale if scale > 8.0 * EPS * raw else raw or 1.0

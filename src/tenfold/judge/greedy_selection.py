@@ -7,17 +7,20 @@ any other exceeds the one that was selected.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
+from scipy.linalg.blas import dtrsm
 
-from tenfold.arrays import Floats, Integers
+from tenfold.arrays import EPS, Floats, Integers
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.least_squares import Verdict, residual
 from tenfold.losses.regression import Square
+from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
 from tenfold.problems import Glm, GreedyRule
 from tenfold.stats.column_moments import Columns
@@ -25,6 +28,8 @@ from tenfold.stats.derivatives import Params
 from tenfold.stats.gram import cross_products
 
 DEPENDENT = 1e-12  # relative squared norm outside the selected features below which a feature need not be selected
+
+STEPS_ENTRIES = 1 << 16  # correlations of all features at so many steps that the arrays stay in the cache
 
 
 def greedy(
@@ -124,82 +129,113 @@ def _replay_all(
         w, own = np.ldexp(params.coef[t], q - r[t]), np.searchsorted(some, taken)
         start = w[taken] @ products[own] - np.ldexp(gradient[t], -q - r[t])
         yy = float(np.ldexp(target_lengths[t], -r[t]) ** 2)
-        replay = _Replay(start, squares.copy(), products[own], taken, q, yy)
+        replay = _Replay(rule.promise, start, squares, np.ldexp(1.0, q - np.max(q, initial=0)), yy)
         tol = None if rule.tol is None else rule.tol * 4.0 ** -float(r[t])
-        violations[t], missing[t] = replay.all(rule, tol, known)
+        violations[t], missing[t] = replay.all(rule.most, tol, taken, products[own], known)
     return violations, missing
 
 
+@dataclass(frozen=True)
 class _Replay:
-    """The state of one target in a replay: correlations, the remaining squares of the features and of the target, and
-    orthogonal directions as products with all features.
+    """One target in a replay of the rule `name`: the products of all features with the target, their squares and units,
+    and the square of the target.
+
+    With L the Cholesky factor of the products of the selected features in their order, D = L^-1 (their products with
+    all features), and L beta = their products with the target, the correlations before step i are start minus the sum
+    of beta_l D_l over l < i, and the squares left of the features are squares minus the sum of D_l^2.
     """
 
-    def __init__(self, c: Floats, squares: Floats, products: Floats, taken: Any, q: Any, yy: float) -> None:
-        self.a, self.s, self.squares_before, self.left, self.yy = c, squares, squares.copy(), yy, yy
-        self.products, self.taken = products, taken
-        self.unit = np.ldexp(1.0, q - np.max(q, initial=0))
-        self.directions: list[Floats] = []
-        self.inside = np.zeros(c.size, dtype=bool)
-        self.inside[taken] = True
+    name: str
+    start: Floats
+    squares: Floats
+    unit: Floats
+    yy: float
 
-    def criterion(self, name: str) -> Floats:
-        if name == "correlation":
-            return self.unit * np.abs(self.a)
-        if name == "cosine":
-            return np.abs(self.a) / np.sqrt(np.where(self.squares_before > 0, self.squares_before, 1.0))
-        return self.a**2 / np.where(self.s > 0, self.s, 1.0)
+    def criterion(self, a: Floats, s: Floats, some: Any = slice(None)) -> Floats:
+        """The criterion at correlations `a` and remaining squares `s` of `some` features."""
+        if self.name == "correlation":
+            return np.asarray(self.unit[some] * np.abs(a))
+        if self.name == "cosine":
+            squares = self.squares[some]
+            return np.asarray(np.abs(a) / np.sqrt(np.where(squares > 0, squares, 1.0)))
+        return np.asarray(a**2 / np.where(s > 0, s, 1.0))
 
-    def all(self, rule: GreedyRule, tol: float | None, known: bool) -> tuple[float, float]:
-        """Replay the rule; `known` where the features are in their order."""
-        if rule.most is not None and tol is None and len(self.taken) > rule.most:
-            return 1.0, 0.0
-        waiting, worst = np.ones(len(self.taken), dtype=bool), 0.0
-        while waiting.any():
-            criterion, noise = self.criterion(rule.promise), self.noise(rule.promise)
-            best = int(np.argmax(waiting if known else np.where(waiting, criterion[self.taken], -1.0)))
-            j = self.taken[best]
-            others = ~self.inside
-            if known:
-                others[self.taken[best + 1 :]] = True
-            others &= self.s > DEPENDENT * self.squares_before
-            most = float(np.max(np.where(others, criterion - noise, -1.0), initial=0.0))
-            if most > criterion[j]:
-                worst = max(worst, 1.0 - float(criterion[j]) / most)
-            if tol is not None and self.left <= tol * (1.0 - 1e-9) - 1e-13 * self.yy and len(self.directions):
-                return max(worst, 1.0), 0.0  # the previous step had reached tol
-            self.step(best, int(j))
-            waiting[best] = False
-        complete = len(self.taken) >= rule.most if rule.most is not None else True
-        if tol is not None:
-            complete = self.left <= tol * (1.0 + 1e-9) + 1e-12 * self.yy
-        return worst, 0.0 if complete else self.cosine()
+    def noise(self, steps: Integers, s: Floats) -> Floats:
+        """What rounding may have added to the criterion (k, p), after each number of `steps` (k,)."""
+        eps = 16.0 * EPS * (steps[:, None] + 4.0)
+        if self.name == "gain":
+            return np.asarray(eps * self.yy * self.squares / np.where(s > 0, s, 1.0))
+        if self.name == "correlation":
+            return np.asarray(eps * (self.unit * np.sqrt(self.yy * self.squares)))
+        return eps * np.sqrt(self.yy)
 
-    def noise(self, name: str) -> Floats:
-        """What rounding may have added to a promise."""
-        eps = 16.0 * (len(self.directions) + 4) * float(np.finfo(np.float64).eps)
-        if name == "gain":
-            return eps * self.yy * self.squares_before / np.where(self.s > 0, self.s, 1.0)
-        size = np.sqrt(self.yy * self.squares_before) if name == "correlation" else np.sqrt(self.yy)
-        return eps * self.unit * size if name == "correlation" else np.full(self.a.size, eps * float(np.max(size)))
-
-    def step(self, row: int, j: int) -> None:
-        """Take column j: project everything on what is orthogonal to it."""
-        d = self.products[row].copy()
-        for direction in self.directions:
-            d -= direction[j] * direction
-        size = np.sqrt(d[j]) if d[j] > 0.0 else np.inf
-        d /= size
-        beta = self.a[j] / size
-        self.a -= beta * d
-        self.s -= d**2
-        self.left = max(self.left - beta**2, 0.0)
-        self.directions.append(d)
-
-    def cosine(self) -> float:
-        """The largest cosine of a column that could still be taken with the target's residual, in units of the
-        target.
+    def all(
+        self, most: int | None, tol: float | None, taken: Integers, products: Floats, known: bool
+    ) -> tuple[float, float]:
+        """The violation, and the cosine that is left where features are missing; `known` where the features `taken`
+        (k,) are in their order. `products` (k, p) are overwritten.
         """
-        free = ~self.inside & (self.s > DEPENDENT * self.squares_before)
-        size = np.sqrt(np.where(free, self.squares_before, 1.0) * (self.yy if self.yy > 0 else 1.0))
-        return float(np.max(np.where(free, np.abs(self.a) / size, 0.0), initial=0.0))
+        if most is not None and tol is None and len(taken) > most:
+            return 1.0, 0.0
+        factor, order, regular = self._factor(products[:, taken], taken, known)
+        taken = taken[order]
+        with one_blas_thread:
+            D = dtrsm(1.0, factor, products[order].T, side=1, lower=1, trans_a=1, overwrite_b=1).T
+            beta = np.asarray(lapack.dtrtrs(factor, self.start[taken], lower=1)[0]) if taken.size else np.zeros(0)
+        D[~regular], beta[~regular] = 0.0, 0.0
+        left = np.maximum(self.yy - np.append(0.0, np.cumsum(beta**2)), 0.0)
+        # the step at which a feature is selected: it competes before
+        selected = np.full(self.start.size, len(taken))
+        selected[taken] = np.arange(len(taken)) if known else -1
+        a, s, worst = self.start, self.squares, 0.0
+        length = max(1, STEPS_ENTRIES // max(self.start.size, 1))
+        for first in range(0, len(taken), length):
+            steps = np.arange(first, min(first + length, len(taken)))
+            A = a - np.cumsum(np.vstack([np.zeros_like(a), beta[steps, None] * D[steps]]), axis=0)
+            S = s - np.cumsum(np.vstack([np.zeros_like(s), D[steps] ** 2]), axis=0)
+            a, s, A, S = A[-1], S[-1], A[:-1], S[:-1]
+            criterion = self.criterion(A, S)
+            others = (selected > steps[:, None]) & (S > DEPENDENT * self.squares)
+            rival = np.max(np.where(others, criterion - self.noise(steps, S), -1.0), axis=1, initial=0.0)
+            own = criterion[steps - first, taken[steps]]
+            exceeded = rival > own
+            worst = max(worst, float(np.max(1.0 - own[exceeded] / rival[exceeded], initial=0.0)))
+        if tol is not None and np.any(left[1:-1] <= tol * (1.0 - 1e-9) - 1e-13 * self.yy):
+            return max(worst, 1.0), 0.0  # a step before the last had reached tol
+        complete = len(taken) >= most if most is not None else True
+        if tol is not None:
+            complete = bool(left[-1] <= tol * (1.0 + 1e-9) + 1e-12 * self.yy)
+        return worst, 0.0 if complete else self._largest_cosine(a, s, taken)
+
+    def _factor(self, products: Floats, taken: Integers, known: bool) -> tuple[Floats, Integers, NDArray[np.bool_]]:
+        """The Cholesky factor (k, k) of the products of the selected features; their order by the rule, where it is not
+        known; and which of them are independent of those before, within rounding: the others have the row of a unit
+        matrix.
+        """
+        k = len(taken)
+        if known:
+            with one_blas_thread:
+                factor, info = lapack.dpotrf(products, lower=1, clean=1)
+            if info == 0:
+                return factor, np.arange(k), np.ones(k, dtype=bool)
+        D, waiting, order = np.zeros((k, k)), np.ones(k, dtype=bool), np.zeros(k, np.int64)
+        regular = np.zeros(k, dtype=bool)
+        a, s = self.start[taken], self.squares[taken]
+        for i in range(k):
+            best = i if known else int(np.argmax(np.where(waiting, self.criterion(a, s, taken), -1.0)))
+            order[i], waiting[best] = best, False
+            d = products[best] - D[:i, best] @ D[:i]
+            regular[i] = d[best] > 0.0
+            if regular[i]:
+                D[i] = d / np.sqrt(d[best])
+                a, s = a - D[i] * (a[best] / np.sqrt(d[best])), s - D[i] ** 2
+        factor = np.tril(D[:, order].T)
+        factor[~regular, ~regular] = 1.0
+        return np.asfortranarray(factor), order, regular
+
+    def _largest_cosine(self, a: Floats, s: Floats, taken: Integers) -> float:
+        """The largest cosine of a feature that could still be selected with the residual, in units of the target."""
+        free = s > DEPENDENT * self.squares
+        free[taken] = False
+        size = np.sqrt(np.where(free, self.squares, 1.0) * (self.yy if self.yy > 0 else 1.0))
+        return float(np.max(np.where(free, np.abs(a) / size, 0.0), initial=0.0))

@@ -393,8 +393,10 @@ def _by_columns(
 
 def _check_scale(moments: Moments) -> None:
     """Refuse features beyond 1e154, whose squares overflow; beside them no penalty counts."""
-    with np.errstate(over="ignore"):
-        squares = np.ldexp(np.diag(moments.XX), 2 * moments.exponent[: moments.features].astype(np.int64))
+    squares, exponent = np.diag(moments.XX), moments.exponent[: moments.features]
+    if exponent.any():
+        with np.errstate(over="ignore"):
+            squares = np.ldexp(squares, 2 * exponent.astype(np.int64))
     if not np.isfinite(squares).all():
         raise ValueError(TOO_LARGE)
 
@@ -447,9 +449,10 @@ def to_fit(
         status = Status.CONVERGED
     elif not judged.certificate.ok and status is Status.CONVERGED:
         status = Status.STALLED
+    certificate = judged.certificate
     return SparseFit(
         params,
-        replace(judged.certificate, status=status.value),
+        certificate if certificate.status == status.value else replace(certificate, status=status.value),
         method,
         iterations=int(sweeps.max(initial=0)),
         trace=max((solution.trace for solution, _ in results), key=len),

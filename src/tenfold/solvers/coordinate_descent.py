@@ -20,7 +20,7 @@ from tenfold.machine import one_blas_thread
 from tenfold.penalties import SparsePenalty
 from tenfold.solvers.loop import Step
 from tenfold.stats.derivatives import Params
-from tenfold.stats.moments import Moments
+from tenfold.stats.moments import Moments, products_with
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -108,15 +108,15 @@ def steps(
 
 def _step(gram: Gram, part: slice, penalty: SparsePenalty, scaled: Floats, measure: float) -> Step:
     """The weights of X and Y, without an intercept, and the mean objective."""
-    active = np.flatnonzero(scaled.any(axis=0))
-    with one_blas_thread:
-        quadratic = np.einsum("tp,tp->t", scaled[:, active] @ gram.S[np.ix_(active, active)], scaled[:, active])
-    squares = gram.yy[part] - 2.0 * np.einsum("tp,tp->t", scaled, gram.C[part]) + quadratic
-    coef = gram.unscale(scaled, part)
-    loss = float(np.sum(np.ldexp(squares, 2 * gram.exponent[part]))) / (2.0 * gram.weight)
-    norms = feature_norms(coef)
-    objective = loss + penalty.l1 * float(norms.sum()) + 0.5 * penalty.l2 * float(np.sum(norms * norms))
-    return Step(Params(coef, np.zeros(len(coef))), objective, measure)
+    coef, squares, size = gram.unscale(scaled, part), gram.yy[part], 0.0
+    if scaled.any():
+        with one_blas_thread:
+            products = products_with(gram.S, scaled)
+        squares = squares + np.einsum("tp,tp->t", scaled, products - 2.0 * gram.C[part])
+        norms = feature_norms(coef)
+        size = penalty.l1 * float(norms.sum()) + 0.5 * penalty.l2 * float(norms @ norms)
+    loss = float(np.ldexp(squares, 2 * gram.exponent[part]).sum()) / (2.0 * gram.weight)
+    return Step(Params(coef, np.zeros(len(coef))), loss + size, measure)
 
 
 def path(

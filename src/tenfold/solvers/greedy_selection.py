@@ -10,18 +10,20 @@ the largest
 
 The Cholesky factor L of the Gram matrix of I grows by a row a step. D = L^-1 (products of I with all features) has the
 components of all features along the orthogonalised selected ones; each new row of D updates the correlations, the
-squared norms and the sum of squares. k steps cost k^2 p multiplications, and the products of k features.
+squared norms and the sum of squares. k steps cost k^2 p multiplications, and the products of k features; or, where few
+dense samples have more features, one product of all features with the orthogonalised one, n p multiplications, a step.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import lapack
 from scipy.linalg.blas import dgemv
 
-from tenfold.arrays import Floats, Integers
+from tenfold.arrays import EPS, Floats, Integers
 from tenfold.machine import one_blas_thread
-from tenfold.stats.gram import Gram
+from tenfold.stats.gram import Gram, Samples
 
 DEPENDENT = 1e-12  # relative squared norm of the part of a column outside the selected ones that is rounding
 
@@ -62,15 +64,65 @@ class Path:
         return weights
 
 
+class _Directions(Protocol):
+    """The orthogonalised selected features."""
+
+    def add(self, j: int, criterion: Floats) -> tuple[Floats, float, Floats]:
+        """Select feature j: its components along those before, the norm of what is left of it, and the components (p,)
+        of all features along that.
+        """
+        ...
+
+
+class _FromGram:
+    """Directions by their components of all features, from rows of the Gram matrix."""
+
+    def __init__(self, gram: Gram) -> None:
+        self.gram, self.count, self.D = gram, 0, np.empty((0, gram.squares.size))
+
+    def add(self, j: int, criterion: Floats) -> tuple[Floats, float, Floats]:
+        k, row = self.count, self.gram.row(j, criterion)
+        if k == self.D.shape[0]:
+            self.D = np.concatenate([self.D, np.empty((max(16, k), row.size))])
+        components = self.D[:k, j].copy()
+        norm = np.sqrt(max(row[j] - components @ components, DEPENDENT * self.gram.squares[j]))
+        self.D[k] = (row - dgemv(1.0, self.D[:k].T, components) if k else row) / norm
+        self.count += 1
+        return components, norm, self.D[k]
+
+
+class _FromSamples:
+    """Directions in the space of the samples, orthogonalised twice (Daniel, Gragg, Kaufman and Stewart 1976)."""
+
+    def __init__(self, gram: Gram, samples: Samples, most: int) -> None:
+        self.squares, self.samples, self.count = gram.squares, samples, 0
+        self.Q = np.empty((min(most, samples.count), samples.count))
+
+    def add(self, j: int, criterion: Floats) -> tuple[Floats, float, Floats]:
+        k, d = self.count, self.samples.column(j)
+        if k == self.Q.shape[0]:  # more directions than samples: rounding
+            self.Q = np.concatenate([self.Q, np.empty((16, self.samples.count))])
+        Q = self.Q[:k].T
+        components = np.zeros(k)
+        for _ in range(2 if k else 0):
+            along = dgemv(1.0, Q, d, trans=1)
+            components += along
+            d -= dgemv(1.0, Q, along)
+        norm = np.sqrt(max(d @ d, DEPENDENT * self.squares[j]))
+        self.Q[k] = d / norm
+        self.count += 1
+        return components, norm, self.samples.products(self.Q[k])
+
+
 def pursue(gram: Gram, target: int, rule: str, most: int, tol: float | None) -> Path:
     """Select up to `most` features, or until the sum of squares is at most `tol` (in the units of the Gram matrix)."""
-    p = gram.squares.size
     a, s = gram.with_targets[:, target].copy(), gram.squares.copy()
     yy = float(gram.target_squares[target])
     size = np.sqrt(np.where(gram.squares > 0, gram.squares, 1.0) * (yy if yy > 0 else 1.0))
     unit = np.ldexp(1.0, gram.scales - np.max(gram.scales, initial=0))
-    free = gram.squares > 0.0
-    D = np.empty((0, p))
+    free, dependent = gram.squares > 0.0, DEPENDENT * gram.squares
+    samples = gram.samples()
+    directions: _Directions = _FromGram(gram) if samples is None else _FromSamples(gram, samples, most)
     order: list[int] = []
     components, left = [], [yy]
     factor = np.zeros((most, most), order="F")
@@ -78,23 +130,19 @@ def pursue(gram: Gram, target: int, rule: str, most: int, tol: float | None) -> 
     with one_blas_thread:
         while len(order) < most:
             k = len(order)
-            free &= s > DEPENDENT * gram.squares
+            free &= s > dependent
             criterion = np.where(free, _criterion(rule, a, s, gram.squares, unit), -1.0)
             j = int(np.argmax(criterion))
-            noise = 8.0 * (k + 2) * np.finfo(np.float64).eps
-            if criterion[j] < 0.0 or not np.any(np.abs(a[free]) > noise * size[free]):
+            noise = 8.0 * (k + 2) * EPS
+            beyond = abs(a[j]) > noise * size[j] or np.any(np.abs(a[free]) > noise * size[free])
+            if criterion[j] < 0.0 or not beyond:
                 premature = True
                 break
-            row = gram.row(j, criterion)
-            if k == D.shape[0]:
-                D = np.concatenate([D, np.empty((max(16, k), p))])
-            components_j = D[:k, j].copy()
-            pivot = np.sqrt(max(row[j] - components_j @ components_j, DEPENDENT * gram.squares[j]))
-            D[k] = (row - dgemv(1.0, D[:k].T, components_j) if k else row) / pivot
-            factor[k, :k], factor[k, k] = components_j, pivot
+            factor[k, :k], pivot, along = directions.add(j, criterion)
+            factor[k, k] = pivot
             beta = a[j] / pivot
-            a -= beta * D[k]
-            s -= D[k] ** 2
+            a -= beta * along
+            s -= along**2
             free[j] = False
             order.append(j)
             components.append(beta)

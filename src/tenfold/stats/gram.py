@@ -19,6 +19,8 @@ from tenfold.stats.moments import Moments
 
 BATCH_COLUMNS = 32  # Gram rows computed in one pass: one alone costs a third of thirty
 
+SAMPLES_MAX_ENTRIES = 1 << 22  # of dense samples, up to which one array of them may be read for each product
+
 
 class Gram(Protocol):
     """Second moments of p columns z and t targets, all divided by powers of two.
@@ -44,6 +46,10 @@ class Gram(Protocol):
 
     def row(self, j: int, promise: Floats) -> Floats:
         """Row j of the Gram matrix (p,); `promise` (p,) ranks the columns that are likely to be requested next."""
+        ...
+
+    def samples(self) -> "Samples | None":
+        """The samples, where these are dense and few, and products with them cost less than rows of the matrix."""
         ...
 
 
@@ -96,6 +102,9 @@ class WholeGram:
     def row(self, j: int, promise: Floats) -> Floats:
         return np.asarray(self.matrix[j])
 
+    def samples(self) -> None:
+        """None: the products are known."""
+
 
 @dataclass(frozen=True)
 class GramByColumns:
@@ -137,6 +146,40 @@ class GramByColumns:
             products = self.rows.fold(cross_products(wanted, self.columns, self.scales, self.intercept)).sum
             self.known.update(zip(wanted.tolist(), products, strict=True))
         return self.known[j]
+
+    def samples(self) -> "Samples | None":
+        rows = self.rows
+        n, p = rows.shape
+        if n > p or rows.sparse or rows.on_device or rows.distributed or rows.entries > SAMPLES_MAX_ENTRIES:
+            return None
+        block = rows.whole()
+        centre = self.columns.mean[:p] if self.intercept else np.zeros(p)
+        unit = np.where(self.squares > 0.0, np.ldexp(1.0, -self.scales), 0.0)
+        return Samples(block.X, np.sqrt(weights_of(block)), centre, unit)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Columns z as a dense array of samples X (n, p): times `root` (n,), the roots of the sample weights, about
+    `centre` (p,), and times `unit` (p,), which is zero for constant columns.
+    """
+
+    X: Array
+    root: Floats
+    centre: Floats
+    unit: Floats
+
+    @property
+    def count(self) -> int:
+        return len(self.root)
+
+    def column(self, j: int) -> Floats:
+        """Column j (n,)."""
+        return np.asarray(self.root * (self.X[:, j] - self.centre[j]) * self.unit[j])
+
+    def products(self, d: Floats) -> Floats:
+        """The products (p,) of all columns with d (n,)."""
+        return np.asarray(adjoint(self.X, (self.root * d)[:, None], self.centre)[0] * self.unit)
 
 
 def cross_products(wanted: Integers, columns: Columns, scales: Integers, intercept: bool) -> Callable[[Block], Total]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dgemm
 
 from tenfold import _core
 from tenfold.arrays import (
@@ -273,6 +274,14 @@ def _plus(factor: float, product: Floats, sums: Floats) -> Floats:
     product *= factor
     product += sums
     return product
+
+
+def products_with(S: Floats, V: Floats) -> Floats:
+    """S V' as (t, p), for a symmetric S (p, p) and weights V (t, p) of which many may be zero."""
+    active = np.flatnonzero(V.any(axis=0))
+    if 2 * active.size < len(S):  # rows that are gathered are written and read again
+        S, V = S[active], V[:, active]
+    return np.asarray(dgemm(1.0, S.T, V.T).T)  # transposed, in LAPACK's order: nothing is copied
 
 
 def all_but_one(parts: tuple[Moments, ...]) -> list[Moments]:
