@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, on_host
+from tenfold.arrays import Array, on_host
 from tenfold.certification.linear_outputs import scores
 from tenfold.certification.models import contradict, fit_status, take_params, validate_like_fit
 from tenfold.certification.outputs import Labels, Output
@@ -65,5 +65,3 @@ def _check_offsets(model: Any, rows: Rows, certificate: Certificate) -> Certific
 
 def predictions(model: Any, X: Array) -> list[Output | Labels]:
     return [Output("predict", *scores(model, X))]
-
-

@@ -1,7 +1,7 @@
 """Kind stationarity: Bayesian linear regression, whose precisions maximise the evidence.
 
-With alpha the precision of the noise, lambda those of the weights, Lambda = diag(lambda), Sigma = (Lambda + alpha X'X)^-1
-of centred samples and N the sum of their weights, the judge reads the second moments and the residuals again, and checks
+With alpha the precision of the noise, lambda those of the weights, Lambda = diag(lambda), X centred, N the sum of the
+sample weights and Sigma = (Lambda + alpha X'X)^-1, the judge reads second moments and residuals again, and checks
   the weights       by what the log posterior could still gain, 1/2 g' Sigma g nats, g its gradient at `coef_`;
   the covariance    by a second inverse, entry by entry, in units of the standard deviations;
   one precision     by |log(new / old)| of alpha and lambda in one update of the fixed point (MacKay 1992);
@@ -70,6 +70,14 @@ class _Read:
     """Squares by which rounding of the weights and of sums may change the residual squares, to first order in them."""
     moved: float
     """Squares of the moves of all predictions by rounding of the weights."""
+    shift: float
+    """The mean residual."""
+
+    def scale(self, prior: Prior) -> Prior:
+        """The prior of precisions in these units."""
+        alpha_rate = float(np.ldexp(prior.alpha_rate, -2 * self.target))
+        lambda_rate = float(np.ldexp(prior.lambda_rate, 2 * (self.features - self.target)))
+        return Prior(prior.alpha_shape, alpha_rate, prior.lambda_shape, lambda_rate)
 
 
 def _read(rows: Rows, stored: Stored, intercept: bool) -> _Read | None:
@@ -112,7 +120,14 @@ def _read(rows: Rows, stored: Stored, intercept: bool) -> _Read | None:
         float(np.ldexp(verdict.residual_squares[0], scale)),
         float(np.ldexp(rounding, scale)),
         float(np.ldexp((reading + stored_move) ** 2, scale)),
+        float(np.ldexp(_mean_residual(stored.params, moments), -target)) if intercept else 0.0,
     )
+
+
+def _mean_residual(params: Params, moments: Moments) -> float:
+    """In extended precision: means may be far from zero."""
+    predicted = params.intercept.astype(np.longdouble) + params.coef.astype(np.longdouble) @ moments.mean
+    return float((moments.target_mean - predicted)[0])
 
 
 @dataclass(frozen=True)
@@ -151,7 +166,7 @@ def _posterior(read: _Read, stored: Stored, kept: NDArray[np.bool_]) -> _Posteri
     condition = float(np.sum(np.abs(A * scale * scale[:, None])) * np.sum(np.abs(again / scale / scale[:, None])) + 1.0)
     posterior = _Posterior(alpha, precisions, w, again, condition, "")
     gradient = alpha * read.gradient[inside] - precisions * w
-    gain = 0.5 * float(gradient @ again @ gradient) / read.samples
+    gain = 0.5 * (float(gradient @ again @ gradient) / read.samples + alpha * read.shift**2)
     if not gain <= max(POSTERIOR_GAIN, 16.0 * alpha * read.moved / read.samples):
         return replace(posterior, complaint="coef_ and intercept_ are not the posterior mean at these precisions.")
     given = np.ldexp(stored.covariance, 2 * (read.features - read.target))
@@ -196,13 +211,12 @@ def ridge(rows: Rows, stored: Stored, prior: Prior, intercept: bool, *, status: 
     effective = float(np.sum(s / (ratio + s)))
     noise = 8.0 * EPS * p * float(s[-1])
     uncertain = float(np.sum(np.minimum(ratio * noise / (ratio + s) ** 2, 1.0)))
-    squares = float(np.sum(np.square(stored.params.coef[0])))
-    errors = float(np.ldexp(read.residual_squares, 2 * read.target))
-    weights = (effective + 2.0 * prior.lambda_shape) / (squares + 2.0 * prior.lambda_rate)
-    alpha = (read.samples - effective + 2.0 * prior.alpha_shape) / (errors + 2.0 * prior.alpha_rate)
+    squares, errors, prior = float(np.sum(np.square(posterior.weights))), read.residual_squares, read.scale(prior)
     with np.errstate(divide="ignore", invalid="ignore"):
-        updates = np.abs(np.log([weights / stored.precisions[0], alpha / stored.alpha]))
-        lost = float(np.ldexp(read.loss_of_rounding, 2 * read.target))
+        weights = np.divide(effective + 2.0 * prior.lambda_shape, squares + 2.0 * prior.lambda_rate)
+        alpha = np.divide(read.samples - effective + 2.0 * prior.alpha_shape, errors + 2.0 * prior.alpha_rate)
+        updates = np.abs(np.log([weights / posterior.precisions[0], alpha / posterior.alpha]))
+        lost = read.loss_of_rounding
         floors = np.array(
             [
                 uncertain / (effective + 2.0 * prior.lambda_shape) + 4.0 * unit_roundoff(stored.dtype),
@@ -211,7 +225,7 @@ def ridge(rows: Rows, stored: Stored, prior: Prior, intercept: bool, *, status: 
             ]
         )
     floor = float(np.max(floors)) + 16.0 * EPS
-    evidence = _evidence_of_ridge(read, stored, prior, s, ratio, squares, errors)
+    evidence = _evidence_of_ridge(read, posterior, prior, s, squares)
     complaint = posterior.complaint
     value = float(np.max(updates))
     fixed = value <= max(RULES["stationarity"].tol, floor)
@@ -226,16 +240,17 @@ def _differ(score: float, evidence: float, read: _Read, stored: Stored, floor: f
     return not abs(score - evidence) <= allowed
 
 
-def _evidence_of_ridge(
-    read: _Read, stored: Stored, prior: Prior, s: Floats, ratio: float, squares: float, errors: float
-) -> float:
+def _evidence_of_ridge(read: _Read, posterior: _Posterior, prior: Prior, s: Floats, squares: float) -> float:
     """log p(y), its constant included."""
-    alpha, precision = stored.alpha, float(stored.precisions[0])
+    alpha, precision = posterior.alpha, float(posterior.precisions[0])
     value = prior.lambda_shape * np.log(precision) - prior.lambda_rate * precision
     value += prior.alpha_shape * np.log(alpha) - prior.alpha_rate * alpha
-    volume = -float(np.sum(np.log1p(s / ratio)))
-    fit = alpha * errors + precision * squares
-    return float(value + 0.5 * (volume + read.samples * (np.log(alpha) - np.log(2.0 * np.pi)) - fit))
+    volume = -float(np.sum(np.log1p(s * (alpha / precision))))
+    fit = alpha * read.residual_squares + precision * squares
+    value += 0.5 * (volume + read.samples * (np.log(alpha) - np.log(2.0 * np.pi)) - fit)
+    doublings = read.target * (read.samples + 2.0 * prior.alpha_shape)
+    doublings += 2.0 * (read.target - read.features) * prior.lambda_shape
+    return float(value - np.log(2.0) * doublings)
 
 
 def relevance(
@@ -250,16 +265,15 @@ def relevance(
     complaint = posterior.complaint
     if np.any(stored.params.coef[0][~kept]):
         complaint = "Weights of pruned features are not zero."
-    own, errors = stored.precisions[kept], float(np.ldexp(read.residual_squares, 2 * read.target))
-    squares = np.square(stored.params.coef[0][kept])
-    determined = posterior.determined
+    own, errors, prior = posterior.precisions, read.residual_squares, read.scale(prior)
+    squares, determined = np.square(posterior.weights), posterior.determined
     gradient = np.append(
         prior.lambda_shape - prior.lambda_rate * own + 0.5 * (determined - own * squares),
         prior.alpha_shape
-        - prior.alpha_rate * stored.alpha
-        + 0.5 * (read.samples - float(np.sum(determined)) - stored.alpha * errors),
+        - prior.alpha_rate * posterior.alpha
+        + 0.5 * (read.samples - float(np.sum(determined)) - posterior.alpha * errors),
     )
-    lost = stored.alpha * float(np.ldexp(read.loss_of_rounding, 2 * read.target))
+    lost = posterior.alpha * read.loss_of_rounding
     uncertain = 32.0 * EPS * posterior.condition * max(1, len(own))
     moved = 2.0 * unit_roundoff(stored.dtype) * float(np.max(own * squares, initial=0.0))
     floor = float(lost + uncertain + moved) / read.samples + 16.0 * EPS
@@ -267,7 +281,7 @@ def relevance(
     if returning and not complaint:
         complaint = f"The evidence would grow if {returning} of the pruned features came back."
     value = float(np.max(np.abs(gradient))) / read.samples
-    objective = 0.5 * (stored.alpha * errors / read.samples - np.log(stored.alpha))
+    objective = 0.5 * (posterior.alpha * errors / read.samples - float(np.log(stored.alpha)))
     return _certificate(value, floor, objective, complaint, status, f"{GRADIENT_NOTE}{note}")
 
 

@@ -15,12 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Floats
+from tenfold.arrays import EPS, Floats, Integers
 from tenfold.linear_algebra import eigh
 from tenfold.machine import one_blas_thread
 from tenfold.objectives.objective import Objective, Reading
 
 MIN_CURVATURE = 1e-10  # of the modified Hessian, in nats a sample: where the evidence is flat, steps stay finite
+
+MAX_LOGARITHM = 690.0  # of a precision, so that its ratio to another one is a number
 
 
 class Prior(NamedTuple):
@@ -30,6 +32,11 @@ class Prior(NamedTuple):
     alpha_rate: float
     lambda_shape: float
     lambda_rate: float
+
+
+def _precisions(logarithms: Floats) -> Floats:
+    """Within the range of numbers: a step too far has a finite, bad value."""
+    return np.exp(np.clip(logarithms, -MAX_LOGARITHM, MAX_LOGARITHM))
 
 
 def make_positive(hessian: Floats) -> Floats:
@@ -81,7 +88,7 @@ class RidgeEvidence(Objective):
 
     def read(self, x: Floats, order: int = 1) -> Reading:
         s, prior = self.spectrum, self.prior
-        alpha, precision = float(np.exp(x[0])), float(np.exp(x[1]))
+        alpha, precision = (float(value) for value in _precisions(x))
         r = s.shrinkage(alpha, precision)
         noise, size = alpha * s.residual_squares(r), precision * s.weight_squares(r)
         effective, bend = float(np.sum(r)), r * (1.0 - r)
@@ -113,6 +120,20 @@ class Posterior(NamedTuple):
     residual_squares: float
 
 
+def _invert(A: Floats) -> tuple[Floats, float]:
+    """The inverse of a symmetric matrix with unit diagonal, and its log determinant. Where it is singular up to
+    rounding, as dependent features under little noise make it, its eigenvalues are at least the rounding.
+    """
+    with one_blas_thread:
+        L, info = lapack.dpotrf(A, lower=1)
+        if info == 0:
+            half, _ = lapack.dpotri(L, lower=1)
+            return np.tril(half) + np.tril(half, -1).T, 2.0 * float(np.sum(np.log(np.diag(L))))
+    values, vectors = eigh(A)
+    values = np.maximum(values, EPS * float(values[-1]))
+    return np.asarray((vectors / values) @ vectors.T), float(np.sum(np.log(values)))
+
+
 @dataclass(frozen=True)
 class SecondMoments:
     """X'X (p, p), X'y (p,), y'y and the sum of the weights, of centred samples."""
@@ -122,7 +143,7 @@ class SecondMoments:
     yy: float
     samples: float
 
-    def take(self, features: Floats) -> "SecondMoments":
+    def take(self, features: Integers) -> "SecondMoments":
         """Those of some features."""
         return SecondMoments(self.XX[np.ix_(features, features)], self.Xy[features], self.yy, self.samples)
 
@@ -133,16 +154,11 @@ class SecondMoments:
         A = alpha * self.XX
         A[np.diag_indices_from(A)] += precisions
         scale = 1.0 / np.sqrt(np.diag(A))
-        with one_blas_thread:
-            L, info = lapack.dpotrf(A * scale * scale[:, None], lower=1)
-            if info != 0:
-                raise np.linalg.LinAlgError("the precision matrix of the weights is not positive definite")
-            half, _ = lapack.dpotri(L, lower=1)
-        covariance = np.tril(half) + np.tril(half, -1).T
+        covariance, logarithm = _invert(A * scale * scale[:, None])
         covariance *= scale * scale[:, None]
         mean = alpha * (covariance @ self.Xy)
         mean += covariance @ (alpha * (self.Xy - self.XX @ mean) - precisions * mean)  # one step of refinement
-        logarithm = 2.0 * float(np.sum(np.log(scale)) - np.sum(np.log(np.diag(L))))
+        logarithm = 2.0 * float(np.sum(np.log(scale))) - logarithm
         return Posterior(mean, covariance, logarithm, self.residual_squares(mean))
 
     def residual_squares(self, w: Floats) -> float:
@@ -150,7 +166,7 @@ class SecondMoments:
 
 
 class RelevanceEvidence(Objective):
-    """-log p(y) / N of one precision for each weight, in x = (log alpha, log lambda_1, ...); p^3 operations a reading."""
+    """-log p(y) / N of one precision for each weight, in x = (log alpha, log lambda_1, ...): p^3 operations."""
 
     def __init__(self, moments: SecondMoments, prior: Prior) -> None:
         self.moments, self.prior = moments, prior
@@ -165,7 +181,7 @@ class RelevanceEvidence(Objective):
 
     def read(self, x: Floats, order: int = 1) -> Reading:
         prior, N = self.prior, self.moments.samples
-        alpha, precisions = float(np.exp(x[0])), np.exp(x[1:])
+        alpha, precisions = float(_precisions(x[:1])[0]), _precisions(x[1:])
         posterior = self.moments.posterior(alpha, precisions)
         S, w = posterior.covariance, posterior.mean
         certain, size = precisions * np.diag(S), precisions * w * w

@@ -1,8 +1,7 @@
 """Bayesian linear regression by maximum evidence, from one fold of the second moments.
 
-The fixed point of MacKay runs as in scikit-learn; where it met its criterion, Newton's method on the logarithms of the
-precisions takes it to the maximum, which the judge confirms. With fewer samples than features the eigenvectors come from
-the n x n matrix of inner products.
+The fixed point of MacKay runs as in scikit-learn; from where it ends, Newton's method on the logarithms of the
+precisions goes on to the maximum, which the judge confirms.
 """
 
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import EPS, Floats
-from tenfold.data import Rows
+from tenfold.data import NotFinite, Rows
 from tenfold.judge import evidence as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.linear_algebra import eigh
@@ -21,18 +20,22 @@ from tenfold.objectives.linear_design import center
 from tenfold.plans.least_squares import fold_moments
 from tenfold.plans.result import round_to_dtype
 from tenfold.solvers import newton
-from tenfold.solvers.loop import Status, run
-from tenfold.solvers.mackay import Precisions, relevance_steps, ridge_steps, update_ridge
+from tenfold.solvers.loop import run
+from tenfold.solvers.mackay import MAX_PRECISION, Precisions, relevance_steps, ridge_steps, update_ridge
 from tenfold.stats.derivatives import Params, derivatives
 from tenfold.stats.moments import Moments
 
 RANK_TOLERANCE = 4.0 * EPS  # eigenvalues of a Gram matrix below this part of the largest, times p, are rounding
+
+MAX_SPREAD = 300  # binary digits between the sizes of columns, beside a column that is far larger than one
 
 CANCELLED = 1e-6  # part of the targets' squares below which the unexplained ones are read from the samples
 
 NEWTON_STEPS = 100  # of the refinement; a handful are usual
 
 NEWTON_TOLERANCE = 1e-20  # decrease of the evidence that a Newton step expects at the end, in nats a sample
+
+MIN_GAIN = 1e-9  # nats a sample for which another maximum is taken
 
 RELEVANCE_ROUNDS = 50  # refinements by Newton's method, between which weights leave and return
 
@@ -87,6 +90,10 @@ class _Scaled:
         features = int(np.max(sizes[:p][varies[:p]], initial=-(1 << 20)))
         features = features if abs(features) > 200 and varies[:p].any() else 0
         target = int(sizes[p]) if varies[p] and abs(sizes[p]) > 200 else 0
+        if features > 0 and np.min(sizes[:p][varies[:p]]) < features - MAX_SPREAD:
+            raise NotFinite(
+                "Columns of X differ so much in scale that no precision of the weights suits all. Scale the columns."
+            )
         shift = e[:p] - features
         second = SecondMoments(
             np.ldexp(XX, shift[:, None] + shift),
@@ -100,19 +107,27 @@ class _Scaled:
 
     def prior(self, prior: Prior) -> Prior:
         """The prior in these units."""
-        return Prior(
-            prior.alpha_shape,
-            float(np.ldexp(prior.alpha_rate, -2 * self.target)),
-            prior.lambda_shape,
-            float(np.ldexp(prior.lambda_rate, 2 * (self.features - self.target))),
-        )
+        with np.errstate(over="ignore"):
+            alpha_rate = min(float(np.ldexp(prior.alpha_rate, -2 * self.target)), MAX_PRECISION)
+            lambda_rate = min(float(np.ldexp(prior.lambda_rate, 2 * (self.features - self.target))), MAX_PRECISION)
+        return Prior(prior.alpha_shape, alpha_rate, prior.lambda_shape, lambda_rate)
 
     def alpha(self, alpha: float) -> float:
         """A noise precision of these units in those of the data."""
         return float(np.ldexp(alpha, -2 * self.target))
 
     def precisions(self, precisions: Any) -> Any:
-        return np.ldexp(precisions, 2 * (self.features - self.target))
+        with np.errstate(over="ignore"):
+            result = np.ldexp(precisions, 2 * (self.features - self.target))
+        if not np.isfinite(result).all():
+            raise NotFinite("The best precision of a weight is beyond the range of numbers. Scale the columns.")
+        return result
+
+    def covariance(self, covariance: Floats, dtype: Any) -> Floats:
+        """That of weights in the units of the data, rounded to `dtype`."""
+        exact = np.ldexp(0.5 * (covariance + covariance.T), 2 * (self.target - self.features))
+        with np.errstate(over="ignore"):
+            return np.asarray(exact.astype(dtype), dtype=np.float64)
 
     def units_of_evidence(self, prior: Prior) -> float:
         """By how much the logarithms of scaled precisions exceed those of the data, as the evidence counts them."""
@@ -125,7 +140,6 @@ class _Scaled:
     def params(self, w: Floats) -> Params:
         w = self.weights(w)
         return Params(w[None, :], np.array([self.target_mean - float(w @ self.mean)]))
-
 
 
 def fit_ridge(rows: Rows, settings: Settings, dtype: Any) -> BayesianFit:
@@ -145,23 +159,19 @@ def fit_ridge(rows: Rows, settings: Settings, dtype: Any) -> BayesianFit:
 
     start = Precisions(_alpha_start(scaled, settings), _lambda_start(scaled, settings))
     solution = run(ridge_steps(objective, stored_weights, start, settings.tol), settings.max_iter - 1)
-    here = update_ridge(objective, solution.params)
-    if solution.status is Status.CONVERGED:
-        here = _refine_ridge(objective, here)
+    here = _refine_ridge(objective, update_ridge(objective, solution.params))
+    if settings.lambda_start is None:
+        here = _better_of_two(objective, here, start.alpha)
     scores = np.array([-record.objective * spectrum.samples for record in solution.trace])
     scores = np.append(scores, objective.evidence(here.alpha, here.weights)) - scaled.units_of_evidence(objective.prior)
-    params = round_to_dtype(scaled.params(weights_of(here)), dtype, scaled.mean)
-    shrinkage = spectrum.shrinkage(here.alpha, here.weights)
-    covariance = -(vectors * shrinkage) @ vectors.T
-    covariance[np.diag_indices_from(covariance)] += 1.0
-    covariance = np.ldexp(covariance / here.weights, 2 * (scaled.target - scaled.features))
-    covariance = np.asarray(covariance.astype(dtype), dtype=np.float64)
+    # a factor of the scaled matrix keeps the digits of small columns, which eigenvectors lose beside large ones
+    posterior = scaled.second.posterior(here.alpha, np.full(moments.features, here.weights))
+    params = round_to_dtype(scaled.params(posterior.mean), dtype, scaled.mean)
+    covariance = scaled.covariance(posterior.covariance, dtype)
     alpha, precision = scaled.alpha(here.alpha), float(scaled.precisions(here.weights))
     stored = judge.Stored(params, alpha, np.array([precision]), covariance, dtype)
-    certificate = judge.ridge(rows, stored, settings.prior, settings.intercept, status=solution.status.value)
-    return BayesianFit(
-        params, certificate, alpha, precision, covariance, scaled.mean, scores, len(solution.trace)
-    )
+    certificate = judge.ridge(rows, stored, settings.prior, settings.intercept)
+    return BayesianFit(params, certificate, alpha, precision, covariance, scaled.mean, scores, len(solution.trace))
 
 
 def _alpha_start(scaled: _Scaled, settings: Settings) -> float:
@@ -185,6 +195,18 @@ def _refine_ridge(objective: RidgeEvidence, here: Precisions) -> Precisions:
         return here
     # one step of the fixed point makes both equations hold to rounding
     return update_ridge(objective, Precisions(float(np.exp(x[0])), float(np.exp(x[1]))))
+
+
+def _better_of_two(objective: RidgeEvidence, here: Precisions, alpha: float) -> Precisions:
+    """Or the maximum from a precision that shrinks an average direction by half, which does not depend on units: from a
+    precision of one weights in small units may all stay at zero.
+    """
+    balanced = alpha * float(np.mean(objective.spectrum.values))
+    if not balanced > 0.0:
+        return here
+    other = _refine_ridge(objective, Precisions(alpha, balanced))
+    gain = objective.evidence(other.alpha, other.weights) - objective.evidence(here.alpha, here.weights)
+    return other if gain > MIN_GAIN * objective.spectrum.samples else here
 
 
 def _expected_gain(gradient: Floats, half_decrement: float) -> float:
@@ -220,26 +242,20 @@ def fit_relevance(rows: Rows, settings: Settings, dtype: Any) -> BayesianFit:
     start = Precisions(_alpha_start(scaled, settings), np.full(p, _lambda_start(scaled, settings)))
     tol = float(np.ldexp(settings.tol, scaled.features - scaled.target))
     solution = run(relevance_steps(scaled.second, prior, start, threshold, tol), settings.max_iter - 1)
-    here = solution.params
-    if solution.status is Status.CONVERGED:
-        here = _refine_relevance(scaled.second, prior, here, threshold)
+    here = _refine_relevance(scaled.second, prior, solution.params, threshold)
+    assert here.kept is not None
     inside = np.flatnonzero(here.kept)
     posterior = scaled.second.take(inside).posterior(here.alpha, here.weights[inside])
     w = np.zeros(p)
     w[inside] = posterior.mean
     params = round_to_dtype(scaled.params(w), dtype, scaled.mean)
-    covariance = np.ldexp(posterior.covariance, 2 * (scaled.target - scaled.features))
-    covariance = np.asarray(covariance.astype(dtype), dtype=np.float64)
+    covariance = scaled.covariance(posterior.covariance, dtype)
     alpha, precisions = scaled.alpha(here.alpha), scaled.precisions(here.weights)
     stored = judge.Stored(params, alpha, precisions, covariance, dtype)
-    certificate = judge.relevance(
-        rows, stored, settings.prior, settings.intercept, settings.threshold, status=solution.status.value
-    )
+    certificate = judge.relevance(rows, stored, settings.prior, settings.intercept, settings.threshold)
     units = scaled.units_of_evidence(prior)
     scores = np.array([-record.objective * moments.weight for record in solution.trace]) - units
-    return BayesianFit(
-        params, certificate, alpha, precisions, covariance, scaled.mean, scores, len(solution.trace)
-    )
+    return BayesianFit(params, certificate, alpha, precisions, covariance, scaled.mean, scores, len(solution.trace))
 
 
 def _refine_relevance(moments: SecondMoments, prior: Prior, here: Precisions, threshold: float) -> Precisions:

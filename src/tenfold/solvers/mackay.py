@@ -72,9 +72,7 @@ def relevance_steps(
         part = moments.take(inside)
         posterior = part.posterior(alpha, precisions[inside])
         determined = 1.0 - precisions[inside] * np.diag(posterior.covariance)
-        precisions[inside] = _ratio(
-            determined + 2.0 * prior.lambda_shape, posterior.mean**2 + 2.0 * prior.lambda_rate
-        )
+        precisions[inside] = _ratio(determined + 2.0 * prior.lambda_shape, posterior.mean**2 + 2.0 * prior.lambda_rate)
         noise = posterior.residual_squares + 2.0 * prior.alpha_rate
         alpha = float(_ratio(moments.samples - float(np.sum(determined)) + 2.0 * prior.alpha_shape, noise))
         kept = precisions < threshold

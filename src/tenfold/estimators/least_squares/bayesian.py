@@ -13,7 +13,7 @@ from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
 from tenfold.estimators.predictors import LinearPredictor, ScoreMixin
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.schema import floats, number
+from tenfold.estimators.schema import anything, floats, many, number
 from tenfold.estimators.validation import (
     as_rows,
     convert_like,
@@ -41,7 +41,16 @@ SHARED: Constraints = {
     "verbose": (boolean(), integer(0)),
 }
 
-REPORT_ONLY = {"n_iter_": "how many iterations the solver took"}
+REPORT_ONLY = {
+    "n_iter_": "how many iterations the solver took",
+    "scores_": "the history of the iterations; in `BayesianRidge` the last one is judged",
+}
+STORED = {
+    "alpha_": number(0.0),
+    "X_offset_": floats("p"),
+    "X_scale_": floats("p", low=1.0, high=1.0),
+    "scores_": floats("*") | many(anything(), "0"),
+}
 
 
 def _deviations(covariance: Floats, centre: Floats, features: Any, noise: float, X: Array) -> Array:
@@ -73,6 +82,7 @@ class _Bayesian(ScoreMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     alpha_: float
     sigma_: Array
     X_offset_: Array
+    scores_: Any
     certificate_: Certificate
 
     def _settings(self, **more: Any) -> Settings:
@@ -127,8 +137,8 @@ class BayesianRidge(_Bayesian):
     max_iter : int, default=300
         Limit of the iterations of the fixed point.
     tol : float, default=1e-3
-        The fixed point ends where the absolute changes of the weights sum to less; Newton's method then takes the
-        precisions to the maximum.
+        The fixed point ends where the absolute changes of the weights sum to less; Newton's method then goes on to the
+        maximum.
     alpha_1 : float, default=1e-6
         Shape of the Gamma prior of alpha.
     alpha_2 : float, default=1e-6
@@ -193,7 +203,7 @@ class BayesianRidge(_Bayesian):
     >>> y = X @ [1.0, 2.0, 0.0] + 0.1 * rng.randn(100)
     >>> model = BayesianRidge().fit(X, y)
     >>> print(f"noise {model.alpha_ ** -0.5:.2f}, certified {model.certificate_.ok}")
-    noise 0.10, certified True
+    noise 0.09, certified True
     >>> mean, deviation = model.predict(X[:1], return_std=True)
     """
 
@@ -206,7 +216,7 @@ class BayesianRidge(_Bayesian):
         judge="bayesian.ridge",
         outputs="bayesian.predictions",
         report_only=REPORT_ONLY,
-        stored={"alpha_": number(0.0), "lambda_": number(0.0), "sigma_": floats("p p")},
+        stored={**STORED, "lambda_": number(0.0), "sigma_": floats("p p")},
         board=Entry("bayesian-ridge", "regression", fast=False, most_columns=5000, dense=True),
     )
 
@@ -273,8 +283,8 @@ class ARDRegression(_Bayesian):
     max_iter : int, default=300
         Limit of the iterations of the fixed point.
     tol : float, default=1e-3
-        The fixed point ends where the absolute changes of the weights sum to less; Newton's method then takes the
-        precisions to a maximum.
+        The fixed point ends where the absolute changes of the weights sum to less; Newton's method then goes on to a
+        maximum.
     alpha_1 : float, default=1e-6
         Shape of the Gamma prior of alpha.
     alpha_2 : float, default=1e-6
@@ -348,8 +358,8 @@ class ARDRegression(_Bayesian):
         certificate=("stationarity",),
         judge="bayesian.relevance",
         outputs="bayesian.predictions",
-        report_only={**REPORT_ONLY, "scores_": "the objective of each iteration, before its update of the weights"},
-        stored={"alpha_": number(0.0), "lambda_": floats("p", low=0.0), "sigma_": floats("r r")},
+        report_only=REPORT_ONLY,
+        stored={**STORED, "lambda_": floats("p", low=0.0), "sigma_": floats("r r")},
         board=Entry("relevance-determination", "regression", fast=False, most_columns=1000, dense=True),
     )
 
@@ -389,11 +399,6 @@ class ARDRegression(_Bayesian):
         """Fit to X (n, p), y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, multi_output=False)
-        if X.shape[0] < 2:
-            raise ValueError(
-                f"Found array with {X.shape[0]} sample(s) (shape={tuple(X.shape)}) while a minimum of 2 is required by "
-                "ARDRegression."
-            )
         rows = as_rows(X, y, validate_weights(sample_weight, X))
         settings = self._settings(threshold=float(self.threshold_lambda))
         fitted = require_finite(self, X, lambda: fit_relevance(rows, settings, rows.dtype))
