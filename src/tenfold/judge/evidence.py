@@ -277,7 +277,7 @@ def relevance(
     uncertain = 32.0 * EPS * posterior.condition * max(1, len(own))
     moved = 2.0 * unit_roundoff(stored.dtype) * float(np.max(own * squares, initial=0.0))
     floor = float(lost + uncertain + moved) / read.samples + 16.0 * EPS
-    returning, note = _pruned(read, posterior, kept, stored, threshold)
+    returning, note = _count_returning(read, posterior, kept, stored, threshold)
     if returning and not complaint:
         complaint = f"The evidence would grow if {returning} of the pruned features came back."
     value = float(np.max(np.abs(gradient))) / read.samples
@@ -285,7 +285,7 @@ def relevance(
     return _certificate(value, floor, objective, complaint, status, f"{GRADIENT_NOTE}{note}")
 
 
-def _pruned(
+def _count_returning(
     read: _Read, posterior: _Posterior, kept: NDArray[np.bool_], stored: Stored, threshold: float
 ) -> tuple[int, str]:
     """How many pruned features would have a precision below the threshold, and the largest gain of one as a remark."""

@@ -154,11 +154,11 @@ def fit_ridge(rows: Rows, settings: Settings, dtype: Any) -> BayesianFit:
         divisor = here.weights + here.alpha * spectrum.values
         return np.asarray(vectors @ (here.alpha * projected / divisor))
 
-    def stored_weights(here: Precisions) -> Floats:
+    def unscale_weights(here: Precisions) -> Floats:
         return scaled.weights(weights_of(here))
 
     start = Precisions(_alpha_start(scaled, settings), _lambda_start(scaled, settings))
-    solution = run(ridge_steps(objective, stored_weights, start, settings.tol), settings.max_iter - 1)
+    solution = run(ridge_steps(objective, unscale_weights, start, settings.tol), settings.max_iter - 1)
     here = _refine_ridge(objective, update_ridge(objective, solution.params))
     if settings.lambda_start is None:
         here = _better_of_two(objective, here, start.alpha)
@@ -189,7 +189,7 @@ def _lambda_start(scaled: _Scaled, settings: Settings) -> float:
 def _refine_ridge(objective: RidgeEvidence, here: Precisions) -> Precisions:
     """The maximum of the evidence near here, by Newton's method; here where rounding hides any gain."""
     start = np.log([here.alpha, here.weights])
-    solution = run(newton.steps(objective, start, _expected_gain), NEWTON_STEPS)
+    solution = run(newton.steps(objective, start, _measure_gain), NEWTON_STEPS)
     x = solution.params
     if not np.isfinite(x).all() or objective.read(x).value > objective.read(start).value:
         return here
@@ -209,7 +209,7 @@ def _better_of_two(objective: RidgeEvidence, here: Precisions, alpha: float) -> 
     return other if gain > MIN_GAIN * objective.spectrum.samples else here
 
 
-def _expected_gain(gradient: Floats, half_decrement: float) -> float:
+def _measure_gain(gradient: Floats, half_decrement: float) -> float:
     return abs(half_decrement) / NEWTON_TOLERANCE
 
 
@@ -267,7 +267,7 @@ def _refine_relevance(moments: SecondMoments, prior: Prior, here: Precisions, th
         part = moments.take(inside)
         start = np.log(np.append(alpha, precisions[inside]))
         objective = RelevanceEvidence(part, prior)
-        x = run(newton.steps(objective, start, _expected_gain), NEWTON_STEPS).params
+        x = run(newton.steps(objective, start, _measure_gain), NEWTON_STEPS).params
         alpha, precisions[inside] = float(np.exp(x[0])), np.exp(x[1:])
         leaving = inside[precisions[inside] >= threshold]
         kept[leaving] = False
