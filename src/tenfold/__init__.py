@@ -67,6 +67,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.lasso.multi_task import MultiTaskElasticNetCV as MultiTaskElasticNetCV
     from tenfold.estimators.lasso.multi_task import MultiTaskLasso as MultiTaskLasso
     from tenfold.estimators.lasso.multi_task import MultiTaskLassoCV as MultiTaskLassoCV
+    from tenfold.estimators.least_squares.bayesian import ARDRegression as ARDRegression
+    from tenfold.estimators.least_squares.bayesian import BayesianRidge as BayesianRidge
     from tenfold.estimators.least_squares.cv import RidgeCV as RidgeCV
     from tenfold.estimators.least_squares.cv import RidgeClassifierCV as RidgeClassifierCV
     from tenfold.estimators.least_squares.functions import ridge_path as ridge_path
@@ -132,8 +134,10 @@ __version__ = "0.1.0"
 
 # estimators:begin (made by tools/public_names.py: do not edit)
 ESTIMATORS = {
+    "ARDRegression": "estimators.least_squares.bayesian",
     "AveragedPerceptron": "estimators.perceptron.averaged",
     "BayesClassifier": "estimators.discriminant.bayes_classifier",
+    "BayesianRidge": "estimators.least_squares.bayesian",
     "BernoulliNB": "estimators.naive_bayes.discrete",
     "BestSubset": "estimators.greedy.best_subset",
     "BisectingKMeans": "estimators.kmeans.bisecting",

@@ -323,13 +323,50 @@ def check_machines(row, model, data, certificate):
     assert certificate.objective == pytest.approx(result.objective, rel=1e-12)
 
 
+def check_evidence(row, model, data, certificate, params=None):
+    """One update of the fixed point, or the gradient of the evidence, at the posterior of the precisions."""
+    params = parameters(model) if params is None else params
+    weight = np.ones(len(data.y)) if data.weight is None else np.asarray(data.weight, dtype=float)
+    X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
+    X, y, root = np.asarray(X, dtype=float), np.asarray(data.y, dtype=float), np.sqrt(weight)
+    means, mean = (weight @ X / weight.sum(), weight @ y / weight.sum()) if row.intercept else (0.0 * X[0], 0.0)
+    A, b, alpha = root[:, None] * (X - means), root * (y - mean), model.alpha_
+    each = np.broadcast_to(np.asarray(model.lambda_, dtype=float), A.shape[1])
+    kept = np.flatnonzero(each < getattr(model, "threshold_lambda", np.inf))
+    A, precisions, w = A[:, kept], each[kept], params[0, kept].astype(float)
+    covariance = np.linalg.inv(np.diag(precisions) + alpha * A.T @ A)
+    if certificate.value == np.inf:
+        expected = alpha * covariance @ A.T @ b
+        away = np.max(np.abs(w - expected) / np.sqrt(np.diag(covariance)))
+        shift = np.sqrt(alpha * weight.sum()) * abs(params[0, -1] - mean + params[0, :-1].astype(float) @ means)
+        assert max(away, shift) > 1e-5
+        return
+    errors, determined = np.sum((b - A @ w) ** 2), 1.0 - precisions * np.diag(covariance)
+    a1, a2, l1, l2, count = model.alpha_1, model.alpha_2, model.lambda_1, model.lambda_2, weight.sum()
+    if np.ndim(model.lambda_):
+        weights = l1 - l2 * precisions + 0.5 * (determined - precisions * w * w)
+        noise = a1 - a2 * alpha + 0.5 * (count - determined.sum() - alpha * errors)
+        expected = np.max(np.abs(np.append(weights, noise))) / count
+    else:
+        new = (determined.sum() + 2 * l1) / (w @ w + 2 * l2)
+        noise = (count - determined.sum() + 2 * a1) / (errors + 2 * a2)
+        expected = max(abs(np.log(new / model.lambda_)), abs(np.log(noise / alpha)))
+    assert abs(certificate.value - expected) <= 4 * certificate.floor + 1e-6 * expected + 1e-10
+
+
 def check_number(row, model, data, certificate, params=None):
     gap = check_lasso if row.lasso else check_deviance if row.name in DEVIANCES else check_gap
     gap = {"HuberRegressor": check_huber, "QuantileRegressor": check_quantile}.get(row.name, gap)
     gap = check_l1 if "l1_ratio" in row.settings and row.classifier else gap
     gap = check_machine if row.name in ("LinearSVC", "LinearSVR") else gap
     exact = check_matching if row.name == "MatchingPursuit" else check_exact
-    kinds = {"residual": check_residual, "gap": gap, "count": check_count, "exact": exact}
+    kinds = {
+        "residual": check_residual,
+        "gap": gap,
+        "count": check_count,
+        "exact": exact,
+        "stationarity": check_evidence,
+    }
     check = kinds[certificate.kind]
     check(row, model, data, certificate, params)
 

@@ -37,6 +37,12 @@ def _perceptron(name: str, settings: dict[str, Any] | None = None, **meta: Any) 
     return _classifier(name, settings, kind="count", sequential=True, unique=False, exempt=REPEATED, **meta)
 
 
+def _evidence(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Linear:
+    return Linear(
+        name, settings or {}, kind="stationarity", multi_output=False, unique=False, units=True, repeats=True, **meta
+    )
+
+
 def _deviance(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Linear:
     return Linear(
         name, settings or {}, **{"kind": "gap", "multi_output": False, "iterative": True, "counts": True, **meta}
@@ -292,6 +298,10 @@ TABLE: list[Estimator] = [
     _classifier("RidgeClassifierCV", chooses=True),
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "cv": 3}, chooses=True),
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
+    _evidence("BayesianRidge", {"compute_score": True}),
+    _evidence("BayesianRidge", {"fit_intercept": False, "lambda_init": 0.1}),
+    _evidence("ARDRegression"),
+    _evidence("ARDRegression", {"fit_intercept": False, "threshold_lambda": 100.0}),
     _pursuit("OrthogonalMatchingPursuit", units=True),
     _pursuit("ForwardSelection"),
     Linear("MatchingPursuit", kind="exact", unique=False, selects=True),
