@@ -112,7 +112,7 @@ class StoredPoints:
         """All values k(q_i, x_j), (m, n), where the samples are."""
         m, n = queries.shape[0], self.X.shape[0]
         require_memory(f"The kernel of {m} queries and {n} samples", 8 * m * n, "Use products, or fewer queries.")
-        if self._is_compiled:
+        if self._is_compiled and function.is_compiled:
             count = threads(entries(self.X) * max(1, m))
             parts = [
                 _core.pairwise_block(_samples(self.X), to_dense(queries[piece]), *function.arguments, count)
@@ -139,6 +139,8 @@ class StoredPoints:
 
     def diagonal(self, function: PairFunction) -> Array:
         """k(x_i, x_i), (n,), where the samples are."""
+        if function.name == "subsets":
+            return np.prod(1.0 + np.asarray(self.X, dtype=np.float64) ** 2, axis=1)
         about_zero = like(np.zeros(self.X.shape[1]), self.X) if is_array_api(self.X) else np.zeros(self.X.shape[1])
         return function.diagonal(_squares_about(self.X, about_zero))
 
@@ -147,6 +149,10 @@ class StoredPoints:
         dense squared distances are sums of squared differences: products would leave the root of their rounding.
         """
         X, centre = self.X, self.centre
+        if function.base not in (0, 1):
+            return _entrywise(X, queries, function.base)
+        if self._is_compiled and function.base == SQUARES:
+            return self.block(queries, PairFunction("squares"))
         if function.takes_root and not is_sparse(X):
             X, queries = (namespace(X).astype(part, namespace(X).float64, copy=False) for part in (X, queries))
             return compute_reduced_distances(X, queries, DIFFERENCES, 2.0)
@@ -161,6 +167,24 @@ class StoredPoints:
             return products
         squares = _squares_about(queries, centre)[:, None] + self.squares[None, :] - 2.0 * products
         return namespace(squares).where(squares > 0.0, squares, namespace(squares).zeros_like(squares))
+
+
+def _entrywise(X: Array, queries: Array, base: int) -> Array:
+    """Sums or products over the features."""
+    X, queries = (part.toarray() if is_sparse(part) else part for part in (X, queries))
+    xp = namespace(X)
+    X, queries = (xp.astype(part, xp.float64, copy=False) for part in (X, queries))
+    total = queries[:, [0]] * X[:, 0][None, :] * 0.0 + (1.0 if base == 3 else 0.0)
+    for j in range(X.shape[1]):
+        x, q = X[:, j][None, :], queries[:, [j]]
+        if base == 3:
+            total = total * (1.0 + x * q)
+        elif base == 2:
+            total = total + abs(x - q)
+        else:
+            size = x + q
+            total = total + xp.where(size > 0.0, (x - q) ** 2 / xp.where(size > 0.0, size, 1.0 + size), 0.0 * size)
+    return total
 
 
 def _samples(X: Array) -> Floats:

@@ -1,0 +1,91 @@
+"""The constant kernel and white noise."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tenfold.arrays import Array, is_array_api, like, namespace
+from tenfold.kernels.evaluation import Image, PairForm, Tile, count, first_array
+from tenfold.kernels.kernel import FREE, Bounds, Kernel
+
+
+def filled(shape: tuple[int, ...], value: float, image: Image) -> Array:
+    """An array of one value, where the samples are."""
+    return like(np.full(shape, value), first_array(image))
+
+
+class Constant(Kernel):
+    """k(x, z) = constant_value."""
+
+    hyperparameter_names: ClassVar[tuple[str, ...]] = ("constant_value",)
+
+    def __init__(self, constant_value: float = 1.0, constant_value_bounds: Bounds = FREE) -> None:
+        self.constant_value = constant_value
+        self.constant_value_bounds = constant_value_bounds
+
+    @property
+    def certainly_psd(self) -> bool:
+        return bool(self.constant_value >= 0.0)
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return False
+
+    def is_stationary(self) -> bool:
+        return True
+
+    def _pair_form(self) -> PairForm | None:
+        return PairForm(None, None, constant=float(self.constant_value))
+
+    def _values(self, tile: Tile) -> Array:
+        return filled(tile.shape, float(self.constant_value), tile.x)
+
+    def _gradients(self, tile: Tile) -> list[Array]:
+        return [] if isinstance(self.constant_value_bounds, str) else [self._values(tile)]
+
+    def _diagonal(self, image: Image) -> Array:
+        return filled((count(image),), float(self.constant_value), image)
+
+
+class White(Kernel):
+    """k(x, z) = noise_level where x and z are the same sample of k(X, X), and zero elsewhere, in k(X, Y) everywhere."""
+
+    hyperparameter_names: ClassVar[tuple[str, ...]] = ("noise_level",)
+
+    def __init__(self, noise_level: float = 1.0, noise_level_bounds: Bounds = FREE) -> None:
+        self.noise_level = noise_level
+        self.noise_level_bounds = noise_level_bounds
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return False
+
+    def is_stationary(self) -> bool:
+        return True
+
+    def _pair_form(self) -> PairForm | None:
+        return PairForm(None, None, noise=float(self.noise_level))
+
+    def _values(self, tile: Tile) -> Array:
+        values = filled(tile.shape, 0.0, tile.x)
+        if tile.same:
+            rows = np.arange(min(tile.shape[0], tile.column + tile.shape[1] - tile.row))
+            columns = rows + (tile.row - tile.column)
+            if is_array_api(values):
+                index = like(rows * tile.shape[1] + columns, values)
+                flat = namespace(values).reshape(values, (-1,))
+                flat[index] = float(self.noise_level)
+                return namespace(values).reshape(flat, tile.shape)
+            values[rows, columns] = float(self.noise_level)
+        return values
+
+    def _gradients(self, tile: Tile) -> list[Array]:
+        return [] if isinstance(self.noise_level_bounds, str) else [self._values(tile)]
+
+    def _diagonal(self, image: Image) -> Array:
+        return filled((count(image),), float(self.noise_level), image)
+
+
+def number(value: Any) -> Constant:
+    """A number in a sum or product of kernels."""
+    return Constant(float(value))

@@ -1,0 +1,45 @@
+"""Kernels that are an elementwise function of inner products or distances of mapped samples."""
+
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Array, is_array_api, is_sparse, like, namespace
+from tenfold.kernels.evaluation import Image, PairForm, Tile
+from tenfold.kernels.kernel import Kernel
+from tenfold.pairwise import PairFunction, StoredPoints
+
+
+class PairKernel(Kernel):
+    """A kernel of the value of a `PairFunction` for the images of two samples."""
+
+    def _pair_function(self) -> PairFunction:
+        raise NotImplementedError
+
+    def _pair_form(self) -> PairForm | None:
+        return PairForm(self._image, self._pair_function())
+
+    def _values(self, tile: Tile) -> Array:
+        return evaluate_pairs(tile, self._pair_function())
+
+    def _diagonal(self, image: Image) -> Array:
+        return StoredPoints(image).diagonal(self._pair_function())
+
+
+def evaluate_pairs(tile: Tile, function: PairFunction) -> Array:
+    """A function of pairs of a tile."""
+    return StoredPoints(tile.z).block(tile.x, function)
+
+
+def scaled(X: Array, factors: Any) -> Array:
+    """The samples with their features multiplied by factors (p,), where they are."""
+    if is_sparse(X):
+        return X.multiply(np.asarray(factors)[None, :]).tocsr()
+    if is_array_api(X):
+        return namespace(X).astype(X, namespace(X).float64, copy=False) * like(np.asarray(factors), X)
+    return X * np.asarray(factors)
+
+
+def squared_lengths(X: Array) -> Array:
+    """||x_i||^2, (n,), where the samples are."""
+    return StoredPoints(X).diagonal(PairFunction("inner"))
