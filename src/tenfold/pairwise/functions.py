@@ -20,7 +20,9 @@ subsets            prod_j (1 + x_j z_j)          v
 chi2               sum_j (x_j - z_j)^2 / (x_j + z_j)    exp(-w)
 =================  ============================  ==========================================================
 
-Each is multiplied by `scale` at the end.
+Each is multiplied by `scale`, and `shift` is added. Derivatives of kernels are such functions, too, and two more:
+exponential_slope exp(-gamma sqrt(v)) / sqrt(v), zero at zero, and rational_slope
+degree (1 + w)^-degree (w / (1 + w) - log(1 + w)).
 """
 
 from dataclasses import dataclass
@@ -32,9 +34,8 @@ from tenfold.arrays import Array, Floats, namespace
 
 INNER, SQUARES, SIZES, SUBSETS, CHI2 = range(5)  # codes of the bases of the compiled tiles
 # codes of their elementwise functions
-IDENTITY, ROOT, EXPONENTIAL, EXPONENTIAL_ROOT, POWER, TANGENT, ARCSINE, MATERN32, MATERN52, RATIONAL, PERIODIC = range(
-    11
-)
+IDENTITY, ROOT, EXPONENTIAL, EXPONENTIAL_ROOT, POWER, TANGENT, ARCSINE = range(7)
+MATERN32, MATERN52, RATIONAL, PERIODIC, EXPONENTIAL_SLOPE, RATIONAL_SLOPE = range(7, 13)
 CODES = {
     "inner": (INNER, IDENTITY),
     "polynomial": (INNER, POWER),
@@ -48,6 +49,8 @@ CODES = {
     "matern52": (SQUARES, MATERN52),
     "rational": (SQUARES, RATIONAL),
     "periodic": (SQUARES, PERIODIC),
+    "exponential_slope": (SQUARES, EXPONENTIAL_SLOPE),
+    "rational_slope": (SQUARES, RATIONAL_SLOPE),
     "sizes": (SIZES, IDENTITY),
     "laplacian": (SIZES, EXPONENTIAL),
     "subsets": (SUBSETS, IDENTITY),
@@ -67,13 +70,15 @@ Name = Literal[
     "matern52",
     "rational",
     "periodic",
+    "exponential_slope",
+    "rational_slope",
     "sizes",
     "laplacian",
     "subsets",
     "additive_chi2",
     "chi2",
 ]
-OF_DISTANCE = (ROOT, EXPONENTIAL_ROOT, MATERN32, MATERN52, PERIODIC)  # functions of the root of a square
+OF_DISTANCE = (ROOT, EXPONENTIAL_ROOT, MATERN32, MATERN52, PERIODIC, EXPONENTIAL_SLOPE)  # functions of the root of a square
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,7 @@ class PairFunction:
     offset: float = 0.0
     degree: float = 1.0
     scale: float = 1.0
+    shift: float = 0.0
 
     @property
     def base(self) -> int:
@@ -97,18 +103,16 @@ class PairFunction:
         return self.base == SQUARES and CODES[self.name][1] in OF_DISTANCE
 
     @property
-    def arguments(self) -> tuple[int, int, float, float, float]:
+    def arguments(self) -> tuple[int, int, float, float, float, float, float]:
         """The arguments of the compiled tiles."""
-        return (*CODES[self.name], float(self.gamma), float(self.offset), float(self.degree))
-
-    @property
-    def is_compiled(self) -> bool:
-        return CODES[self.name][0] <= SQUARES and CODES[self.name][1] <= TANGENT and self.scale == 1.0
+        numbers = (self.gamma, self.offset, self.degree, self.scale, self.shift)
+        return (*CODES[self.name], *map(float, numbers))  # type: ignore[return-value]
 
     def evaluate(self, values: Array) -> Array:
         """The function of values of its base, where these are."""
         result = self._evaluate(values)
-        return result if self.scale == 1.0 else self.scale * result
+        result = result if self.scale == 1.0 else self.scale * result
+        return result if self.shift == 0.0 else result + self.shift
 
     def _evaluate(self, v: Array) -> Array:
         xp, code, gamma = namespace(v), CODES[self.name][1], self.gamma
@@ -126,6 +130,13 @@ class PairFunction:
             return (2.0 / np.pi) * xp.asin(xp.clip(gamma * v, -1.0, 1.0))
         if code == RATIONAL:
             return (1.0 + gamma * v) ** -self.degree
+        if code == EXPONENTIAL_SLOPE:
+            r = xp.sqrt(v)
+            return xp.where(v > 0.0, xp.exp(-gamma * r) / xp.where(v > 0.0, r, 1.0 + r), 0.0 * r)
+        if code == RATIONAL_SLOPE:
+            w = gamma * v
+            log = xp.log1p(w)
+            return self.degree * xp.exp(-self.degree * log) * (w / (1.0 + w) - log)
         if code == PERIODIC:
             return xp.exp((-2.0 * self.degree) * xp.sin(gamma * xp.sqrt(v)) ** 2)
         if code in (MATERN32, MATERN52):
