@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tenfold.arrays import Array, is_array_api, namespace
-from tenfold.kernels.evaluation import Image, PairForm, Tile, as_samples, count, inner_product
+from tenfold.arrays import Array, is_array_api, like, namespace
+from tenfold.kernels.constants import Constant
+from tenfold.kernels.evaluation import Image, PairForm, Tile, as_samples, count, inner_product, take
 from tenfold.kernels.kernel import FREE, OPERATORS, Bounds, Kernel
 
 
@@ -82,8 +83,10 @@ class Product(_Pair):
         return None
 
     def _values(self, tile: Tile) -> Array:
-        values = self.k1._values(tile.part(0))
-        values *= self.k2._values(tile.part(1))
+        first, second = (self.k2, self.k1) if isinstance(self.k1, Constant) else (self.k1, self.k2)
+        i = 1 if first is self.k2 else 0
+        values = first._values(tile.part(i))
+        values *= float(second.constant_value) if isinstance(second, Constant) else second._values(tile.part(1 - i))
         return values
 
     def _gradients(self, tile: Tile) -> list[Array]:
@@ -93,10 +96,13 @@ class Product(_Pair):
 
     def _contract(self, tile: Tile, W: Array) -> list[float]:
         result: list[float] = []
-        for kernel, i in ((self.k1, 0), (self.k2, 1)):
-            if kernel.n_dims:
-                other = (self.k2, self.k1)[i]._values(tile.part(1 - i))
-                result += kernel._contract(tile.part(i), W * other)
+        for i, (kernel, other) in enumerate(((self.k1, self.k2), (self.k2, self.k1))):
+            if not kernel.n_dims:
+                continue
+            if isinstance(other, Constant):
+                result += [float(other.constant_value) * value for value in kernel._contract(tile.part(i), W)]
+            else:
+                result += kernel._contract(tile.part(i), W * other._values(tile.part(1 - i)))
         return result
 
     def _diagonal(self, image: Image) -> Array:
@@ -253,8 +259,6 @@ class Normalised(_Outer):
 
     def _diagonal_gradients(self, image: Image) -> list[Array]:
         """d log kernel(x_i, x_i) / dtheta, each (m,)."""
-        from tenfold.kernels.evaluation import take
-
         rows = []
         for i in range(count(image[0])):
             one = take(image[0], i, i + 1)
@@ -270,8 +274,6 @@ class Normalised(_Outer):
 
 
 def _like_vector(values: Any, other: Array) -> Array:
-    from tenfold.arrays import like
-
     return like(np.ascontiguousarray(values), other)
 
 

@@ -43,6 +43,10 @@ class Constant(Kernel):
     def _gradients(self, tile: Tile) -> list[Array]:
         return [] if isinstance(self.constant_value_bounds, str) else [self._values(tile)]
 
+    def _contract(self, tile: Tile, W: Array) -> list[float]:
+        free = not isinstance(self.constant_value_bounds, str)
+        return [float(self.constant_value) * float(namespace(W).sum(W))] if free else []
+
     def _diagonal(self, image: Image) -> Array:
         return filled((count(image),), float(self.constant_value), image)
 
@@ -81,6 +85,15 @@ class White(Kernel):
 
     def _gradients(self, tile: Tile) -> list[Array]:
         return [] if isinstance(self.noise_level_bounds, str) else [self._values(tile)]
+
+    def _contract(self, tile: Tile, W: Array) -> list[float]:
+        if isinstance(self.noise_level_bounds, str):
+            return []
+        if not tile.same:
+            return [0.0]
+        start = tile.row - tile.column
+        square = W[:, start : start + tile.shape[0]]
+        return [float(self.noise_level) * float(namespace(W).sum(namespace(W).linalg.diagonal(square)))]
 
     def _diagonal(self, image: Image) -> Array:
         return filled((count(image),), float(self.noise_level), image)

@@ -6,16 +6,17 @@ block, from those of the kernels that it is made of. Of k(X, X) only the half ab
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import blas
 
-from tenfold.arrays import FLOATS, Array, Floats, device_of, is_array_api, is_sparse, like, namespace, some_rows
+from tenfold.arrays import FLOATS, Array, Floats, is_array_api, is_sparse, like, namespace, some_rows
 from tenfold.linear_algebra import dot
 from tenfold.machine import poll, require_memory
-from tenfold.pairwise import PairFunction, StoredPoints
+from tenfold.pairwise import PairFunction, StoredPoints, cast, empty, mirror
 
 if TYPE_CHECKING:
     from tenfold.kernels.kernel import Kernel
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Image = Any
 """Samples as the tiles of a kernel read them: an array, or a tuple of images."""
 
+FEW_VECTORS = 8  # up to so many a product goes vector by vector in the tiles; more are multiplied by BLAS
 TILE_VALUES = 1 << 20  # of a tile: 8 MiB in float64, with its temporaries in the last cache
 
 
@@ -116,44 +118,36 @@ def evaluate_block(kernel: "Kernel", X: Any, Y: Any, dtype: np.dtype[Any]) -> Ar
         return _evaluate_form(form, X, Y, dtype)
     x = kernel._image(X)
     z = x if Y is None else kernel._image(Y)
-    out = _empty(m, n, dtype, X)
+    out = empty(m, n, dtype, first_array(x))
     for tile, (a, b) in _tiles(x, z, Y is None):
-        out[a:b, tile.column :] = _cast(kernel._values(tile), dtype)
+        out[a:b, tile.column :] = cast(kernel._values(tile), dtype)
         if Y is None:
-            _mirror(out, a, b)
+            mirror(out, a, b)
     return out
 
 
 def _evaluate_form(form: PairForm, X: Array, Y: Array | None, dtype: np.dtype[Any]) -> Array:
-    assert form.image is not None and form.function is not None
+    """The block of a kernel that is one function of pairs; its constant goes into the tiles, its noise on the
+    diagonal.
+    """
+    assert form.image is not None
+    assert form.function is not None
     u = form.image(X)
     v = u if Y is None else form.image(Y)
-    K = _cast(StoredPoints(v).block(u, form.function), dtype)
-    if form.constant:
-        K += form.constant
-    if Y is None:
-        for a in range(0, K.shape[0], 512):
-            _mirror(K, a, min(K.shape[0], a + 512))
-        if form.noise:
-            _add_diagonal(K, form.noise)
+    function = replace(form.function, shift=form.function.shift + form.constant)
+    K = StoredPoints(v).block(None if Y is None else u, function, dtype)
+    if Y is None and form.noise:
+        _add_diagonal(K, form.noise)
     return K
 
 
 def _add_diagonal(K: Array, value: float) -> None:
+    if is_array_api(K):
+        flat = namespace(K).reshape(K, (-1,))  # a view
+        flat[:: K.shape[0] + 1] += value
+        return
     index = np.arange(K.shape[0])
     K[index, index] += value
-
-
-def _empty(m: int, n: int, dtype: np.dtype[Any], X: Any) -> Array:
-    if not is_array_api(X):
-        return np.empty((m, n), dtype=dtype)
-    xp = namespace(X)
-    return xp.empty((m, n), dtype=getattr(xp, dtype.name), device=device_of(X))
-
-
-def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
-    xp = namespace(values)
-    return xp.astype(values, getattr(xp, dtype.name), copy=False)
 
 
 def _tiles(x: Image, z: Image, same: bool) -> Iterator[tuple[Tile, tuple[int, int]]]:
@@ -166,25 +160,35 @@ def _tiles(x: Image, z: Image, same: bool) -> Iterator[tuple[Tile, tuple[int, in
         yield Tile(take(x, a, b), take(z, column, n), a, column, same), (a, b)
 
 
-def _mirror(out: Array, a: int, b: int) -> None:
-    """Copy the values above the diagonal of rows a, ..., b - 1 to the places below it."""
-    square, xp = out[a:b, a:b], namespace(out)
-    upper = xp.triu(square)
-    out[a:b, a:b] = upper + xp.triu(square, k=1).T
-    out[b:, a:b] = out[a:b, b:].T
-
-
 def multiply(kernel: "Kernel", X: Any, Z: Any, V: Array) -> Array:
     """k(X, Z) V by tiles, (m,) or (m, t) as V; Z None: k(X, X) V."""
     X, Z = _validate(kernel, X, Z)
+    vectors = V if V.ndim == 2 else V[:, None]
+    result = _multiply(kernel, X, Z, vectors)
+    return result if V.ndim == 2 else result[:, 0]
+
+
+def _multiply(kernel: "Kernel", X: Array, Z: Array | None, V: Array) -> Array:
+    form = kernel._pair_form()
+    few = V.shape[1] <= FEW_VECTORS and not is_sparse(X) and not is_array_api(X)
+    if few and form is not None and form.function is not None and form.image is not None:
+        u = form.image(X)
+        v = u if Z is None else form.image(Z)
+        function = replace(form.function, shift=form.function.shift + form.constant)
+        product = StoredPoints(v).multiply(u, function, V)
+        return product + form.noise * V if Z is None and form.noise else product
     x = kernel._image(X)
     z = x if Z is None else kernel._image(Z)
-    vectors = V if V.ndim == 2 else V[:, None]
-    parts = []
-    for tile in _rectangles(x, z, Z is None):
-        parts.append(namespace(V).matmul(kernel._values(tile), vectors))
-    result = namespace(V).concat(parts, axis=0)
-    return result if V.ndim == 2 else result[:, 0]
+    parts = [_product(kernel._values(tile), V) for tile in _rectangles(x, z, Z is None)]
+    return namespace(V).concat(parts, axis=0)
+
+
+def _product(K: Array, V: Array) -> Array:
+    """K V, by SciPy's BLAS where both are NumPy's."""
+    if is_array_api(V):
+        return namespace(V).matmul(K, V)
+    V = np.ascontiguousarray(V, dtype=np.float64)
+    return np.asarray(blas.dgemm(1.0, V.T, K.T).T) if K.size and V.size else np.zeros((K.shape[0], V.shape[1]))
 
 
 def _rectangles(x: Image, z: Image, same: bool) -> Iterator[Tile]:
@@ -201,7 +205,8 @@ def evaluate_gradient(kernel: "Kernel", X: Any) -> Array:
     size = 8 * n * n * d
     require_memory(f"The gradient of a kernel of {n} samples in {d} parameters", size, "Use weighted_gradient.")
     x = kernel._image(X)
-    out = np.empty((n, n, d)) if not is_array_api(X) else _empty(n, n * d, np.dtype(np.float64), X).reshape(n, n, d)
+    flat = empty(n, n * d, np.dtype(np.float64), first_array(x))
+    out = namespace(flat).reshape(flat, (n, n, d))
     for tile in _rectangles(x, x, True):
         for k, gradient in enumerate(kernel._gradients(tile)):
             out[tile.row : tile.row + gradient.shape[0], :, k] = gradient

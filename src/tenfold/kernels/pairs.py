@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Array, is_array_api, is_sparse, like, namespace
-from tenfold.kernels.evaluation import Image, PairForm, Tile
+from tenfold.kernels.evaluation import Image, PairForm, Tile, inner_product
 from tenfold.kernels.kernel import Kernel
 from tenfold.pairwise import PairFunction, StoredPoints
 
@@ -29,6 +29,26 @@ class PairKernel(Kernel):
 def evaluate_pairs(tile: Tile, function: PairFunction) -> Array:
     """A function of pairs of a tile."""
     return StoredPoints(tile.z).block(tile.x, function)
+
+
+def contract_pairs(tile: Tile, function: PairFunction, W: Array, moment: int) -> list[float]:
+    """sum_ij W_ij f(v_ij) over a tile of squared distances v; moment 1: of f(v) v, 2: of f(v) times the square of the
+    difference of each feature. Compiled where the samples are dense and NumPy's.
+    """
+    if not is_sparse(tile.x) and not is_array_api(tile.x):
+        return [float(value) for value in StoredPoints(tile.z).gradient(tile.x, function, W, moment)]
+    M = W * evaluate_pairs(tile, function)
+    if moment == 0:
+        return [float(namespace(M).sum(M))]
+    if moment == 1:
+        return [inner_product(M, evaluate_pairs(tile, PairFunction("squares")))]
+    return [inner_product(M, differences(tile, j) ** 2) for j in range(tile.x.shape[1])]
+
+
+def differences(tile: Tile, j: int) -> Array:
+    """Differences of feature j of the images, (m, n)."""
+    x, z = (part[:, [j]].toarray()[:, 0] if is_sparse(part) else part[:, j] for part in (tile.x, tile.z))
+    return x[:, None] - z[None, :]
 
 
 def scaled(X: Array, factors: Any) -> Array:

@@ -13,8 +13,10 @@ from tenfold.arrays import Array, is_array_api, is_sparse, like, namespace, on_h
 from tenfold.kernels.bessel import matern_slope, matern_values
 from tenfold.kernels.evaluation import Image, PairForm, Tile, inner_product
 from tenfold.kernels.kernel import FREE, Bounds
-from tenfold.kernels.pairs import PairKernel, evaluate_pairs, scaled
+from tenfold.kernels.pairs import PairKernel, contract_pairs, differences, evaluate_pairs, scaled
 from tenfold.pairwise import PairFunction
+
+ONE = PairFunction("squares", scale=0.0, shift=1.0)
 
 SMALLEST_SCALE = 1e-150  # shorter length scales have squares that are zero
 
@@ -55,54 +57,46 @@ class Stationary(PairKernel):
             raise ValueError(f"The length scales of {type(self).__name__} must be positive.")
         return scaled(X, 1.0 / np.maximum(scales, SMALLEST_SCALE))
 
-    def _squares(self, tile: Tile) -> Array:
-        """v."""
-        return evaluate_pairs(tile, PairFunction("squares", scale=self._scale() ** -2))
+    def _slope(self) -> PairFunction | None:
+        """slope(v) as a function of pairs; None where it is none."""
+        raise NotImplementedError
 
-    def _slope(self, v: Array) -> Array:
-        """-2 f'(v)."""
+    def _derivatives(self, name: str) -> PairFunction:
+        """The derivative in the logarithm of another hyper-parameter, as a function of pairs."""
         raise NotImplementedError
 
     def _is_free(self, name: str) -> bool:
         return not isinstance(getattr(self, f"{name}_bounds"), str)
 
-    def _gradients(self, tile: Tile) -> list[Array]:
-        v, result = self._squares(tile), []
-        for name in self.hyperparameter_names:
-            if not self._is_free(name):
-                continue
-            if name != "length_scale":
-                result.append(self._other_gradient(name, v))
-            elif self.anisotropic:
-                slope = self._slope(v)
-                result += [slope * _differences(tile, j) ** 2 for j in range(np.size(self.length_scale))]
-            else:
-                result.append(self._slope(v) * v)
-        return result
+    def _slope_values(self, tile: Tile) -> Array:
+        slope = self._slope()
+        assert slope is not None
+        return evaluate_pairs(tile, slope)
 
-    def _other_gradient(self, name: str, v: Array) -> Array:
-        """The derivative in the logarithm of another hyper-parameter."""
-        raise NotImplementedError
+    def _gradients(self, tile: Tile) -> list[Array]:
+        result = []
+        for name in filter(self._is_free, self.hyperparameter_names):
+            if name != "length_scale":
+                result.append(evaluate_pairs(tile, self._derivatives(name)))
+            elif self.anisotropic:
+                slope = self._slope_values(tile)
+                result += [slope * differences(tile, j) ** 2 for j in range(np.size(self.length_scale))]
+            else:
+                squares = evaluate_pairs(tile, PairFunction("squares", scale=self._scale() ** -2))
+                result.append(self._slope_values(tile) * squares)
+        return result
 
     def _contract(self, tile: Tile, W: Array) -> list[float]:
-        if not self.anisotropic:
-            return super()._contract(tile, W)
-        v, result = self._squares(tile), []
-        for name in self.hyperparameter_names:
-            if not self._is_free(name):
-                continue
+        slope, result = self._slope(), []
+        for name in filter(self._is_free, self.hyperparameter_names):
             if name != "length_scale":
-                result.append(inner_product(W, self._other_gradient(name, v)))
+                result += contract_pairs(tile, self._derivatives(name), W, 0)
                 continue
-            M = W * self._slope(v)
-            result += [inner_product(M, _differences(tile, j) ** 2) for j in range(np.size(self.length_scale))]
+            function = ONE if slope is None else slope
+            M = W * self._slope_values(tile) if slope is None else W
+            values = contract_pairs(tile, function, M, 2 if self.anisotropic else 1)
+            result += [value * self._scale() ** -2 for value in values]
         return result
-
-
-def _differences(tile: Tile, j: int) -> Array:
-    """Differences of feature j of the images, (m, n)."""
-    x, z = (part[:, [j]].toarray()[:, 0] if is_sparse(part) else part[:, j] for part in (tile.x, tile.z))
-    return x[:, None] - z[None, :]
 
 
 class Gaussian(Stationary):
@@ -115,8 +109,8 @@ class Gaussian(Stationary):
     def _pair_function(self) -> PairFunction:
         return PairFunction("gaussian", gamma=0.5 * self._scale() ** -2)
 
-    def _slope(self, v: Array) -> Array:
-        return namespace(v).exp(-0.5 * v)
+    def _slope(self) -> PairFunction | None:
+        return PairFunction("gaussian", gamma=0.5 * self._scale() ** -2)
 
 
 class ARD(Gaussian):
@@ -136,15 +130,13 @@ class Exponential(Stationary):
     def _pair_function(self) -> PairFunction:
         return PairFunction("exponential", gamma=1.0 / self._scale())
 
-    def _slope(self, v: Array) -> Array:
-        return _exponential_slope(v)
+    def _slope(self) -> PairFunction | None:
+        return exponential_slope(self._scale())
 
 
-def _exponential_slope(v: Array) -> Array:
-    """exp(-sqrt(v)) / sqrt(v), zero where v is zero: there it is multiplied by zero."""
-    xp = namespace(v)
-    r = xp.sqrt(v)
-    return xp.where(v > 0.0, xp.exp(-r) / xp.where(v > 0.0, r, 1.0 + r), 0.0 * r)
+def exponential_slope(scale: float) -> PairFunction:
+    """exp(-r) / r, r = sqrt(v) / scale; zero at zero, where it is multiplied by zero."""
+    return PairFunction("exponential_slope", gamma=1.0 / scale, scale=scale)
 
 
 class Matern(Stationary):
@@ -176,18 +168,24 @@ class Matern(Stationary):
         function = self._closed_form()
         if function is not None:
             return evaluate_pairs(tile, function)
-        v = self._squares(tile)
+        v = evaluate_pairs(tile, PairFunction("squares", scale=self._scale() ** -2))
         return like(matern_values(on_host(v), self.nu), v)
 
-    def _slope(self, v: Array) -> Array:
-        xp = namespace(v)
+    def _slope(self) -> PairFunction | None:
+        scale = self._scale()
         if self.nu == 0.5:
-            return _exponential_slope(v)
-        if self.nu == math.inf:
-            return xp.exp(-0.5 * v)
-        if self.nu in (1.5, 2.5):
-            t = xp.sqrt(2.0 * self.nu * xp.clip(v, 0.0, 1e6))
-            return (3.0 if self.nu == 1.5 else (5.0 / 3.0) * (1.0 + t)) * xp.exp(-t)
+            return exponential_slope(scale)
+        if self.nu == 1.5:
+            return PairFunction("exponential", gamma=math.sqrt(3.0) / scale, scale=3.0)
+        if self.nu == 2.5:  # 5/3 (1 + t) exp(-t), t = sqrt(5 v)
+            return PairFunction("matern32", gamma=5.0 / 3.0 * scale**-2, scale=5.0 / 3.0)
+        return PairFunction("gaussian", gamma=0.5 * scale**-2) if self.nu == math.inf else None
+
+    def _slope_values(self, tile: Tile) -> Array:
+        slope = self._slope()
+        if slope is not None:
+            return evaluate_pairs(tile, slope)
+        v = evaluate_pairs(tile, PairFunction("squares", scale=self._scale() ** -2))
         return like(matern_slope(on_host(v), self.nu), v)
 
     def _diagonal(self, image: Image) -> Array:
@@ -216,13 +214,13 @@ class RationalQuadratic(Stationary):
             raise ValueError(f"alpha of RationalQuadratic must be positive, got {self.alpha}.")
         return PairFunction("rational", gamma=0.5 / self.alpha * self._scale() ** -2, degree=self.alpha)
 
-    def _slope(self, v: Array) -> Array:
-        return (1.0 + (0.5 / self.alpha) * v) ** (-self.alpha - 1.0)
+    def _slope(self) -> PairFunction | None:
+        function = self._pair_function()
+        return PairFunction("rational", gamma=function.gamma, degree=self.alpha + 1.0)
 
-    def _other_gradient(self, name: str, v: Array) -> Array:
-        xp, w = namespace(v), (0.5 / self.alpha) * v
-        log = xp.log1p(w)
-        return self.alpha * xp.exp(-self.alpha * log) * (w / (1.0 + w) - log)
+    def _derivatives(self, name: str) -> PairFunction:
+        function = self._pair_function()
+        return PairFunction("rational_slope", gamma=function.gamma, degree=self.alpha)
 
 
 class Periodic(Stationary):
@@ -267,6 +265,9 @@ class Periodic(Stationary):
             result.append(weight * a * xp.cos(a) * sine * K)
         return result
 
+    def _contract(self, tile: Tile, W: Array) -> list[float]:
+        return [inner_product(W, gradient) for gradient in self._gradients(tile)]
+
 
 class Laplacian(Stationary):
     """k(x, z) = exp(-sum_j |x_j - z_j| / length_scale_j)."""
@@ -284,13 +285,15 @@ class Laplacian(Stationary):
         K = self._values(tile)
         if not self.anisotropic:
             return [K * evaluate_pairs(tile, PairFunction("sizes", scale=1.0 / self._scale()))]
-        return [K * abs(_differences(tile, j)) for j in range(np.size(self.length_scale))]
+        return [K * abs(differences(tile, j)) for j in range(np.size(self.length_scale))]
 
     def _contract(self, tile: Tile, W: Array) -> list[float]:
-        if not self._is_free("length_scale") or not self.anisotropic:
-            return super()._contract(tile, W)
+        if not self._is_free("length_scale"):
+            return []
         M = W * self._values(tile)
-        return [inner_product(M, abs(_differences(tile, j))) for j in range(np.size(self.length_scale))]
+        if not self.anisotropic:
+            return [inner_product(M, evaluate_pairs(tile, PairFunction("sizes", scale=1.0 / self._scale())))]
+        return [inner_product(M, abs(differences(tile, j))) for j in range(np.size(self.length_scale))]
 
 
 def _ones(image: Image) -> Array:

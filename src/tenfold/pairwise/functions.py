@@ -78,7 +78,14 @@ Name = Literal[
     "additive_chi2",
     "chi2",
 ]
-OF_DISTANCE = (ROOT, EXPONENTIAL_ROOT, MATERN32, MATERN52, PERIODIC, EXPONENTIAL_SLOPE)  # functions of the root of a square
+OF_DISTANCE = (
+    ROOT,
+    EXPONENTIAL_ROOT,
+    MATERN32,
+    MATERN52,
+    PERIODIC,
+    EXPONENTIAL_SLOPE,
+)  # functions of the root of a square
 
 
 @dataclass(frozen=True)
