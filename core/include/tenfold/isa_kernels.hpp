@@ -223,7 +223,8 @@ struct Kernels {
   // core/src/isa/kmeanspp_gains.hpp
   void (*gains)(const Gains &in, const Index *list, Index panels, float *totals, std::uint32_t *marks);
   // core/src/isa/hamerly_bounds.hpp
-  void (*drift)(float *bounds, Index stride, Index groups, Index count, float keep, const float *decrease, float *least);
+  void (*drift)(float *bounds, Index stride, Index groups, Index count, float keep, const float *decrease,
+                float *least);
   // core/src/isa/sgemm_tile.hpp
   void (*sgemm_tile)(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b,
                      Index b_step, Index groups, float *out, Index out_step);

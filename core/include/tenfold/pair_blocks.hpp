@@ -1,9 +1,9 @@
 // Blocks of kernels: K_ij = f(g(x_j, q_i)), written out; of k(X, X) the half above the diagonal is evaluated and
 // mirrored. And sums of W_ij f(g(x_j, q_i)), or of its moments, over a block of weights W: gradients of kernels.
 //
-// Flops of a pair: 2 d for the product, and those of f (pair_functions.hpp); bytes: the 8 or 4 of K_ij, written once and
-// brought to the cache once, as nothing of the size of K is kept beside it. At d = 50 and f an exponential both are near
-// 100 flops and 16 bytes, so that one core is bound by neither alone; k(X, X) needs half of the flops.
+// Flops of a pair: 2 d for the product, and those of f (pair_functions.hpp); bytes: the 8 or 4 of K_ij, written once
+// and brought to the cache once, as nothing of the size of K is kept beside it. At d = 50 and f an exponential both are
+// near 100 flops and 16 bytes, so that one core is bound by neither alone; k(X, X) needs half of the flops.
 //
 // Pairs (pairwise.hpp): ProductPairs in float64, and here
 // EntryPairs    sums or products over the features (pair_entries.hpp), in float64
@@ -80,8 +80,8 @@ public:
         packed_(static_cast<std::size_t>(slabs_ * side_ * x.columns)) {
     parallel(slabs_, x.rows * x.columns < 4096 ? 1 : threads, [&](Index slab, int) {
       for (Index j = slab * side_; j < std::min(x.rows, (slab + 1) * side_); ++j)
-        squares_[static_cast<std::size_t>(j)] = centre_row(x_.data + j * x_.columns, x_.columns,
-                                                           packed_.data() + slab * side_ * x.columns + j % side_, side_);
+        squares_[static_cast<std::size_t>(j)] = centre_row(
+            x_.data + j * x_.columns, x_.columns, packed_.data() + slab * side_ * x.columns + j % side_, side_);
     });
   }
 
@@ -99,8 +99,8 @@ public:
     for (Index j = 0; j < count; j += side_) {
       for (Index i = 0; i < work.count; ++i)
         std::fill_n(out + i * stride + j, side_, 0.0F);
-      kernels().sgemm_tile(work.centred.data(), columns, 1, work.count, columns,
-                           packed_.data() + (begin + j) * columns, side_, groups, out + j, stride);
+      kernels().sgemm_tile(work.centred.data(), columns, 1, work.count, columns, packed_.data() + (begin + j) * columns,
+                           side_, groups, out + j, stride);
     }
     if (base_ == ProductBase::inner)
       return;
@@ -234,8 +234,8 @@ void pair_block(const Pairs &pairs, const PairFunction &function, const Queries 
 }
 
 enum class PairMoment : int {
-  zeroth, // sum_ij W_ij f(v_ij)
-  first,  // sum_ij W_ij f(v_ij) v_ij
+  zeroth,  // sum_ij W_ij f(v_ij)
+  first,   // sum_ij W_ij f(v_ij) v_ij
   features // for each feature c: sum_ij W_ij f(v_ij) (x_jc - q_ic)^2
 };
 
@@ -254,7 +254,8 @@ std::vector<double> pair_gradient(const ProductPairs<X, Q> &pairs, const PairFun
     double *to = sums.data() + item * step;
     pairs.start(tile.work(), first, count);
     for (Index b = 0; b < n; b += width) {
-      const Index some = std::min(width, n - b), whole = (some + kernels().panel - 1) / kernels().panel * kernels().panel;
+      const Index some = std::min(width, n - b),
+                  whole = (some + kernels().panel - 1) / kernels().panel * kernels().panel;
       pairs.fill(tile.work(), b, some, tile.row(0), tile.stride());
       for (Index i = 0; i < count; ++i) {
         double *v = tile.row(i), *f = slope.row(i);

@@ -187,8 +187,7 @@ template <class T> bool form_squares(T *v, const T *squares, T own, Index count,
   return any;
 }
 
-template <class T>
-void transpose_tile(const T *from, Index step, Index rows, Index columns, T *out, Index out_step) {
+template <class T> void transpose_tile(const T *from, Index step, Index rows, Index columns, T *out, Index out_step) {
   constexpr Index side = static_cast<Index>(sizeof(Vector) / sizeof(T));
   const Index whole = rows / side * side;
   Index j = 0;

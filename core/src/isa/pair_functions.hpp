@@ -127,12 +127,12 @@ template <class T> void pair_function(const PairFunction &f, T *v, Index count) 
   case PairFunction::matern32:
     return for_lanes(v, count, [=](auto x) { return scale * matern(static_cast<T>(3) * gamma * x, T{}) + shift; });
   case PairFunction::matern52:
-    return for_lanes(
-        v, count, [=](auto x) { return scale * matern(static_cast<T>(5) * gamma * x, one / static_cast<T>(3)) + shift; });
-  case PairFunction::rational:
-    return for_vectors(v, count, [&f](Vector x) {
-      return f.scale * exponential(-f.degree * log_one_plus(f.gamma * x)) + f.shift;
+    return for_lanes(v, count, [=](auto x) {
+      return scale * matern(static_cast<T>(5) * gamma * x, one / static_cast<T>(3)) + shift;
     });
+  case PairFunction::rational:
+    return for_vectors(
+        v, count, [&f](Vector x) { return f.scale * exponential(-f.degree * log_one_plus(f.gamma * x)) + f.shift; });
   case PairFunction::rational_slope:
     return for_vectors(v, count, [&f](Vector x) {
       const Vector w = f.gamma * x, log = log_one_plus(w);

@@ -8,10 +8,13 @@ scikit-learn's, and of scikit-learn's Gaussian processes.
 from tenfold.kernels.compositions import Composed, Exp, Normalised, Power, Product, Scaled, Sum
 from tenfold.kernels.constants import Constant, White
 from tenfold.kernels.conversion import as_kernel
+from tenfold.kernels.diagnostics import Definiteness, check_precomputed, effective_dimension, is_psd, spectrum
 from tenfold.kernels.given import Callable, Precomputed
 from tenfold.kernels.kernel import Kernel
 from tenfold.kernels.products import AdditiveChi2, AllSubsets, ArcSine, Chi2, Linear, Polynomial, Sigmoid
 from tenfold.kernels.stationary import ARD, Exponential, Gaussian, Laplacian, Matern, Periodic, RationalQuadratic
+from tenfold.kernels.target_alignment import Mixture, align, alignment
+from tenfold.kernels.widths import WidthLimits, width_grid, width_limits
 
 __all__ = [
     "ARD",
@@ -22,6 +25,7 @@ __all__ = [
     "Chi2",
     "Composed",
     "Constant",
+    "Definiteness",
     "Exp",
     "Exponential",
     "Gaussian",
@@ -29,6 +33,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Matern",
+    "Mixture",
     "Normalised",
     "Periodic",
     "Polynomial",
@@ -40,5 +45,14 @@ __all__ = [
     "Sigmoid",
     "Sum",
     "White",
+    "WidthLimits",
+    "align",
+    "alignment",
     "as_kernel",
+    "check_precomputed",
+    "effective_dimension",
+    "is_psd",
+    "spectrum",
+    "width_grid",
+    "width_limits",
 ]

@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tenfold.arrays import Array, is_array_api, like, namespace
+from tenfold.arrays import Array, is_array_api, namespace
 from tenfold.kernels.constants import Constant
 from tenfold.kernels.evaluation import Image, PairForm, Tile, as_samples, count, inner_product, take
 from tenfold.kernels.kernel import FREE, OPERATORS, Bounds, Kernel
+
+DIAGONAL_SAMPLES = 64  # gradients of a diagonal are those of square tiles of so many samples
 
 
 class _Pair(Kernel):
@@ -79,7 +81,7 @@ class Product(_Pair):
             return None
         for factor, other in ((a, b), (b, a)):
             if factor.function is None and not factor.noise:
-                return _multiplied(other, factor.constant)
+                return _multiply_form(other, factor.constant)
         return None
 
     def _values(self, tile: Tile) -> Array:
@@ -114,7 +116,7 @@ class Product(_Pair):
         return f"{first} * {f'({second})' if isinstance(self.k2, (Sum, Product)) else second}"
 
 
-def _multiplied(form: PairForm, factor: float) -> PairForm:
+def _multiply_form(form: PairForm, factor: float) -> PairForm:
     function = form.function
     if function is not None:
         function = replace(function, scale=factor * function.scale)
@@ -210,7 +212,7 @@ class Scaled(_Outer):
 
     def _pair_form(self) -> PairForm | None:
         form = self.kernel._pair_form()
-        return None if form is None else _multiplied(form, float(self.constant_value))
+        return None if form is None else _multiply_form(form, float(self.constant_value))
 
     def _function(self, values: Array) -> Array:
         return float(self.constant_value) * values
@@ -259,22 +261,19 @@ class Normalised(_Outer):
 
     def _diagonal_gradients(self, image: Image) -> list[Array]:
         """d log kernel(x_i, x_i) / dtheta, each (m,)."""
-        rows = []
-        for i in range(count(image[0])):
-            one = take(image[0], i, i + 1)
-            rows.append([float(g[0, 0]) for g in self.kernel._gradients(Tile(one, one, 0, 0, False))])
-        table = np.asarray(rows).reshape(count(image[0]), -1)
-        return [_like_vector(table[:, k], image[1]) * image[1] ** 2 for k in range(table.shape[1])]
+        parts = []
+        for start in range(0, count(image[0]), DIAGONAL_SAMPLES):
+            some = take(image[0], start, start + DIAGONAL_SAMPLES)
+            squares = self.kernel._gradients(Tile(some, some, start, start, True))
+            parts.append([1.0 * namespace(square).linalg.diagonal(square) for square in squares])
+        xp = namespace(image[1])
+        return [xp.concat(list(column)) * image[1] ** 2 for column in zip(*parts, strict=True)]
 
     def _contract(self, tile: Tile, W: Array) -> list[float]:
         return [inner_product(W, gradient) for gradient in self._gradients(tile)]
 
     def _diagonal(self, image: Image) -> Array:
         return namespace(image[1]).where(image[1] > 0.0, 1.0 + 0.0 * image[1], 0.0 * image[1])
-
-
-def _like_vector(values: Any, other: Array) -> Array:
-    return like(np.ascontiguousarray(values), other)
 
 
 def _set_diagonal(values: Array, tile: Tile) -> None:

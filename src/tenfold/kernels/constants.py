@@ -9,7 +9,7 @@ from tenfold.kernels.evaluation import Image, PairForm, Tile, count, first_array
 from tenfold.kernels.kernel import FREE, Bounds, Kernel
 
 
-def filled(shape: tuple[int, ...], value: float, image: Image) -> Array:
+def fill(shape: tuple[int, ...], value: float, image: Image) -> Array:
     """An array of one value, where the samples are."""
     return like(np.full(shape, value), first_array(image))
 
@@ -38,7 +38,7 @@ class Constant(Kernel):
         return PairForm(None, None, constant=float(self.constant_value))
 
     def _values(self, tile: Tile) -> Array:
-        return filled(tile.shape, float(self.constant_value), tile.x)
+        return fill(tile.shape, float(self.constant_value), tile.x)
 
     def _gradients(self, tile: Tile) -> list[Array]:
         return [] if isinstance(self.constant_value_bounds, str) else [self._values(tile)]
@@ -48,7 +48,7 @@ class Constant(Kernel):
         return [float(self.constant_value) * float(namespace(W).sum(W))] if free else []
 
     def _diagonal(self, image: Image) -> Array:
-        return filled((count(image),), float(self.constant_value), image)
+        return fill((count(image),), float(self.constant_value), image)
 
 
 class White(Kernel):
@@ -71,7 +71,7 @@ class White(Kernel):
         return PairForm(None, None, noise=float(self.noise_level))
 
     def _values(self, tile: Tile) -> Array:
-        values = filled(tile.shape, 0.0, tile.x)
+        values = fill(tile.shape, 0.0, tile.x)
         if tile.same:
             rows = np.arange(min(tile.shape[0], tile.column + tile.shape[1] - tile.row))
             columns = rows + (tile.row - tile.column)
@@ -96,7 +96,7 @@ class White(Kernel):
         return [float(self.noise_level) * float(namespace(W).sum(namespace(W).linalg.diagonal(square)))]
 
     def _diagonal(self, image: Image) -> Array:
-        return filled((count(image),), float(self.noise_level), image)
+        return fill((count(image),), float(self.noise_level), image)
 
 
 def number(value: Any) -> Constant:

@@ -45,8 +45,8 @@ def as_kernel(
     of two samples gets `params`.
 
     >>> from tenfold.kernels import as_kernel
-    >>> as_kernel("rbf", gamma=0.5)
-    Gaussian(length_scale=1.0)
+    >>> as_kernel("rbf", gamma=0.125)
+    Gaussian(length_scale=2.0)
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -116,7 +116,7 @@ def _of_unknown(kernel: Any) -> Kernel:
 
 def _pairwise(kernel: Any, X: Any) -> Kernel:
     given = dict(kernel.pairwise_kernels_kwargs or {})
-    result = as_kernel(kernel.metric, X, gamma=kernel.gamma, params=given, **_known(given))
+    result = as_kernel(kernel.metric, X, gamma=kernel.gamma, params=given, **_take_known(given))
     bounds = kernel.gamma_bounds
     if isinstance(result, (Gaussian, Laplacian)):  # of the length scale, which falls with gamma
         power = 0.5 if isinstance(result, Gaussian) else 1.0
@@ -130,7 +130,7 @@ def _pairwise(kernel: Any, X: Any) -> Kernel:
     return result
 
 
-def _known(given: dict[str, Any]) -> dict[str, Any]:
+def _take_known(given: dict[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in ("degree", "coef0") if name in given}
 
 

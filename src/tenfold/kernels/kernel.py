@@ -212,15 +212,16 @@ class Kernel:
     # values ----------------------------------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
+        if not isinstance(other, Kernel) or type(self) is not type(other):
             return False
-        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)  # type: ignore[attr-defined]
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
         return all(_are_equal(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        defaults = _signature(type(self)).parameters
+        cls: Any = type(self)  # mypy: a class whose objects have no hash has one
+        defaults = _signature(cls).parameters
         shown = [
             f"{name}={_show(value)}"
             for name, value in self.get_params(deep=False).items()

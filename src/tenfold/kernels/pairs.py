@@ -51,7 +51,7 @@ def differences(tile: Tile, j: int) -> Array:
     return x[:, None] - z[None, :]
 
 
-def scaled(X: Array, factors: Any) -> Array:
+def scale_features(X: Array, factors: Any) -> Array:
     """The samples with their features multiplied by factors (p,), where they are."""
     if is_sparse(X):
         return X.multiply(np.asarray(factors)[None, :]).tocsr()
@@ -60,6 +60,6 @@ def scaled(X: Array, factors: Any) -> Array:
     return X * np.asarray(factors)
 
 
-def squared_lengths(X: Array) -> Array:
+def compute_lengths(X: Array) -> Array:
     """||x_i||^2, (n,), where the samples are."""
     return StoredPoints(X).diagonal(PairFunction("inner"))

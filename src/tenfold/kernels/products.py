@@ -8,7 +8,7 @@ import numpy as np
 from tenfold.arrays import Array, is_array_api, is_sparse, like, namespace, on_host
 from tenfold.kernels.evaluation import Image, PairForm, Tile
 from tenfold.kernels.kernel import FREE, Bounds
-from tenfold.kernels.pairs import PairKernel, evaluate_pairs, scaled, squared_lengths
+from tenfold.kernels.pairs import PairKernel, compute_lengths, evaluate_pairs, scale_features
 from tenfold.pairwise import PairFunction
 
 
@@ -38,7 +38,7 @@ class Linear(PairKernel):
         return [values * 0.0 + 2.0 * float(self.sigma_0) ** 2]
 
     def _diagonal(self, image: Image) -> Array:
-        return squared_lengths(image) + float(self.sigma_0) ** 2
+        return compute_lengths(image) + float(self.sigma_0) ** 2
 
 
 class Polynomial(PairKernel):
@@ -123,9 +123,9 @@ class ArcSine(PairKernel):
     def _image(self, X: Array) -> Image:
         """sqrt(2) u / sqrt(1 + 2 u.u), whose inner products are the argument of the arcsine; and 1 / (1 + 2 u.u)."""
         s, s0 = float(self.sigma), float(self.sigma_0)
-        lengths = 1.0 + 2.0 * s0**2 + (2.0 * s**2) * squared_lengths(X)
+        lengths = 1.0 + 2.0 * s0**2 + (2.0 * s**2) * compute_lengths(X)
         factor = math.sqrt(2.0) / on_host(lengths) ** 0.5
-        return _with_column(scaled(X, np.full(X.shape[1], s)), s0, factor)
+        return _with_column(scale_features(X, np.full(X.shape[1], s)), s0, factor)
 
     def _pair_function(self) -> PairFunction:
         return PairFunction("arcsine")
@@ -140,7 +140,7 @@ class ArcSine(PairKernel):
         c = evaluate_pairs(tile, PairFunction("inner"))
         root = (2.0 / math.pi) / xp.sqrt(xp.clip(1.0 - c * c, 1e-300, 1.0))
         bx, bz = (_last_column(part) for part in (tile.x, tile.z))
-        qx, qz = (squared_lengths(part) for part in (tile.x, tile.z))
+        qx, qz = (compute_lengths(part) for part in (tile.x, tile.z))
         constant = bx[:, None] * bz[None, :]
         result = []
         for name in names:
@@ -152,7 +152,7 @@ class ArcSine(PairKernel):
         return result
 
     def _diagonal(self, image: Image) -> Array:
-        return self._pair_function().evaluate(squared_lengths(image))
+        return self._pair_function().evaluate(compute_lengths(image))
 
 
 def _with_column(X: Array, value: float, factor: Any) -> Array:

@@ -13,7 +13,7 @@ from tenfold.arrays import Array, is_array_api, is_sparse, like, namespace, on_h
 from tenfold.kernels.bessel import matern_slope, matern_values
 from tenfold.kernels.evaluation import Image, PairForm, Tile, inner_product
 from tenfold.kernels.kernel import FREE, Bounds
-from tenfold.kernels.pairs import PairKernel, contract_pairs, differences, evaluate_pairs, scaled
+from tenfold.kernels.pairs import PairKernel, contract_pairs, differences, evaluate_pairs, scale_features
 from tenfold.pairwise import PairFunction
 
 ONE = PairFunction("squares", scale=0.0, shift=1.0)
@@ -55,7 +55,7 @@ class Stationary(PairKernel):
             )
         if not np.all(scales > 0.0):
             raise ValueError(f"The length scales of {type(self).__name__} must be positive.")
-        return scaled(X, 1.0 / np.maximum(scales, SMALLEST_SCALE))
+        return scale_features(X, 1.0 / np.maximum(scales, SMALLEST_SCALE))
 
     def _slope(self) -> PairFunction | None:
         """slope(v) as a function of pairs; None where it is none."""
@@ -147,7 +147,7 @@ class Matern(Stationary):
         self.length_scale_bounds = length_scale_bounds
         self.nu = nu
 
-    def _closed_form(self) -> PairFunction | None:
+    def _pair_function_of_nu(self) -> PairFunction | None:
         """The function of pairs where it needs no Bessel function."""
         scale = self._scale()
         if not self.nu > 0.0:
@@ -161,11 +161,11 @@ class Matern(Stationary):
         return PairFunction("gaussian", gamma=0.5 * scale**-2) if self.nu == math.inf else None
 
     def _pair_form(self) -> PairForm | None:
-        function = self._closed_form()
+        function = self._pair_function_of_nu()
         return None if function is None else PairForm(self._image, function)
 
     def _values(self, tile: Tile) -> Array:
-        function = self._closed_form()
+        function = self._pair_function_of_nu()
         if function is not None:
             return evaluate_pairs(tile, function)
         v = evaluate_pairs(tile, PairFunction("squares", scale=self._scale() ** -2))
