@@ -12,6 +12,7 @@ from scipy import special
 
 from tenfold.arrays import Floats
 
+LARGE_ARGUMENT = 1e6  # exp(-t) is zero long before, and K_nu is NaN from 1e9 on
 TINY_ARGUMENT = 1e-100  # K_nu overflows near zero: t is taken as at least so much, and for large nu more
 
 
@@ -33,7 +34,7 @@ def matern_slope(v: Floats, nu: float) -> Floats:
 def _argument(v: Floats, nu: float, order: float) -> Floats:
     """t, not so small that K of this order overflows."""
     least = max(TINY_ARGUMENT, 2.0 * math.exp((math.lgamma(max(order, 1.0)) - 690.0) / max(order, 1.0)))
-    return np.maximum(np.sqrt(2.0 * nu * np.minimum(v, 1e300)), least)
+    return np.clip(np.sqrt(2.0 * nu * np.minimum(v, 1e300)), least, max(LARGE_ARGUMENT, least))
 
 
 def _log_bessel(t: Floats, power: float, order: float) -> Floats:

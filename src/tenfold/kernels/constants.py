@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tenfold.arrays import Array, is_array_api, like, namespace
+from tenfold.arrays import Array, device_of, is_array_api, like, namespace
 from tenfold.kernels.evaluation import Image, PairForm, Tile, count, first_array
 from tenfold.kernels.kernel import FREE, Bounds, Kernel
 
@@ -71,17 +71,15 @@ class White(Kernel):
         return PairForm(None, None, noise=float(self.noise_level))
 
     def _values(self, tile: Tile) -> Array:
-        values = fill(tile.shape, 0.0, tile.x)
-        if tile.same:
-            rows = np.arange(min(tile.shape[0], tile.column + tile.shape[1] - tile.row))
-            columns = rows + (tile.row - tile.column)
-            if is_array_api(values):
-                index = like(rows * tile.shape[1] + columns, values)
-                flat = namespace(values).reshape(values, (-1,))
-                flat[index] = float(self.noise_level)
-                return namespace(values).reshape(flat, tile.shape)
-            values[rows, columns] = float(self.noise_level)
-        return values
+        m, n = tile.shape
+        if not tile.same:
+            return fill((m, n), 0.0, tile.x)
+        other = first_array(tile.x)
+        if not is_array_api(other):
+            return float(self.noise_level) * np.eye(m, n, tile.row - tile.column)
+        xp = namespace(other)
+        diagonal = xp.eye(m, n, k=tile.row - tile.column, dtype=xp.float64, device=device_of(other))
+        return float(self.noise_level) * diagonal
 
     def _gradients(self, tile: Tile) -> list[Array]:
         return [] if isinstance(self.noise_level_bounds, str) else [self._values(tile)]

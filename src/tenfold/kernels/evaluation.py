@@ -70,6 +70,7 @@ def take(image: Image, start: int, stop: int) -> Image:
     """Consecutive samples of an image."""
     if isinstance(image, tuple):
         return tuple(take(part, start, stop) for part in image)
+    stop = min(stop, count(image))
     return image[start:stop] if isinstance(image, list) else some_rows(image, slice(start, stop))
 
 

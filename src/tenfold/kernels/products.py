@@ -4,6 +4,7 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from tenfold.arrays import Array, is_array_api, is_sparse, like, namespace, on_host
 from tenfold.kernels.evaluation import Image, PairForm, Tile
@@ -158,8 +159,6 @@ class ArcSine(PairKernel):
 def _with_column(X: Array, value: float, factor: Any) -> Array:
     """Samples with a constant feature at the end, each multiplied by a factor."""
     if is_sparse(X):
-        from scipy import sparse
-
         column = sparse.csr_array(np.full((X.shape[0], 1), value))
         return (sparse.diags_array(factor) @ sparse.hstack([X, column])).tocsr()
     xp = namespace(X)
@@ -168,8 +167,7 @@ def _with_column(X: Array, value: float, factor: Any) -> Array:
 
 
 def _last_column(X: Array) -> Array:
-    last = X[:, [X.shape[1] - 1]]
-    return last.toarray()[:, 0] if is_sparse(X) else last[:, 0]
+    return X[:, [X.shape[1] - 1]].toarray()[:, 0] if is_sparse(X) else X[:, -1]
 
 
 class Sigmoid(PairKernel):
@@ -238,7 +236,8 @@ class Chi2(PairKernel):
 
 def not_negative(X: Array) -> Array:
     """X, after a check that no entry is negative."""
-    least = X.min() if X.shape[0] and X.shape[1] else 0.0
-    if float(least) < 0.0:
+    if not X.shape[0] or not X.shape[1]:
+        return X
+    if float(X.min() if is_sparse(X) else namespace(X).min(X)) < 0.0:
         raise ValueError("The chi-squared kernels are for samples without negative values: X contains negative values.")
     return X

@@ -226,9 +226,11 @@ class RationalQuadratic(Stationary):
 class Periodic(Stationary):
     """k(x, z) = exp(-2 sin(pi ||x - z|| / periodicity)^2 / length_scale^2).
 
-    Positive semidefinite for one feature; with more it need not be, as the distance is no sum over the features.
+    Positive semidefinite for one feature; with more it need not be, as the distance is no sum over the features:
+    `certainly_psd` is False.
     """
 
+    psd: ClassVar[bool] = False
     hyperparameter_names: ClassVar[tuple[str, ...]] = ("length_scale", "periodicity")
 
     def __init__(
