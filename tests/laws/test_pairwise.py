@@ -18,7 +18,6 @@ FUNCTIONS = [
     PairFunction("distance"),
     PairFunction("gaussian", gamma=0.3),
     PairFunction("exponential", gamma=0.5),
-    PairFunction("exponential_slope", gamma=0.5),
     PairFunction("matern32", gamma=0.3),
     PairFunction("matern52", gamma=0.3),
     PairFunction("rational", gamma=0.3, degree=1.7),
@@ -111,6 +110,16 @@ def test_blocks_products_and_diagonals_are_those_of_plain_sums(storage, function
     square = on_host(stored.block(None, function))
     np.testing.assert_allclose(square, whole, rtol=1e-11, atol=(1e-13 + rounding) * size)
     np.testing.assert_array_equal(square, square.T)
+
+
+@pytest.mark.parametrize("storage", ["float64", "float32", "strict"])
+def test_slope_of_the_exponential_is_zero_at_equal_points(storage):  # sparse: there they are near each other only
+    X, Q, _ = draw_points(storage)
+    function = PairFunction("exponential_slope", gamma=0.5)
+    stored, queries = (array_api_strict.asarray(part) if storage == "strict" else part for part in (X, Q))
+    block = on_host(StoredPoints(stored).block(queries, function))
+    np.testing.assert_allclose(block, plain(X, Q, function), rtol=1e-11)
+    assert block[3, 40] == 0.0
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e3])

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import EPS, Floats, on_host
+from tenfold.arrays import EPS, Floats, is_array_api, on_host
 from tenfold.kernels.conversion import as_kernel
 from tenfold.kernels.kernel import Kernel
 from tenfold.linear_algebra import eigenvalues
@@ -17,7 +17,7 @@ def matrix_of(kernel: Any, X: Any = None) -> Floats:
         if X is None:
             raise ValueError("Give the samples X on which the kernel is evaluated, or a kernel matrix.")
         kernel = as_kernel(kernel, X)(X)
-    K = np.asarray(on_host(kernel), dtype=np.float64)
+    K = np.asarray(on_host(kernel) if is_array_api(kernel) else kernel, dtype=np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"A kernel matrix must be square, got an array of shape {K.shape}.")
     if not np.isfinite(K).all():

@@ -19,8 +19,13 @@ class Precomputed(Kernel):
         pass
 
     def _values(self, tile: Tile) -> Array:
-        xp, stop = namespace(tile.x), tile.x.shape[1]
-        return xp.astype(tile.x[:, tile.column : stop], xp.float64, copy=True)
+        xp, n = namespace(tile.x), tile.column + count(tile.z)
+        if tile.x.shape[1] != n:
+            raise ValueError(
+                f"A precomputed kernel of {n} samples has {n} columns, and is square where these are all samples; got "
+                f"{tile.x.shape[1]} columns."
+            )
+        return xp.astype(tile.x[:, tile.column :], xp.float64, copy=True)
 
     def _gradients(self, tile: Tile) -> list[Array]:
         return []

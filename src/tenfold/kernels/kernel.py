@@ -45,7 +45,8 @@ class Kernel:
         if eval_gradient:
             if Y is not None:
                 raise ValueError("The gradient of a kernel is evaluated for Y=None only.")
-            return self.block(X), evaluation.evaluate_gradient(self, X)
+            gradient = evaluation.evaluate_gradient(self, X)
+            return self.block(X), gradient
         if Y is not None and np.ndim(X) == 1 and np.ndim(Y) == 1 and np.asarray(X).dtype != object:
             return float(self.block(np.reshape(X, (1, -1)), np.reshape(Y, (1, -1)))[0, 0])
         return self.block(X, Y)
