@@ -2278,25 +2278,55 @@ def kde_tree(
 @overload
 def pairwise_block(
     X: NDArray[numpy.float32],
-    Q: NDArray[numpy.float64],
+    Q: NDArray[numpy.float32] | None,
     base: int,
     function: int,
     gamma: float,
     offset: float,
     degree: float,
+    scale: float,
+    shift: float,
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
 def pairwise_block(
     X: NDArray[numpy.float64],
-    Q: NDArray[numpy.float64],
+    Q: NDArray[numpy.float64] | None,
     base: int,
     function: int,
     gamma: float,
     offset: float,
     degree: float,
+    scale: float,
+    shift: float,
     threads: int,
 ) -> NDArray[numpy.float64]: ...
+@overload
+def pairwise_block_float32(
+    X: NDArray[numpy.float32],
+    Q: NDArray[numpy.float32] | None,
+    base: int,
+    function: int,
+    gamma: float,
+    offset: float,
+    degree: float,
+    scale: float,
+    shift: float,
+    threads: int,
+) -> NDArray[numpy.float32]: ...
+@overload
+def pairwise_block_float32(
+    X: NDArray[numpy.float64],
+    Q: NDArray[numpy.float64] | None,
+    base: int,
+    function: int,
+    gamma: float,
+    offset: float,
+    degree: float,
+    scale: float,
+    shift: float,
+    threads: int,
+) -> NDArray[numpy.float32]: ...
 @overload
 def pairwise_product(
     X: NDArray[numpy.float32],
@@ -2307,6 +2337,8 @@ def pairwise_product(
     gamma: float,
     offset: float,
     degree: float,
+    scale: float,
+    shift: float,
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 @overload
@@ -2319,6 +2351,21 @@ def pairwise_product(
     gamma: float,
     offset: float,
     degree: float,
+    scale: float,
+    shift: float,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+def pairwise_gradient(
+    X: NDArray[numpy.float64],
+    Q: NDArray[numpy.float64],
+    W: NDArray[numpy.float64],
+    moment: int,
+    function: int,
+    gamma: float,
+    offset: float,
+    degree: float,
+    scale: float,
+    shift: float,
     threads: int,
 ) -> NDArray[numpy.float64]: ...
 def isa() -> str: ...

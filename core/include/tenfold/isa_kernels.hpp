@@ -11,6 +11,34 @@
 
 namespace tenfold {
 
+// Elementwise functions of an inner product or a squared distance v: scale * f(v) + shift, w = gamma v.
+struct PairFunction {
+  enum Kind : int {
+    identity,         // v
+    root,             // sqrt(v)
+    exponential,      // exp(-w)
+    exponential_root, // exp(-gamma sqrt(v))
+    power,            // (w + offset)^degree
+    tangent,          // tanh(w + offset)
+    arcsine,          // (2 / pi) arcsin(w)
+    matern32,         // (1 + sqrt(3 w)) exp(-sqrt(3 w))
+    matern52,         // (1 + sqrt(5 w) + 5 w / 3) exp(-sqrt(5 w))
+    rational,         // (1 + w)^-degree
+    periodic,         // exp(-2 degree sin(gamma sqrt(v))^2)
+    // derivatives of these functions in their parameters
+    exponential_slope, // exp(-gamma sqrt(v)) / sqrt(v), zero at zero
+    rational_slope     // degree (1 + w)^-degree (w / (1 + w) - log(1 + w))
+  };
+  static constexpr int kinds = 13;
+  Kind kind = identity;
+  double gamma = 1.0, offset = 0.0, degree = 1.0, scale = 1.0, shift = 0.0;
+
+  template <class T> void operator()(T *v, std::ptrdiff_t count) const;
+};
+
+// What is added or multiplied over the features of a pair: |x - q|, (x - q)^2, 1 + x q, (x - q)^2 / (x + q).
+enum class PairEntries : int { distances, squares, subsets, chi2 };
+
 template <class T> struct DenseKernels {
   // core/src/isa/pack.hpp
   void (*pack)(const T *x, Index width, const Index *rows, Index count, Index columns, const double *unit,
@@ -34,6 +62,11 @@ template <class T> struct DenseKernels {
   void (*log1p)(const T *x, T *y, Index count);
   void (*sigmoid)(const T *x, T *y, Index count);
   void (*softplus)(const T *x, T *y, Index count);
+  // core/src/isa/pair_functions.hpp
+  void (*pair_function)(const PairFunction &f, T *v, Index count);
+  // core/src/isa/pair_entries.hpp
+  bool (*form_squares)(T *v, const T *squares, T own, Index count, T part);
+  void (*transpose_tile)(const T *from, Index step, Index rows, Index columns, T *out, Index out_step);
   // core/src/isa/row_ops.hpp
   double (*dot)(const T *x, const double *v, Index columns);
   double (*squared_norm)(const T *x, Index columns);
@@ -137,6 +170,11 @@ struct Kernels {
                      Index panels, bool upper, double *out, Index out_step);
   void (*gemm_packed)(const double *x, Index x_stride, Index count, Index x_panels, const double *b, Index stride,
                       Index panels, double *out, Index out_step);
+  // core/src/isa/pair_entries.hpp
+  void (*pair_entries)(PairEntries kind, const double *q, Index q_step, Index count, Index columns,
+                       const double *panels, Index stride, Index panel_count, double *out, Index out_step);
+  void (*pair_moments)(const double *m, Index m_step, const double *q, Index q_step, Index count, Index columns,
+                       const double *panels, Index stride, Index panel_count, double *sums);
   // core/src/isa/panel_cross.hpp
   void (*panel_cross)(const double *x, Index stride, Index x_panels, const double *u, Index u_stride, Index u_panels,
                       Index count, double *blocks);
@@ -228,6 +266,10 @@ constexpr Index lanes = 8; // doubles of the widest SIMD vector: tile buffers ar
 
 // The active table: that of the best instruction set of this CPU, unless select_kernels has chosen another.
 const Kernels &kernels();
+
+template <class T> void PairFunction::operator()(T *v, Index count) const {
+  kernels().dense<T>().pair_function(*this, v, count);
+}
 
 // The names of the instruction sets of this build that this CPU supports, best first: "x86-64-v4", "x86-64-v3",
 // "x86-64-v2", or "aarch64".

@@ -6,8 +6,9 @@
 //
 // Pairs      g: samples(), tile_queries, tile_samples(), a Workspace, start(workspace, first, count) for the queries of
 //            a tile, and fill(workspace, begin, count, out, stride) for their values with some samples. DirectPairs
-//            takes any distance pair by pair, ProductPairs multiplies packed panels in float64 (gemm_panel.hpp).
-// Function   f: operator()(values, count) in place: PairFunction, or IdentityFunction.
+//            takes any distance pair by pair, ProductPairs multiplies packed panels in float64 (gemm_panel.hpp);
+//            EntryPairs and SinglePairs are in pair_blocks.hpp.
+// Function   f: operator()(values, count) in place: PairFunction (isa_kernels.hpp), or IdentityFunction.
 // Reduction  make() and start(state, query) prepare the state of a query, add(state, tile) takes a part of a row, and
 //            finish(state, query) writes the result. BlockWriter and WeightedSums are here; top-k and radius in
 //            topk.hpp, sums of density kernels in kde.hpp, the largest two in kmeans_assign_float64.hpp.
@@ -49,57 +50,6 @@ struct TileRow {
 
 struct IdentityFunction {
   void operator()(double *, Index) const {}
-};
-
-// Elementwise functions of an inner product or a squared distance v.
-struct PairFunction {
-  enum Kind : int {
-    identity,         // v
-    root,             // sqrt(v)
-    exponential,      // exp(-gamma v)
-    exponential_root, // exp(-gamma sqrt(v))
-    power,            // (gamma v + offset)^degree
-    tangent           // tanh(gamma v + offset)
-  };
-  Kind kind = identity;
-  double gamma = 1.0, offset = 0.0, degree = 1.0;
-
-  void operator()(double *v, Index count) const {
-    switch (kind) {
-    case root:
-      return each(v, count, [](double x) { return std::sqrt(x); });
-    case exponential:
-      each(v, count, [this](double x) { return -gamma * x; });
-      return kernels().f64.exp(v, v, count);
-    case exponential_root:
-      each(v, count, [this](double x) { return -gamma * std::sqrt(x); });
-      return kernels().f64.exp(v, v, count);
-    case power:
-      return to_power(v, count);
-    case tangent:
-      return each(v, count, [this](double x) { return std::tanh(gamma * x + offset); });
-    default:
-      return;
-    }
-  }
-
-private:
-  template <class F> static void each(double *v, Index count, const F &f) {
-    for (Index i = 0; i < count; ++i)
-      v[i] = f(v[i]);
-  }
-  void to_power(double *v, Index count) const {
-    const int whole = static_cast<int>(degree);
-    if (degree != whole || whole < 1 || whole > 8)
-      return each(v, count, [this](double x) { return std::pow(gamma * x + offset, degree); });
-    each(v, count, [this, whole](double x) {
-      const double base = gamma * x + offset;
-      double product = base;
-      for (int i = 1; i < whole; ++i)
-        product *= base;
-      return product;
-    });
-  }
 };
 
 // Any distance(sample, query), pair by pair.
@@ -167,7 +117,11 @@ public:
   }
 
   Index samples() const { return x_.rows; }
+  Index queries() const { return q_.rows; }
   Index tile_samples() const { return std::min(panels_, tile_panels) * side_; }
+  // the packed samples about the centre, from a sample that begins a panel
+  const double *panels(Index begin) const { return packed_.data() + begin / side_ * stride_; }
+  Index stride() const { return stride_; }
   // ||x_j - c||^2
   double square(Index sample) const { return squares_[sample]; }
 
@@ -204,13 +158,7 @@ private:
   }
   void form_squares(const Workspace &work, Index i, Index begin, Index count, double *out) const {
     const double *squares = squares_.data() + begin, own = work.squares[i];
-    bool any = false;
-    for (Index j = 0; j < count; ++j) {
-      const double sum = squares[j] + own;
-      out[j] = sum - 2.0 * out[j];
-      any |= !(out[j] >= cancelled * sum); // NaN, too: something overflowed
-    }
-    if (any)
+    if (kernels().f64.form_squares(out, squares, own, count, cancelled)) // NaN, too: something overflowed
       for (Index j = 0; j < count; ++j)
         if (!(out[j] >= cancelled * (squares[j] + own)))
           out[j] = difference(begin + j, work.first + i);

@@ -19,6 +19,8 @@
 #include "mixture.hpp"
 #include "nearest_centre_float32.hpp"
 #include "pack.hpp"
+#include "pair_entries.hpp"
+#include "pair_functions.hpp"
 #include "panel_cross.hpp"
 #include "quadratic_features.hpp"
 #include "row_ops.hpp"
@@ -43,6 +45,9 @@ constexpr DenseKernels<T> dense = {
     .log1p = elementwise<log_one_plus, T>,
     .sigmoid = elementwise<logistic, T>,
     .softplus = elementwise<softplus, T>,
+    .pair_function = pair_function<T>,
+    .form_squares = form_squares<T>,
+    .transpose_tile = transpose_tile<T>,
     .dot = dot<T>,
     .squared_norm = squared_norm<T>,
     .axpy_norms = axpy_norms<T>,
@@ -80,6 +85,8 @@ constexpr Kernels kernels = {
     .model_softmax = model_softmax,
     .gemm_panel = gemm_panel,
     .gemm_packed = gemm_packed,
+    .pair_entries = pair_entries,
+    .pair_moments = pair_moments,
     .panel_cross = panel_cross,
     .square = square,
     .leverages = leverages,

@@ -23,7 +23,7 @@ from tenfold.pairwise.out_of_core import (
     search_rows,
 )
 from tenfold.pairwise.out_of_core_sums import KernelSamples, KernelSum, KernelSumRequest
-from tenfold.pairwise.stored_samples import StoredPoints, StoredSamples, store_samples
+from tenfold.pairwise.stored_samples import StoredPoints, StoredSamples, cast, empty, mirror, store_samples
 
 __all__ = [
     "BlockSearch",
@@ -41,10 +41,13 @@ __all__ = [
     "StoredPoints",
     "StoredSamples",
     "Tolerance",
+    "cast",
     "collect_rows",
     "density_tree",
+    "empty",
     "log_kernel_sums",
     "log_volume",
+    "mirror",
     "number_rows",
     "search_rows",
     "store_samples",

@@ -21,6 +21,7 @@ from tenfold.persist.errors import LoadError, SaveError
 from tenfold.persist.records import BUILT, FUNCTIONS, RECORDS
 from tenfold.persist.schema_decide import DECISIONS
 from tenfold.persist.schema_features import TABLES
+from tenfold.persist.schema_kernels import checks_of, kernel_class, name_of_kernel
 from tenfold.persist.schema_sklearn import TRANSFORMERS
 from tenfold.persist.schema_tenfold import schema_of_class
 from tenfold.persist.values import Reader, Writer
@@ -103,6 +104,9 @@ def write(writer: Writer, value: Any, where: str) -> Any:
     if name in BUILT and type(value) is getattr(import_module(BUILT[name][0]), name):
         parts = {part: writer.write(getattr(value, part), f"{where}.{part}") for part in BUILT[name][1]}
         return {"built": [name, parts]}
+    if kernel_name := name_of_kernel(value):
+        parameters = _write_all(writer, value.get_params(deep=False), "parameter", name)
+        return {"kernel": [kernel_name, parameters]}
     function = getattr(value, "__name__", "")
     if function in FUNCTIONS and getattr(import_module(FUNCTIONS[function]), function) is value:
         return {"function": function}
@@ -171,7 +175,13 @@ class Instances:
         self._warned = False
 
     def table(self) -> dict[str, Any]:
-        return {"model": self._model, "record": self._record, "built": self._built, "function": self._function}
+        return {
+            "model": self._model,
+            "record": self._record,
+            "built": self._built,
+            "kernel": self._kernel,
+            "function": self._function,
+        }
 
     def _model(self, reader: Reader, given: Any, depth: int) -> Any:
         name, parameters, attributes, routing = _parts(given, "class", "parameters", "attributes", "routing")
@@ -259,6 +269,17 @@ class Instances:
             return getattr(import_module(module), name)(**values)
         except (TypeError, ValueError) as reason:
             raise LoadError(f"A {name} of the file cannot be made: {reason}") from reason
+
+    def _kernel(self, reader: Reader, given: Any, depth: int) -> Any:
+        name, parts = given
+        cls = kernel_class(name) if type(name) is str else None
+        if cls is None:
+            raise LoadError(f"The file has a kernel {name!r}, which is not known here.")
+        values = {key: reader.read(value, depth) for key, value in _items(parts)}
+        reason = find_violation(checks_of(name), values, {}, whole=True)
+        if reason:
+            raise LoadError(f"A kernel {name} of the file is damaged: {reason}.")
+        return cls(**values)
 
     def _function(self, reader: Reader, given: Any, depth: int) -> Any:
         if given not in FUNCTIONS:

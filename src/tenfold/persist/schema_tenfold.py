@@ -28,6 +28,7 @@ from tenfold.estimators.schema import (
     whole,
 )
 from tenfold.persist.records import STATISTICS, real, record
+from tenfold.persist.schema_kernels import kernel
 
 reported = floats("...", nan=True, inf=True) | integers("...") | real | many(floats("...", nan=True, inf=True) | real)
 """Reported values, which no prediction is computed from."""
@@ -140,6 +141,7 @@ ATTRIBUTES: dict[str, Check] = {
     "bin_edges_": many(floats("*"), "p"),
     "density_": floats("...", low=0.0),
     "prototypes_": floats("m p"),
+    "kernel_": kernel,
     # sequences
     "transition_": floats("k k"),
     "start_": floats("k"),

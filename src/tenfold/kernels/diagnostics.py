@@ -1,0 +1,118 @@
+"""What a kernel matrix is like: its spectrum, whether it is positive semidefinite, how many dimensions it uses."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import EPS, Floats, is_array_api, on_host
+from tenfold.kernels.conversion import as_kernel
+from tenfold.kernels.kernel import Kernel
+from tenfold.linear_algebra import eigenvalues
+
+
+def matrix_of(kernel: Any, X: Any = None) -> Floats:
+    """A kernel matrix in float64: `kernel` itself where it is a matrix, otherwise kernel(X)."""
+    if isinstance(kernel, (Kernel, str)) or callable(kernel):
+        if X is None:
+            raise ValueError("Give the samples X on which the kernel is evaluated, or a kernel matrix.")
+        kernel = as_kernel(kernel, X)(X)
+    K = np.asarray(on_host(kernel) if is_array_api(kernel) else kernel, dtype=np.float64)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"A kernel matrix must be square, got an array of shape {K.shape}.")
+    if not np.isfinite(K).all():
+        raise ValueError("The kernel matrix contains NaN or infinity.")
+    difference = np.abs(K - K.T)
+    allowed = 8.0 * EPS * float(np.max(np.abs(K), initial=0.0))
+    if difference.size and difference.max() > allowed:
+        i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
+        raise ValueError(
+            f"A kernel matrix must be symmetric: K[{i}, {j}] = {K[i, j]:.6g}, and K[{j}, {i}] = {K[j, i]:.6g}. "
+            "Use (K + K.T) / 2 where the difference is rounding."
+        )
+    return K
+
+
+def spectrum(kernel: Any, X: Any = None) -> Floats:
+    """The eigenvalues of a kernel matrix, (n,), the largest first.
+
+    kernel: the matrix, or a kernel (name, object, function) with samples X. The cost is that of n^3 * 4/3
+    multiplications.
+
+    >>> from tenfold.kernels import Linear, spectrum
+    >>> spectrum(Linear(), [[1.0], [2.0]]).round(6).tolist()
+    [5.0, 0.0]
+    """
+    return eigenvalues(matrix_of(kernel, X))[::-1].copy() + 0.0
+
+
+@dataclass(frozen=True)
+class Definiteness:
+    """Whether a kernel matrix is positive semidefinite; true in a condition where it is.
+
+    psd: whether the smallest eigenvalue is at least -floor; smallest, largest: eigenvalues; floor: the rounding of the
+    eigenvalues, n eps times the largest in absolute value.
+    """
+
+    psd: bool
+    smallest: float
+    largest: float
+    floor: float
+
+    def __bool__(self) -> bool:
+        return self.psd
+
+    def explain(self) -> str:
+        """A sentence with the eigenvalue that decides."""
+        if self.psd:
+            return f"positive semidefinite up to rounding: the smallest eigenvalue is {self.smallest:.6g}"
+        return (
+            f"not positive semidefinite: an eigenvalue is {self.smallest:.6g}, beyond the rounding of "
+            f"{self.floor:.3g}; the largest is {self.largest:.6g}"
+        )
+
+
+def is_psd(kernel: Any, X: Any = None) -> Definiteness:
+    """Whether a kernel matrix is positive semidefinite, with its smallest eigenvalue.
+
+    kernel: the matrix, or a kernel (name, object, function) with samples X. One matrix that is not shows that a
+    function is no kernel; that many are shows nothing.
+
+    >>> import numpy as np
+    >>> from tenfold.kernels import Sigmoid, is_psd
+    >>> report = is_psd(Sigmoid(gamma=1.0, coef0=-1.0), np.array([[0.5], [1.0], [2.0]]))
+    >>> bool(report), report.smallest < -0.4
+    (False, True)
+    """
+    values = spectrum(kernel, X)
+    if not values.size:
+        return Definiteness(True, 0.0, 0.0, 0.0)
+    smallest, largest = float(values[-1]), float(values[0])
+    floor = len(values) * EPS * max(abs(smallest), abs(largest))
+    return Definiteness(smallest >= -floor, smallest, largest, floor)
+
+
+def check_precomputed(K: Any) -> Floats:
+    """A kernel matrix that is given, in float64, after a check that it is square, finite, symmetric and positive
+    semidefinite; the eigenvalue is named where it is not.
+    """
+    K = matrix_of(K)
+    report = is_psd(K)
+    if not report:
+        raise ValueError(f"The precomputed kernel matrix is {report.explain()}.")
+    return K
+
+
+def effective_dimension(kernel: Any, alpha: float, X: Any = None) -> float:
+    """sum_i s_i / (s_i + alpha) over the eigenvalues s of a kernel matrix: the trace of the hat matrix of kernel ridge
+    regression, the number of directions that a penalty alpha leaves.
+
+    >>> import numpy as np
+    >>> from tenfold.kernels import effective_dimension
+    >>> effective_dimension(np.eye(4), 1.0)
+    2.0
+    """
+    if not alpha > 0.0:
+        raise ValueError(f"alpha must be positive, got {alpha}.")
+    values = np.maximum(spectrum(kernel, X), 0.0)
+    return float(np.sum(values / (values + alpha)))
