@@ -108,8 +108,8 @@ void bind_interior_point(nb::module_ &m) {
         require(shift.shape(0) == p, "shift must have one entry a column of X");
         require(ridge.shape(0) == q && start.shape(0) == q, "ridge and start must have one entry a coefficient");
         check_rule(allowed, limit);
-        const DensePieces in{dense(X),     shift.span(), at.span(), up.span(),
-                             down.span(),  pieces,       intercept, ridge.span()};
+        const DensePieces in{dense(X),    shift.span(), at.span(), up.span(),
+                             down.span(), pieces,       intercept, ridge.span()};
         InteriorPoint out;
         {
           const nb::gil_scoped_release release;

@@ -8,21 +8,21 @@
 namespace tenfold {
 
 inline constexpr std::array<const char *, loss_count> loss_names = {"square",
-                                                             "logistic",
-                                                             "hinge",
-                                                             "squared hinge",
-                                                             "epsilon insensitive",
-                                                             "squared epsilon insensitive",
-                                                             "huber",
-                                                             "quantile",
-                                                             "poisson",
-                                                             "gamma",
-                                                             "tweedie",
-                                                             "log deviance",
-                                                             "identity deviance",
-                                                             "student",
-                                                             "tanh",
-                                                             "modified huber"};
+                                                                    "logistic",
+                                                                    "hinge",
+                                                                    "squared hinge",
+                                                                    "epsilon insensitive",
+                                                                    "squared epsilon insensitive",
+                                                                    "huber",
+                                                                    "quantile",
+                                                                    "poisson",
+                                                                    "gamma",
+                                                                    "tweedie",
+                                                                    "log deviance",
+                                                                    "identity deviance",
+                                                                    "student",
+                                                                    "tanh",
+                                                                    "modified huber"};
 
 inline Loss loss_named(const std::string &name) {
   const auto position = std::find(loss_names.begin(), loss_names.end(), name);

@@ -27,10 +27,10 @@ void bind_residual_cosines(nb::module_ &m) {
         ResidualCosines result;
         {
           const nb::gil_scoped_release release;
-          result = residual_cosines({value.span(), slope.span(), gradient.span(), coef.span(), intercept.span(),
-                                     mean.span(), spread.span(), alpha.span(), span_or_none(distance),
-                                     span_or_none(lost), weight, centred, positive, interpolated, roundoff,
-                                     roundoff_of_intercept});
+          result =
+              residual_cosines({value.span(), slope.span(), gradient.span(), coef.span(), intercept.span(), mean.span(),
+                                spread.span(), alpha.span(), span_or_none(distance), span_or_none(lost), weight,
+                                centred, positive, interpolated, roundoff, roundoff_of_intercept});
         }
         return std::make_tuple(result.finite, give<double, 2>(std::move(result.gradient), {t, p}),
                                std::move(result.part), result.value, result.floor, result.largest_part,

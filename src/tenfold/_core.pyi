@@ -1913,6 +1913,24 @@ class LloydHamerly:
     @property
     def compared(self) -> float: ...
 
+def residual_cosines(
+    value: NDArray[numpy.float64],
+    slope: NDArray[numpy.float64],
+    gradient: NDArray[numpy.float64],
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    mean: NDArray[numpy.float64],
+    spread: NDArray[numpy.float64],
+    alpha: NDArray[numpy.float64],
+    distance: NDArray[numpy.float64] | None,
+    lost: NDArray[numpy.float64] | None,
+    weight: float,
+    centred: bool,
+    positive: bool,
+    interpolated: bool,
+    roundoff: float,
+    roundoff_of_intercept: float,
+) -> tuple[bool, NDArray[numpy.float64], list[float], float, float, float, float, float, float, float]: ...
 @overload
 def ridge_loo(
     X: NDArray[numpy.float32],
@@ -2368,6 +2386,53 @@ def pairwise_gradient(
     shift: float,
     threads: int,
 ) -> NDArray[numpy.float64]: ...
+def dense_newton(
+    X: NDArray[numpy.float64],
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    shift: NDArray[numpy.float64],
+    loss: str,
+    parameter: float,
+    intercept: bool,
+    ridge: NDArray[numpy.float64],
+    limits: NDArray[numpy.float64] | None,
+    start: NDArray[numpy.float64],
+    tol: float,
+    allowed: float,
+    least: float,
+    limit: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], bool]: ...
+def dense_centre(X: NDArray[numpy.float64]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+def dense_dual(
+    X: NDArray[numpy.float64],
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    loss: str,
+    parameter: float,
+    free: bool,
+    longest: float,
+) -> tuple[
+    float,
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+]: ...
+def dense_interior_point(
+    X: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64],
+    at: NDArray[numpy.float64],
+    up: NDArray[numpy.float64],
+    down: NDArray[numpy.float64],
+    intercept: bool,
+    ridge: NDArray[numpy.float64],
+    start: NDArray[numpy.float64],
+    allowed: float,
+    limit: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], bool]: ...
 def isa() -> str: ...
 def available_isas() -> list[str]: ...
 def set_isa(name: str) -> None: ...

@@ -119,9 +119,7 @@ def _syevd(S: Floats) -> tuple[Floats, Floats]:
     A, w, work, iwork = _fortran(S), np.empty(p), np.empty(lwork), np.empty(liwork, dtype=np.intc)
     n, info = ctypes.c_int(p), ctypes.c_int(0)
     run_interruptibly(
-        lambda: _routine("dsyevd")(
-            b"V", b"L", n, A, n, w, work, ctypes.c_int(lwork), iwork, ctypes.c_int(liwork), info
-        )
+        lambda: _routine("dsyevd")(b"V", b"L", n, A, n, w, work, ctypes.c_int(lwork), iwork, ctypes.c_int(liwork), info)
     )
     _check("dsyevd", info.value)
     return w, A

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import sklearn.decomposition
 import scipy.linalg as la
+import sklearn.decomposition
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 

@@ -1,7 +1,7 @@
 // What a duality gap of linear models needs, from few dense samples in one call.
 //
-// For each of t problems, with raw predictions z_i = x_i.w + b about a centre c of the samples, the slopes u of the loss
-// at z and, where they are to sum to zero, at z + step, the step the best change of the intercept:
+// For each of t problems, with raw predictions z_i = x_i.w + b about a centre c of the samples, the slopes u of the
+// loss at z and, where they are to sum to zero, at z + step, the step the best change of the intercept:
 //   value, slope, size, curvature    sums of weight times loss, u, |u| and the curvature, at z and at z + step
 //   correlation, curved              sums of weight times u (x - c), and curvature (x - c), at z + step
 // The step is found by Newton's method in a bracket. Flops: 8 n p a problem, and those of the loss in each step.
@@ -79,7 +79,8 @@ inline Balanced balance(MovedLoss &loss, const LossSums &start, double longest) 
       break;
     (sums.slope < 0.0 ? low : high) = here.step;
     const bool curved = sums.curvature > 0.0;
-    const double step = std::clamp(curved ? -sums.slope / sums.curvature : -std::copysign(straight, sums.slope), -reach, reach);
+    const double step =
+        std::clamp(curved ? -sums.slope / sums.curvature : -std::copysign(straight, sums.slope), -reach, reach);
     reach *= 2.0;
     straight *= curved ? 1.0 : 4.0;
     double next = here.step + step;
@@ -119,7 +120,8 @@ inline void place(const DenseSamples &in, DenseDual &out) {
     for (Index j = 0; j < p; ++j)
       out.centre[static_cast<std::size_t>(j)] += in.x.data[i * p + j] - in.x.data[j];
   for (Index j = 0; j < p; ++j)
-    out.centre[static_cast<std::size_t>(j)] = in.x.data[j] + out.centre[static_cast<std::size_t>(j)] / static_cast<double>(n);
+    out.centre[static_cast<std::size_t>(j)] =
+        in.x.data[j] + out.centre[static_cast<std::size_t>(j)] / static_cast<double>(n);
   for (Index i = 0; i < n; ++i)
     for (Index j = 0; j < p; ++j) {
       const double away = in.x.data[i * p + j] - out.centre[static_cast<std::size_t>(j)];

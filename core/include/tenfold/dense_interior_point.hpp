@@ -2,7 +2,8 @@
 // penalties on few dense samples, in one call.
 //
 // Finds x = (w, b) that minimises
-//   sum_i sum_k up_ik (at_ik - z_i)_+ + down_ik (z_i - at_ik)_+ + sum_j ridge_j x_j^2 / 2,    z_i = (x_i - shift).w + b.
+//   sum_i sum_k up_ik (at_ik - z_i)_+ + down_ik (z_i - at_ik)_+ + sum_j ridge_j x_j^2 / 2,    z_i = (x_i - shift).w +
+//   b.
 // Each residual at - z is v - t with v, t >= 0 and has a multiplier -down <= u <= up; on the central path
 // v (up - u) = t (u + down) = mu and sum u x = ridge x. A step takes one weighted Gram matrix, n q^2 flops for q
 // coefficients, and the predictor and the corrector two products with the samples each.

@@ -98,10 +98,10 @@ private:
 
   Point read(const std::vector<double> &x) const {
     const std::span<const double> all(x);
-    tenfold::Derivatives sums = derivatives(
-        tenfold::Point<Dense<double>>{glm_.x, glm_.y, glm_.weight, all.first(q_ - 1), all.subspan(q_ - 1), glm_.shift,
-                                      glm_.loss, glm_.parameter},
-        2, 1);
+    tenfold::Derivatives sums =
+        derivatives(tenfold::Point<Dense<double>>{glm_.x, glm_.y, glm_.weight, all.first(q_ - 1), all.subspan(q_ - 1),
+                                                  glm_.shift, glm_.loss, glm_.parameter},
+                    2, 1);
     Point out;
     out.loss = sums.value[0] / sums.weight;
     out.gradient = std::move(sums.gradient);
@@ -159,7 +159,8 @@ private:
     if (!all_finite(here.hessian) || !all_finite(here.gradient))
       return false;
     std::vector<double> u(x);
-    FeatureSignSearch(static_cast<Index>(q_)).run(here.hessian.data(), here.gradient.data(), glm_.limit.data(), u.data());
+    FeatureSignSearch(static_cast<Index>(q_))
+        .run(here.hessian.data(), here.gradient.data(), glm_.limit.data(), u.data());
     d_.resize(q_);
     for (std::size_t j = 0; j < q_; ++j)
       d_[j] = u[j] - x[j];
@@ -203,8 +204,8 @@ private:
       const double v = here.gradient[j] - glm_.ridge[j] * x[j], limit = glm_.limit[j];
       if (glm_.ridge[j] == 0.0 && std::abs(v) > limit)
         scale = std::min(scale, limit / std::abs(v));
-      const double side = x[j] != 0.0 ? std::abs(here.gradient[j] + std::copysign(limit, x[j]))
-                                      : std::max(std::abs(v) - limit, 0.0);
+      const double side =
+          x[j] != 0.0 ? std::abs(here.gradient[j] + std::copysign(limit, x[j])) : std::max(std::abs(v) - limit, 0.0);
       largest = std::max(largest, side);
     }
     double gap = (1.0 - scale) * here.loss + decrease;

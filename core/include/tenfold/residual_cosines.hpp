@@ -27,20 +27,21 @@ namespace tenfold {
 struct LeastSquaresSums {
   std::span<const double> value, slope, gradient, coef, intercept, mean, spread, alpha, distance, lost;
   double weight;
-  bool centred;        // whether there is an intercept: lengths are about the means
-  bool positive;       // whether weights are nonnegative
-  bool interpolated;   // whether the samples can be interpolated
-  double roundoff;     // unit roundoff of the dtype in which weights are stored
+  bool centred;      // whether there is an intercept: lengths are about the means
+  bool positive;     // whether weights are nonnegative
+  bool interpolated; // whether the samples can be interpolated
+  double roundoff;   // unit roundoff of the dtype in which weights are stored
   double roundoff_of_intercept;
 };
 
 struct ResidualCosines {
-  std::vector<double> gradient, part; // gradient of half the penalised sum of squares; parts are at least their rounding
-  double value = 0.0, floor = 0.0;                   // the largest part or rounding, and the largest rounding
+  std::vector<double> gradient,
+      part;                        // gradient of half the penalised sum of squares; parts are at least their rounding
+  double value = 0.0, floor = 0.0; // the largest part or rounding, and the largest rounding
   double largest_part = 0.0, largest_rounding = 0.0; // before interpolation counts
-  double objective = 0.0;   // of all targets, by twice the weight
-  double radius = 0.0;      // bound on the distance to the best weights; infinite without a penalty
-  double drift = 0.0;       // bound on the error of the intercept at the means
+  double objective = 0.0;                            // of all targets, by twice the weight
+  double radius = 0.0; // bound on the distance to the best weights; infinite without a penalty
+  double drift = 0.0;  // bound on the error of the intercept at the means
   bool finite = true;
 };
 

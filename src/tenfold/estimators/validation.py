@@ -183,8 +183,8 @@ def _check_columns(estimator: Any, known: Any, names: Any) -> None:
 
 
 def without_names(estimator: Any, X: Array) -> Array:
-    """Set `n_features_in_` from an array without names. scikit-learn's function first checks for data frames, which takes a
-    tenth of a small fit.
+    """Set `n_features_in_` from an array without names. scikit-learn's function first checks for data frames, which
+    takes a tenth of a small fit.
     """
     estimator.n_features_in_ = X.shape[1]
     estimator.__dict__.pop("feature_names_in_", None)

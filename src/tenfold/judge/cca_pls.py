@@ -101,7 +101,7 @@ class Witness:
         p, freedom = len(rotations[0]), degrees_of_freedom(samples.weight)
         std = samples.lengths / np.sqrt(freedom)
         units = np.where(std > 0.0, std, 1.0) if scale else np.ones(len(samples.means))
-        X, y = samples.scaled(units * np.sqrt(freedom))
+        X, y = samples.divide_columns(units * np.sqrt(freedom))
         sides = [_through(part, rotated.T) for part, rotated in zip((X, y), rotations, strict=True)]
         of_x, of_y = (np.hstack([adjoint(X, z), adjoint(y, z)]) for z in sides)
         return cls(p, samples.means, units, np.zeros((0, 0)), adjoint(y, X), of_x, of_y)
@@ -286,9 +286,7 @@ def singular(
     slack = max(RULES["spectral"].tol, floor) * top
     least = float(np.min(values, initial=top))
     ordered = least >= -slack and not np.any(np.diff(values) > slack)
-    leading = (
-        fitted.complete and ordered and _is_bounded(witness.C - (U * values) @ V.T, max(least, 0.0) + slack)
-    )
+    leading = fitted.complete and ordered and _is_bounded(witness.C - (U * values) @ V.T, max(least, 0.0) + slack)
     return _certificate(parts, floor, leading, values, status)
 
 

@@ -99,7 +99,9 @@ def judges(problem: Glm, rows: Rows, dual: Floats | None) -> bool:
     kinks.
     """
     loss, penalty = problem.loss, problem.penalty
-    if not (is_small_dense(rows) and rows.shape[0]) or not loss.convex or loss.multi_output or loss.nonsmooth is (dual is None):
+    if not (is_small_dense(rows) and rows.shape[0]):
+        return False
+    if not loss.convex or loss.multi_output or loss.nonsmooth is (dual is None):
         return False
     if getattr(penalty, "positive", False) or not isinstance(penalty, L2 | ElasticNet) or np.ndim(penalty.strength):
         return False
@@ -173,7 +175,7 @@ def _at_vector(problem: Glm, samples: Samples, params: Params, dual: Floats) -> 
 
 def _certify(problem: Glm, n: int, params: Params, evidence: Evidence, verdict: Verdict) -> Certificate:
     penalty, coef, (centre, squares, sums, v, *_) = problem.penalty, params.coef, evidence
-    stored, strength = float(params.intercept[0]), float(penalty.strength)  # type: ignore[arg-type]
+    stored, strength = float(params.intercept[0]), float(penalty.strength)
     b = sums.intercept if problem.intercept or not problem.balances else 0.0
     value = sums.value + float(penalty.value(coef)[0]) + 0.5 * problem.intercept_penalty * stored * stored
     size = np.abs(coef[0])
@@ -216,7 +218,7 @@ def is_self_concordant(problem: Glm) -> bool:
 
 def _bound_predictions(certificate: Certificate, problem: Glm, params: Params, evidence: Evidence) -> Certificate:
     """With how far predictions can move to those of the best parameters, as the general judges bound it."""
-    radius, strength, drift = certificate.radius, float(problem.penalty.strength), 0.0  # type: ignore[arg-type]
+    radius, strength, drift = certificate.radius, float(problem.penalty.strength), 0.0
     centre, sums = np.zeros(len(evidence.centre)), evidence.sums
     if radius is None or (problem.balances and not is_self_concordant(problem)):
         return certificate
@@ -230,8 +232,7 @@ def _bound_predictions(certificate: Certificate, problem: Glm, params: Params, e
             excess = max(sums.value - sums.best_value, 0.0) + 8.0 * EPS * max(certificate.objective, certificate.scale)
             self_concordance = problem.loss.self_concordance
             drift = intercept_distance(gradient, h, step, excess, sums.step, strength, self_concordance)
-        if np.isfinite(drift):
             centre = evidence.centre + step
-        else:
+        if not np.isfinite(drift):
             centre, drift = evidence.centre, np.inf
     return replace(certificate, _coef=params.coef, _intercept=params.intercept, _centre=centre, _drift=drift)

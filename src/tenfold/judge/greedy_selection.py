@@ -195,7 +195,7 @@ class _Replay:
             S = s - np.cumsum(np.vstack([np.zeros_like(s), D[steps] ** 2]), axis=0)
             a, s, A, S = A[-1], S[-1], A[:-1], S[:-1]
             criterion = self.criterion(A, S)
-            others = (selected > steps[:, None]) & (S > DEPENDENT * self.squares)
+            others = (selected > steps[:, None]) & (DEPENDENT * self.squares < S)
             rival = np.max(np.where(others, criterion - self.noise(steps, S), -1.0), axis=1, initial=0.0)
             own = criterion[steps - first, taken[steps]]
             exceeded = rival > own

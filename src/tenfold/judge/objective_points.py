@@ -198,12 +198,13 @@ def floor_of(data: DesignProblem, here: ObjectivePoint, stored: Floats, dtype: A
     """Rounding of the objective and of the raw predictions, and what storing the parameters in `dtype` can cost; by
     `loss_sizes`. `stored` are the intercepts (K,) as they are stored.
     """
+    loss, n = data.problem.loss, data.design.samples
     about, offset = data.design.margin_sizes(here.x)
-    b = np.abs(here.x[:, -1]) if data.design.intercept else np.zeros(data.outputs)
-    size = max(here.value, data.scale)
+    own = np.abs(here.x[:, -1]) if data.design.intercept else np.zeros(data.outputs)
+    size, means = max(here.value, data.scale), sizes.tolist()
     return max(
-        rounding_floor(data.problem.loss, data.design.samples, size, sizes, *margin, stored_intercept, dtype)
-        for *margin, stored_intercept in zip(about.tolist(), offset.tolist(), b.tolist(), stored.tolist(), strict=True)
+        rounding_floor(loss, n, size, means, a, o, b, as_stored, dtype)
+        for a, o, b, as_stored in np.column_stack([about, offset, own, stored]).tolist()
     )
 
 

@@ -399,7 +399,7 @@ class _Witness:
     def of_rows(cls, rows: Rows, mean: Floats, claim: _Claim, about_mean: bool, scatter: Floats | None) -> "_Witness":
         p = rows.shape[1]
         if scatter is not None and scatter.shape == (p, p):
-            many = MANY_COMPONENTS <= len(claim.components) and 2 * len(claim.components) >= p
+            many = len(claim.components) >= MANY_COMPONENTS and 2 * len(claim.components) >= p
             witness = cls._of_scatter(rows, mean, claim, about_mean, scatter, many)
             if witness is None and many:
                 witness = cls._of_scatter(rows, mean, claim, about_mean, scatter, False)

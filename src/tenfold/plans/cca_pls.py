@@ -69,7 +69,7 @@ def _read_blocks(rows: Rows, scale: bool) -> Blocks:
         return fold_blocks(rows, scale)
     root = np.sqrt(degrees_of_freedom(samples.weight))
     units = np.where(samples.lengths > 0.0, samples.lengths, root) / root if scale else np.ones(len(samples.lengths))
-    return Blocks(samples.means, units, samples.scaled(units * root))
+    return Blocks(samples.means, units, samples.divide_columns(units * root))
 
 
 def _scale_and_factor(moments: JointScatter, rows: Rows, scale: bool) -> tuple[Floats, Floats, Floats]:

@@ -25,8 +25,8 @@ from tenfold.solvers.dense_newton import DenseProblem, Rule, interior_point_step
 from tenfold.solvers.loop import Callback, Solution, Status, Step, map_params, run
 from tenfold.stats.derivatives import Params
 
-# of the gap that the judge allows: Newton's last step doubles the number of digits, and the weights that interior points
-# find have errors of the root of the gap
+# of the gap that the judge allows: Newton's last step doubles the number of digits, and the weights that interior
+# points find have errors of the root of the gap
 NEWTON_FRACTION, INTERIOR_FRACTION = 1e-3, 1e-8
 
 ROUNDING = 1e-26  # decrease relative to the scale below which nothing but rounding is left
@@ -53,8 +53,10 @@ def fit(problem: Glm, rows: Rows, settings: Settings) -> Fitted | None:
     samples = _samples(problem, rows)
     if samples is None:
         return None
-    return _by_interior_points(problem, rows, samples, settings) if problem.loss.nonsmooth else _by_newton(
-        problem, rows, samples, settings
+    return (
+        _by_interior_points(problem, rows, samples, settings)
+        if problem.loss.nonsmooth
+        else _by_newton(problem, rows, samples, settings)
     )
 
 
@@ -64,7 +66,7 @@ def _is_taken(problem: Glm) -> bool:
         return False
     if loss.nonsmooth:
         return isinstance(penalty, ElasticNet) and penalty.l1 == 0.0 and 0.0 < penalty.l2 < np.inf
-    return isinstance(penalty, L2 | ElasticNet) and np.max(penalty.strength) < np.inf
+    return isinstance(penalty, L2 | ElasticNet) and bool(np.max(penalty.strength) < np.inf)
 
 
 def _samples(problem: Glm, rows: Rows) -> DenseProblem | None:

@@ -36,10 +36,11 @@ MAX_NARROW_COLUMNS, MAX_SHORT_ROWS = 1024, 4096  # up to which the scatter, and 
 # Approximate next eigenvectors handed to the judge (the second number on the side of the rows): they make the bound on
 # the remaining spectrum cheaper.
 EXTRA_VECTORS, EXTRA_VECTORS_SHORT = 12, 32
-# Oversampling of a block, and its largest width (the last one in single precision): at equal cost narrow blocks reach a higher degree. An eigenvalue whose multiplicity exceeds the width may be missed; a wide
-# block then repeats the search.
+# Oversampling of a block, and its largest width (the last one in single precision): at equal cost narrow blocks reach a
+# higher degree. An eigenvalue whose multiplicity exceeds the width may be missed; a wide block then repeats the search.
 OVERSAMPLING, MAX_BLOCK, MAX_BLOCK_FLOAT32 = 10, 24, 16
-MAX_BLOCK_SPARSE = 6  # half the time of 16 to 24 (TruncatedSVD of 10 components, 2k x 5k to 150k x 2k, 1 to 40 a sample)
+# on sparse rows: half the time of 16 to 24 (TruncatedSVD of 10 components, 2k x 5k to 150k x 2k, 1 to 40 a sample)
+MAX_BLOCK_SPARSE = 6
 MAX_CONDITION = 100.0  # ratio of extreme eigenvalues up to which A'u / sqrt(l) are orthonormal to rounding
 # Relative residuals that are attainable in single precision, and after one product in double precision.
 FLOAT32_TOL, REFINED_TOL = 1e-8, 1e-9
@@ -207,9 +208,7 @@ def _by_krylov(
         vectors, values = block_lanczos.refine(vectors, products(vectors), total)
     is_approximate = oversampling is None and (short is not None or block < min(count + OVERSAMPLING, size))
     values = np.maximum(values, 0.0)
-    return Spectrum(
-        mean, weight, values, vectors, total, False, None, status, result.iterations, is_approximate, extra
-    )
+    return Spectrum(mean, weight, values, vectors, total, False, None, status, result.iterations, is_approximate, extra)
 
 
 def _right_vectors(wide: ByColumns, u: Floats, values: Floats) -> Floats:

@@ -16,9 +16,9 @@ from tenfold.judge.linear_models import gap, scale_of
 from tenfold.judge.objective_points import LOOSE
 from tenfold.losses.loss import Pieces, PiecewiseLinear
 from tenfold.penalties import ElasticNet
+from tenfold.plans import dense_glm
 from tenfold.plans.coordinates import approximate_centre, shift_intercept
 from tenfold.plans.result import Fitted, not_judged, round_to_dtype
-from tenfold.plans import dense_glm
 from tenfold.problems import Glm
 from tenfold.solvers import interior_point
 from tenfold.solvers.loop import Callback, Status, Step, run

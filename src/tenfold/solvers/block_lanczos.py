@@ -186,10 +186,10 @@ def _factors(A: Floats, gram: Floats) -> tuple[Floats, Floats]:
         if second is not None:
             return second[0], second[1] @ R
     with one_blas_thread:
-        Q, R, order = la.qr(A.T, mode="economic", pivoting=True, check_finite=False)
-    unpivoted = np.empty(R.shape)
-    unpivoted[:, order] = R
-    return np.ascontiguousarray(Q.T), unpivoted
+        columns, pivoted, order = la.qr(A.T, mode="economic", pivoting=True, check_finite=False)
+    R = np.empty(pivoted.shape)
+    R[:, order] = pivoted
+    return np.ascontiguousarray(columns.T), R
 
 
 def _by_gram(A: Floats, gram: Floats) -> tuple[Floats, Floats, float] | None:

@@ -17,7 +17,6 @@ from tenfold.machine import one_blas_thread
 from tenfold.stats.derivatives import Params
 from tenfold.stats.moments import Moments
 
-
 NO_LENGTH = -(1 << 20)  # the exponent of a column of zeros, below all others
 
 

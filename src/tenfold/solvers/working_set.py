@@ -9,8 +9,9 @@ sequence of penalties of one kind; returns the weights, duality gaps and sweeps 
 Outer loop: the features whose correlation with the residuals violates the dual constraint most, or comes nearest to it,
 join the working set. The subproblem is solved by coordinate descent on the Gram matrix of the working set, which grows
 with it (core/include/tenfold/cd_gram.hpp), or on its columns where these are very sparse (cd_csc.hpp) or much shorter
-than a row of that matrix (cd_dense.hpp). A pass over all columns gives the gap and the violated constraints; along a path one pass serves several penalties. Features that are
-inactive at the optimum (gap-safe screening, Ndiaye et al. 2017) never join; once few others are left, all of them do.
+than a row of that matrix (cd_dense.hpp). A pass over all columns gives the gap and the violated constraints; along a
+path one pass serves several penalties. Features that are inactive at the optimum (gap-safe screening, Ndiaye et al.
+2017) never join; once few others are left, all of them do.
 """
 
 from collections.abc import Callable, Sequence

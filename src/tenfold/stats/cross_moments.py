@@ -81,7 +81,7 @@ class JointSamples:
         means = np.concatenate([mean for _, mean in parts])
         return cls(float(n) if weight is None else float(np.sum(weight)), means, lengths, parts[0][0], parts[1][0])
 
-    def scaled(self, units: Floats) -> tuple[Floats, Floats]:
+    def divide_columns(self, units: Floats) -> tuple[Floats, Floats]:
         """Both arrays with their columns divided by `units`."""
         p = self.X.shape[1]
         return self.X / units[:p], self.y / units[p:]
