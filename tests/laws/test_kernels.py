@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from kernel_cases import COMPOSED, ELEMENTARY, KERNELS, draw_samples
+from kernel_cases import COMPOSED, ELEMENTARY, KERNELS, draw_samples, name_of
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
@@ -29,7 +29,7 @@ from tenfold.kernels import (
     evaluation,
 )
 
-every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=name_of)
 
 
 def pair_by_pair(kernel, X, Z):
@@ -93,7 +93,7 @@ def test_gradients_are_those_of_differences(kernel):
         assert abs(weighted[k] - expected) <= 1e-12 * terms
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel.n_dims], ids=repr)
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel.n_dims], ids=name_of)
 def test_weighted_gradients_in_small_tiles(kernel, monkeypatch):
     X, A = draw_samples(13), np.random.default_rng(4).standard_normal((13, 13))
     A = A + A.T
@@ -105,7 +105,7 @@ def test_weighted_gradients_in_small_tiles(kernel, monkeypatch):
 SPARSE = [kernel for kernel in KERNELS if "shift_and_bend" not in repr(kernel)]
 
 
-@pytest.mark.parametrize("kernel", SPARSE, ids=repr)
+@pytest.mark.parametrize("kernel", SPARSE, ids=name_of)
 def test_sparse_samples_are_dense_ones(kernel):
     X, Z = draw_samples(20), draw_samples(11, 1)
     X, Z = X * (X > 0.5), Z * (Z > 0.5)
@@ -132,7 +132,7 @@ STRICT = [
 ]
 
 
-@pytest.mark.parametrize("kernel", STRICT, ids=repr)
+@pytest.mark.parametrize("kernel", STRICT, ids=name_of)
 def test_arrays_of_another_library_stay_there(kernel):
     X, Z = draw_samples(12), draw_samples(8, 1)
     A = np.random.default_rng(6).standard_normal((12, 12))
@@ -160,7 +160,7 @@ def test_float32_is_within_its_rounding(kernel):
     np.testing.assert_array_equal(kernel.block(X, dtype=np.float32), kernel.block(X, dtype=np.float32).T)
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(0.8), Matern(nu=0.7), *COMPOSED[:4]], ids=repr)
+@pytest.mark.parametrize("kernel", [Gaussian(0.8), Matern(nu=0.7), *COMPOSED[:4]], ids=name_of)
 def test_bits_do_not_depend_on_threads(kernel):
     X = np.random.default_rng(7).standard_normal((400, 9))
     A = X @ X.T
