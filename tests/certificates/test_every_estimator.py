@@ -334,7 +334,10 @@ def check_evidence(row, model, data, certificate, params=None):
     each = np.broadcast_to(np.asarray(model.lambda_, dtype=float), A.shape[1])
     kept = np.flatnonzero(each < getattr(model, "threshold_lambda", np.inf))
     A, precisions, w = A[:, kept], each[kept], params[0, kept].astype(float)
-    covariance = np.linalg.inv(np.diag(precisions) + alpha * A.T @ A)
+    # singular values do not square the condition of the samples
+    _, s, V = np.linalg.svd(A / np.sqrt(precisions))
+    turned = V.T / np.sqrt(precisions)[:, None]
+    covariance = turned / (1.0 + alpha * np.append(s, np.zeros(len(V) - len(s))) ** 2) @ turned.T
     if certificate.value == np.inf:
         expected = alpha * covariance @ A.T @ b
         away = np.max(np.abs(w - expected) / np.sqrt(np.diag(covariance)))

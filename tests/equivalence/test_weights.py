@@ -31,6 +31,9 @@ def assert_same_fit(row, X, a, b):
         np.testing.assert_allclose(parameters(a), parameters(b), rtol=2e-3, atol=2e-4)
     elif (row.positive or row.name == "BestSubset") and not row.unique:  # of equal columns one is taken
         np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=1e-6, atol=1e-8)
+    elif row.name == "ARDRegression" and np.linalg.matrix_rank(X) < min(X.shape):
+        # along dependent features the evidence is flat: it does not say how they share their weights
+        np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=1e-7, atol=1e-9)
     else:
         np.testing.assert_allclose(parameters(a), parameters(b), rtol=1e-7, atol=1e-9)
 

@@ -131,6 +131,18 @@ inline void place(const DenseSamples &in, DenseDual &out) {
     each /= static_cast<double>(n);
 }
 
+// b + w.c as if in twice the digits (Ogita, Rump and Oishi 2005): far from zero a raw prediction is a small difference
+// of large products, and a slope times a large sample is wrong by its error.
+inline double move_intercept(double b, const double *w, std::span<const double> centre) {
+  double rest = 0.0;
+  for (std::size_t j = 0; j < centre.size(); ++j) {
+    const double product = w[j] * centre[j], sum = b + product, part = sum - b;
+    rest += std::fma(w[j], centre[j], -product) + ((b - (sum - part)) + (product - part));
+    b = sum;
+  }
+  return std::isfinite(rest) ? b + rest : b;
+}
+
 // y (n, t), coef (t, p), intercept (t); n >= 1.
 inline DenseDual dense_dual(const DenseSamples &in, std::span<const double> y, std::span<const double> coef,
                             std::span<const double> intercept) {
@@ -145,10 +157,7 @@ inline DenseDual dense_dual(const DenseSamples &in, std::span<const double> y, s
   MovedLoss loss(in.weight, n, in.loss, in.parameter);
   for (Index k = 0; k < t; ++k) {
     const double *w = coef.data() + k * p;
-    long double b = intercept[static_cast<std::size_t>(k)];
-    for (Index j = 0; j < p; ++j)
-      b += static_cast<long double>(w[j]) * static_cast<long double>(out.centre[static_cast<std::size_t>(j)]);
-    const double moved = static_cast<double>(b);
+    const double moved = move_intercept(intercept[static_cast<std::size_t>(k)], w, out.centre);
     for (Index i = 0; i < n; ++i)
       loss.y()[i] = y[static_cast<std::size_t>(i * t + k)];
     dense.matvec(in.x.data, n, p, w, 1, out.centre.data(), &moved, loss.z(), 1, n);

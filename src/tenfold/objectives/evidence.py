@@ -9,20 +9,23 @@ Both classes are objectives -log p(y) / N of the logarithms of the precisions, w
 positive: the evidence is not concave.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg as la
 from scipy.linalg import lapack
 
 from tenfold.arrays import EPS, Floats, Integers
-from tenfold.linear_algebra import eigh
+from tenfold.linear_algebra import eigh, svd
 from tenfold.machine import one_blas_thread
 from tenfold.objectives.objective import Objective, Reading
 
 MIN_CURVATURE = 1e-10  # of the modified Hessian, in nats a sample: where the evidence is flat, steps stay finite
 
 MAX_LOGARITHM = 690.0  # of a precision, so that its ratio to another one is a number
+
+RANK_TOLERANCE = 4.0 * EPS  # eigenvalues of a Gram matrix, and singular values, below this part of the largest, times p
 
 
 class Prior(NamedTuple):
@@ -37,6 +40,11 @@ class Prior(NamedTuple):
 def _precisions(logarithms: Floats) -> Floats:
     """Within the range of numbers: a step too far has a finite, bad value."""
     return np.exp(np.clip(logarithms, -MAX_LOGARITHM, MAX_LOGARITHM))
+
+
+def _ratio(precision: float, alpha: float) -> float:
+    """Of a precision of the weights to that of the noise, within the range of numbers."""
+    return min(max(precision / alpha, np.exp(-MAX_LOGARITHM)), np.exp(MAX_LOGARITHM))
 
 
 def make_positive(hessian: Floats) -> Floats:
@@ -55,14 +63,20 @@ class Spectrum:
     explained: Floats
     unexplained: float
     samples: float
+    noise: float = 0.0
+    """The rounding of an eigenvalue."""
 
     def shrinkage(self, alpha: float, precision: float) -> Floats:
         """alpha s / (lambda + alpha s) of each direction: their sum is the number of effective parameters."""
-        scaled = alpha * self.values
-        return scaled / (precision + scaled)
+        return self.values / (_ratio(precision, alpha) + self.values)
 
     def residual_squares(self, shrinkage: Floats) -> float:
         return self.unexplained + float(np.sum(self.explained * (1.0 - shrinkage) ** 2))
+
+    def rounding(self, alpha: float, precision: float) -> float:
+        """By how much the number of effective parameters may change where all eigenvalues change by their rounding."""
+        ratio = _ratio(precision, alpha)
+        return float(np.sum(np.minimum(self.noise / (ratio + self.values) * (ratio / (ratio + self.values)), 1.0)))
 
     def weight_squares(self, shrinkage: Floats) -> float:
         """||w||^2 of the posterior mean."""
@@ -78,12 +92,13 @@ class RidgeEvidence(Objective):
 
     def evidence(self, alpha: float, precision: float) -> float:
         """log p(y), the constant -N / 2 log(2 pi) included."""
-        s, prior, p = self.spectrum, self.prior, len(self.spectrum.values)
+        s, prior = self.spectrum, self.prior
         r = s.shrinkage(alpha, precision)
         value = prior.lambda_shape * np.log(precision) - prior.lambda_rate * precision
         value += prior.alpha_shape * np.log(alpha) - prior.alpha_rate * alpha
         fit = alpha * s.residual_squares(r) + precision * s.weight_squares(r)
-        volume = p * np.log(precision) - np.sum(np.log(precision + alpha * s.values))
+        ratio = _ratio(precision, alpha)
+        volume = len(s.values) * np.log(ratio) - np.sum(np.log(ratio + s.values))
         return float(value + 0.5 * (volume + s.samples * (np.log(alpha) - np.log(2.0 * np.pi)) - fit))
 
     def read(self, x: Floats, order: int = 1) -> Reading:
@@ -100,7 +115,7 @@ class RidgeEvidence(Objective):
         )
         hessian = None
         if order == 2:
-            part = alpha * s.explained * bend
+            part = alpha * (s.explained * bend)
             change, turn = 2.0 * float(np.sum(part * (1.0 - r))), float(np.sum(part * (1.0 - 2.0 * r)))
             first = -prior.alpha_rate * alpha - 0.5 * (noise - change + float(np.sum(bend)))
             mixed = 0.5 * (float(np.sum(bend)) - change)
@@ -136,16 +151,34 @@ def _invert(A: Floats) -> tuple[Floats, float]:
 
 @dataclass(frozen=True)
 class SecondMoments:
-    """X'X (p, p), X'y (p,), y'y and the sum of the weights, of centred samples."""
+    """X'X (p, p), X'y (p,), y'y and the sum of the weights, of centred samples; and the sum of squares of a column that
+    was summed to that end, which is larger where the column was not centred before.
+    """
 
     XX: Floats
     Xy: Floats
     yy: float
     samples: float
+    summed: float = 0.0
 
     def take(self, features: Integers) -> "SecondMoments":
         """Those of some features."""
         return SecondMoments(self.XX[np.ix_(features, features)], self.Xy[features], self.yy, self.samples)
+
+    def decompose(self) -> tuple[Spectrum, Floats, Floats]:
+        """The spectrum, the eigenvectors V (p, p) and V'X'y; what no direction explains is a difference."""
+        values, vectors = eigh(self.XX)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        largest = max(float(values[0]), 0.0)
+        largest = max(largest, self.summed)
+        inside = values > RANK_TOLERANCE * len(values) * largest
+        values = np.where(inside, values, 0.0)
+        projected = vectors.T @ self.Xy
+        explained = np.zeros_like(values)
+        explained[inside] = projected[inside] ** 2 / values[inside]
+        unexplained = max(self.yy - float(np.sum(explained)), 0.0)
+        noise = 8.0 * EPS * len(values) * largest
+        return Spectrum(values, explained, unexplained, self.samples, noise), vectors, projected
 
     def posterior(self, alpha: float, precisions: Floats) -> Posterior:
         """By a Cholesky factor of the precision matrix scaled to unit diagonal."""
@@ -163,6 +196,85 @@ class SecondMoments:
 
     def residual_squares(self, w: Floats) -> float:
         return max(self.yy - float(w @ (2.0 * self.Xy - self.XX @ w)), 0.0)
+
+    def returns(self, alpha: float, precisions: Floats, outside: Integers, inside: Integers) -> tuple[Floats, Floats]:
+        """x'C^-1 x and x'C^-1 y of the features outside, with C the covariance of y by those inside."""
+        posterior = self.take(inside).posterior(alpha, precisions[inside])
+        cross = self.XX[np.ix_(outside, inside)]
+        s = alpha * np.diag(self.XX)[outside]
+        s = s - alpha**2 * np.sum((cross @ posterior.covariance) * cross, axis=1)
+        return s, alpha * (self.Xy[outside] - cross @ posterior.mean)
+
+
+@dataclass(frozen=True)
+class FactoredMoments(SecondMoments):
+    """The same with a factor R (m, p + 1) of the samples and their targets, R'R = [X y]'[X y]: what is computed by QR
+    has an error of the condition of X, not of its square.
+    """
+
+    factor: Floats = field(kw_only=True)
+
+    @classmethod
+    def of(cls, factor: Floats, samples: float) -> "FactoredMoments":
+        X, y = factor[:, :-1], factor[:, -1]
+        return cls(X.T @ X, X.T @ y, float(y @ y), samples, factor=factor)
+
+    def take(self, features: Integers) -> "FactoredMoments":
+        return FactoredMoments.of(self.factor[:, np.append(features, len(self.Xy))], self.samples)
+
+    def decompose(self) -> tuple[Spectrum, Floats, Floats]:
+        X, y = self.factor[:, :-1], self.factor[:, -1]
+        U, sizes, vectors = svd(X)
+        sizes = np.where(sizes > RANK_TOLERANCE * max(X.shape) * np.max(sizes, initial=0.0), sizes, 0.0)
+        along = np.where(sizes > 0.0, U.T @ y, 0.0)
+        rest = y - U @ along
+        values, explained = np.zeros((2, X.shape[1]))
+        values[: len(sizes)], explained[: len(sizes)] = sizes**2, along**2
+        projected = np.zeros(X.shape[1])
+        projected[: len(sizes)] = sizes * along
+        basis = np.zeros((X.shape[1], X.shape[1]))
+        basis[:, : len(sizes)] = vectors.T
+        return Spectrum(values, explained, float(rest @ rest), self.samples), basis, projected
+
+    def posterior(self, alpha: float, precisions: Floats) -> Posterior:
+        """By the triangular factor of the samples above the roots of the precisions, its columns of unit length."""
+        p = len(precisions)
+        if not p:
+            return Posterior(np.zeros(0), np.zeros((0, 0)), 0.0, self.yy)
+        stacked, scale = self._stack(alpha, precisions)
+        with one_blas_thread:
+            T = la.qr(stacked, mode="r", check_finite=False)[0][: p + 1]
+            sizes = np.abs(np.diag(T)[:p])
+            T[np.diag_indices(p)] = np.where(sizes < EPS, EPS, np.diag(T)[:p])
+            root = la.solve_triangular(T[:p, :p], np.eye(p), check_finite=False)
+        mean = scale * (root @ T[:p, p])
+        root *= scale[:, None]
+        logarithm = 2.0 * float(np.sum(np.log(scale) - np.log(np.maximum(sizes, EPS))))
+        return Posterior(mean, root @ root.T, logarithm, self.residual_squares(mean))
+
+    def _stack(self, alpha: float, precisions: Floats) -> tuple[Floats, Floats]:
+        """Samples and targets above the roots of the precisions, and by what the columns were multiplied."""
+        p, m = len(precisions), len(self.factor)
+        stacked = np.zeros((m + p, p + 1))
+        stacked[:m] = np.sqrt(alpha) * self.factor
+        stacked[m:, :p] = np.diag(np.sqrt(precisions))
+        scale = 1.0 / np.linalg.norm(stacked[:, :p], axis=0)
+        stacked[:, :p] *= scale
+        return stacked, scale
+
+    def residual_squares(self, w: Floats) -> float:
+        residuals = self.factor[:, :-1] @ w - self.factor[:, -1]
+        return float(residuals @ residuals)
+
+    def returns(self, alpha: float, precisions: Floats, outside: Integers, inside: Integers) -> tuple[Floats, Floats]:
+        stacked, _ = self.take(inside)._stack(alpha, precisions[inside])
+        beyond = np.zeros((len(stacked), len(outside)))
+        beyond[: len(self.factor)] = np.sqrt(alpha) * self.factor[:, outside]
+        with one_blas_thread:
+            Q = la.qr(stacked[:, :-1], mode="economic", check_finite=False)[0]
+        for _ in range(2):
+            beyond -= Q @ (Q.T @ beyond)
+        return np.sum(beyond**2, axis=0), beyond.T @ stacked[:, -1]
 
 
 class RelevanceEvidence(Objective):

@@ -1,10 +1,12 @@
 """Bayesian linear regression by maximum evidence, from one fold of the second moments.
 
 The fixed point of MacKay runs as in scikit-learn; from where it ends, Newton's method on the logarithms of the
-precisions goes on to the maximum, which the judge confirms.
+precisions goes on to the maximum, which the judge confirms. Where the second moments do not have the digits for that -
+no more samples than features, nearly dependent features, targets that are interpolated - all runs again on a triangular
+factor of the samples, which a second fold gives.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,23 +15,23 @@ from tenfold.arrays import EPS, Floats
 from tenfold.data import NotFinite, Rows
 from tenfold.judge import evidence as judge
 from tenfold.judge.certificate import Certificate
-from tenfold.linear_algebra import eigh
-from tenfold.losses.regression import Square
-from tenfold.objectives.evidence import Prior, RelevanceEvidence, RidgeEvidence, SecondMoments, Spectrum
-from tenfold.objectives.linear_design import center
+from tenfold.objectives.evidence import FactoredMoments, Prior, RelevanceEvidence, RidgeEvidence, SecondMoments
 from tenfold.plans.least_squares import fold_moments
 from tenfold.plans.result import round_to_dtype
 from tenfold.solvers import newton
 from tenfold.solvers.loop import run
 from tenfold.solvers.mackay import MAX_PRECISION, Precisions, relevance_steps, ridge_steps, update_ridge
-from tenfold.stats.derivatives import Params, derivatives
+from tenfold.stats.derivatives import Params
 from tenfold.stats.moments import Moments
+from tenfold.stats.rfactor import RFactor
 
-RANK_TOLERANCE = 4.0 * EPS  # eigenvalues of a Gram matrix below this part of the largest, times p, are rounding
+USUAL_SIZE = 200  # binary digits of sizes up to which columns and targets are taken as they are
 
 MAX_SPREAD = 300  # binary digits between the sizes of columns, beside a column that is far larger than one
 
-CANCELLED = 1e-6  # part of the targets' squares below which the unexplained ones are read from the samples
+CANCELLED = 1e-6  # part of the targets' squares below which the unexplained ones are not a difference of sums
+
+MAX_ROUNDING = 1e-8  # of the numbers from which precisions come, in themselves, that second moments may have
 
 NEWTON_STEPS = 100  # of the refinement; a handful are usual
 
@@ -82,28 +84,43 @@ class _Scaled:
     target: int
 
     @classmethod
-    def of(cls, moments: Moments, intercept: bool) -> "_Scaled":
+    def of(cls, moments: Moments, intercept: bool, sparse: bool) -> "_Scaled":
         p, e = moments.features, moments.exponent.astype(np.int64)
         XX, XY, yy = moments.about(origin=not intercept)
         sizes = e + np.frexp(np.sqrt(np.append(np.diag(XX), yy)))[1]
         varies = np.append(np.diag(XX), yy) > 0.0
-        features = int(np.max(sizes[:p][varies[:p]], initial=-(1 << 20)))
-        features = features if abs(features) > 200 and varies[:p].any() else 0
-        target = int(sizes[p]) if varies[p] and abs(sizes[p]) > 200 else 0
-        if features > 0 and np.min(sizes[:p][varies[:p]]) < features - MAX_SPREAD:
+        largest = int(np.max(sizes[:p][varies[:p]], initial=-(1 << 20))) if varies[:p].any() else 0
+        features, target = _unit_of(largest), _unit_of(int(sizes[p]) if varies[p] else 0)
+        if features > 0 and np.min(sizes[:p][varies[:p]]) < largest - MAX_SPREAD:
             raise NotFinite(
                 "Columns of X differ so much in scale that no precision of the weights suits all. Scale the columns."
             )
         shift = e[:p] - features
+        summed = 0.0
+        if sparse and intercept:
+            raw = np.ldexp(moments.mean, -features) ** 2 * moments.weight
+            summed = float(np.max(np.ldexp(np.diag(XX), 2 * shift) + raw, initial=0.0))
         second = SecondMoments(
             np.ldexp(XX, shift[:, None] + shift),
             np.ldexp(XY[:, 0], shift + e[p] - target),
             float(np.ldexp(yy[0], 2 * (e[p] - target))),
             moments.weight,
+            summed,
         )
         mean, target_mean = (moments.mean, float(moments.target_mean[0])) if intercept else (np.zeros(p), 0.0)
         variance = float(np.ldexp(moments.yy[0], 2 * (e[p] - target))) / moments.weight
         return cls(second, mean, target_mean, variance, features, target)
+
+    def factor(self, rows: Rows, moments: Moments, intercept: bool) -> "_Scaled":
+        """The same from a triangular factor of the samples, about their means where there is an intercept."""
+        p = moments.features
+        units = np.ldexp(1.0, -np.append(np.full(p, self.features), self.target))
+        centre = np.zeros(p + 1)
+        if intercept:
+            centre = np.append(moments.mean, moments.target_mean)
+            units[:p][np.diag(moments.XX) <= 0.0] = 0.0  # about its mean a constant column is rounding
+        factor = rows.fold(RFactor.lifter(centre, units)).R
+        return replace(self, second=FactoredMoments.of(factor, self.second.samples))
 
     def prior(self, prior: Prior) -> Prior:
         """The prior in these units."""
@@ -142,36 +159,58 @@ class _Scaled:
         return Params(w[None, :], np.array([self.target_mean - float(w @ self.mean)]))
 
 
+def _unit_of(size: int) -> int:
+    """The exponent of the unit in which numbers of a size 2^size are no larger or smaller than USUAL_SIZE allows:
+    precisions of the data's own units, which users give, stay within the range of numbers.
+    """
+    return size - max(-USUAL_SIZE, min(USUAL_SIZE, size))
+
+
 def fit_ridge(rows: Rows, settings: Settings, dtype: Any) -> BayesianFit:
     """One precision for all weights."""
     moments = fold_moments(rows)
-    scaled = _Scaled.of(moments, settings.intercept)
-    spectrum, vectors = _decompose(rows, scaled, settings.intercept)
+    scaled = _Scaled.of(moments, settings.intercept, rows.sparse)
+    if moments.count > moments.features:
+        fitted, exact = _maximise_ridge(rows, scaled, settings, dtype)
+        if exact:
+            return fitted
+    return _maximise_ridge(rows, scaled.factor(rows, moments, settings.intercept), settings, dtype)[0]
+
+
+def _maximise_ridge(rows: Rows, scaled: _Scaled, settings: Settings, dtype: Any) -> tuple[BayesianFit, bool]:
+    """The fit, and whether rounding of the second moments is not seen in it."""
+    spectrum, vectors, projected = scaled.second.decompose()
     objective = RidgeEvidence(spectrum, scaled.prior(settings.prior))
-    projected = vectors.T @ scaled.second.Xy
 
     def weights_of(here: Precisions) -> Floats:
         divisor = here.weights + here.alpha * spectrum.values
-        return np.asarray(vectors @ (here.alpha * projected / divisor))
-
-    def unscale_weights(here: Precisions) -> Floats:
-        return scaled.weights(weights_of(here))
+        return scaled.weights(vectors @ (here.alpha * projected / divisor))
 
     start = Precisions(_alpha_start(scaled, settings), _lambda_start(scaled, settings))
-    solution = run(ridge_steps(objective, unscale_weights, start, settings.tol), settings.max_iter - 1)
+    solution = run(ridge_steps(objective, weights_of, start, settings.tol), settings.max_iter - 1)
     here = _refine_ridge(objective, update_ridge(objective, solution.params))
     if settings.lambda_start is None:
         here = _better_of_two(objective, here, start.alpha)
     scores = np.array([-record.objective * spectrum.samples for record in solution.trace])
     scores = np.append(scores, objective.evidence(here.alpha, here.weights)) - scaled.units_of_evidence(objective.prior)
     # a factor of the scaled matrix keeps the digits of small columns, which eigenvectors lose beside large ones
-    posterior = scaled.second.posterior(here.alpha, np.full(moments.features, here.weights))
+    posterior = scaled.second.posterior(here.alpha, np.full(len(spectrum.values), here.weights))
     params = round_to_dtype(scaled.params(posterior.mean), dtype, scaled.mean)
     covariance = scaled.covariance(posterior.covariance, dtype)
     alpha, precision = scaled.alpha(here.alpha), float(scaled.precisions(here.weights))
     stored = judge.Stored(params, alpha, np.array([precision]), covariance, dtype)
     certificate = judge.ridge(rows, stored, settings.prior, settings.intercept)
-    return BayesianFit(params, certificate, alpha, precision, covariance, scaled.mean, scores, len(solution.trace))
+    fitted = BayesianFit(params, certificate, alpha, precision, covariance, scaled.mean, scores, len(solution.trace))
+    return fitted, certificate.ok and not _loses_digits(objective, here, scaled.second.yy)
+
+
+def _loses_digits(objective: RidgeEvidence, here: Precisions, squares: float) -> bool:
+    """Whether rounding of the second moments may be seen in the precisions, or in the unexplained targets."""
+    spectrum, prior = objective.spectrum, objective.prior
+    effective = float(np.sum(spectrum.shrinkage(here.alpha, here.weights)))
+    least = min(effective + 2.0 * prior.lambda_shape, spectrum.samples - effective + 2.0 * prior.alpha_shape)
+    uncertain = spectrum.rounding(here.alpha, here.weights) > MAX_ROUNDING * least
+    return uncertain or spectrum.unexplained < CANCELLED * squares
 
 
 def _alpha_start(scaled: _Scaled, settings: Settings) -> float:
@@ -213,31 +252,18 @@ def _measure_gain(gradient: Floats, half_decrement: float) -> float:
     return abs(half_decrement) / NEWTON_TOLERANCE
 
 
-def _decompose(rows: Rows, scaled: _Scaled, intercept: bool) -> tuple[Spectrum, Floats]:
-    """Eigenvalues and eigenvectors of the Gram matrix, and the squares of the targets that they explain."""
-    second = scaled.second
-    values, vectors = eigh(second.XX)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    inside = values > RANK_TOLERANCE * len(values) * max(float(values[0]), 0.0)
-    values = np.where(inside, values, 0.0)
-    projected = vectors.T @ second.Xy
-    explained = np.zeros_like(values)
-    explained[inside] = projected[inside] ** 2 / values[inside]
-    unexplained = second.yy - float(np.sum(explained))
-    if unexplained < CANCELLED * second.yy:
-        w = vectors[:, inside] @ (projected[inside] / values[inside])
-        params = center(scaled.params(w), scaled.mean) if intercept else scaled.params(w)
-        centre = scaled.mean if intercept else None
-        squares = 2.0 * float(rows.fold(derivatives(Square(), params, 0, centre)).value[0])
-        unexplained = float(np.ldexp(squares, -2 * scaled.target))
-    return Spectrum(values, explained, max(unexplained, 0.0), second.samples), vectors
-
-
 def fit_relevance(rows: Rows, settings: Settings, dtype: Any) -> BayesianFit:
     """One precision for each weight: automatic relevance determination."""
     moments = fold_moments(rows)
-    scaled = _Scaled.of(moments, settings.intercept)
-    prior, p = scaled.prior(settings.prior), moments.features
+    scaled = _Scaled.of(moments, settings.intercept, rows.sparse)
+    fitted = _maximise_relevance(rows, scaled, settings, dtype)
+    if fitted.certificate.ok and fitted.certificate.floor <= MAX_ROUNDING:
+        return fitted
+    return _maximise_relevance(rows, scaled.factor(rows, moments, settings.intercept), settings, dtype)
+
+
+def _maximise_relevance(rows: Rows, scaled: _Scaled, settings: Settings, dtype: Any) -> BayesianFit:
+    prior, p = scaled.prior(settings.prior), len(scaled.second.Xy)
     threshold = float(np.ldexp(settings.threshold, 2 * (scaled.target - scaled.features)))
     start = Precisions(_alpha_start(scaled, settings), np.full(p, _lambda_start(scaled, settings)))
     tol = float(np.ldexp(settings.tol, scaled.features - scaled.target))
@@ -254,7 +280,7 @@ def fit_relevance(rows: Rows, settings: Settings, dtype: Any) -> BayesianFit:
     stored = judge.Stored(params, alpha, precisions, covariance, dtype)
     certificate = judge.relevance(rows, stored, settings.prior, settings.intercept, settings.threshold)
     units = scaled.units_of_evidence(prior)
-    scores = np.array([-record.objective * moments.weight for record in solution.trace]) - units
+    scores = np.array([-record.objective * scaled.second.samples for record in solution.trace]) - units
     return BayesianFit(params, certificate, alpha, precisions, covariance, scaled.mean, scores, len(solution.trace))
 
 
@@ -288,11 +314,7 @@ def _best_return(
     outside, inside = np.flatnonzero(~kept), np.flatnonzero(kept)
     if not outside.size:
         return None, 0.0
-    posterior = moments.take(inside).posterior(alpha, precisions[inside])
-    cross = moments.XX[np.ix_(outside, inside)]
-    s = alpha * np.diag(moments.XX)[outside]
-    s = s - alpha**2 * np.sum((cross @ posterior.covariance) * cross, axis=1)
-    q = alpha * (moments.Xy[outside] - cross @ posterior.mean)
+    s, q = moments.returns(alpha, precisions, outside, inside)
     above = (q * q > s) & (s > 0.0)
     best = np.full(len(outside), np.inf)
     best[above] = s[above] ** 2 / (q[above] ** 2 - s[above])

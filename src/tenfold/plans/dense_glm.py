@@ -15,6 +15,7 @@ from tenfold import _core
 from tenfold.arrays import Floats
 from tenfold.data import Rows, is_small_dense
 from tenfold.judge.certificate import RULES
+from tenfold.judge.dual_point_search import gap_at_kinks
 from tenfold.judge.linear_models import gap, scale_of
 from tenfold.losses.loss import Pieces, PiecewiseLinear
 from tenfold.penalties import L2, ElasticNet
@@ -25,9 +26,10 @@ from tenfold.solvers.dense_newton import DenseProblem, Rule, interior_point_step
 from tenfold.solvers.loop import Callback, Solution, Status, Step, map_params, run
 from tenfold.stats.derivatives import Params
 
-# of the gap that the judge allows: Newton's last step doubles the number of digits, and the weights that interior
-# points find have errors of the root of the gap
-NEWTON_FRACTION, INTERIOR_FRACTION = 1e-3, 1e-8
+# of the gap that the judge allows: weights have errors of its root, and rarely does this take a step more than 1e-3
+NEWTON_FRACTION, INTERIOR_FRACTION = 1e-7, 1e-8
+
+SHARP = 1e-6  # of the allowed gap: above it, as far from zero, the dual point of the last step is not the best at hand
 
 ROUNDING = 1e-26  # decrease relative to the scale below which nothing but rounding is left
 
@@ -158,6 +160,9 @@ def _finish(
     params = round_to_dtype(params, settings.dtype, shift if problem.balances else None)
     try:
         certificate = gap(problem, rows, params, dual=dual, status=solution.status.value, dtype=settings.dtype)
+        if dual is not None and certificate.value > max(2.0 * certificate.floor, SHARP * certificate.allowed):
+            other = gap_at_kinks(problem, rows, params, status=solution.status.value, dtype=settings.dtype)
+            certificate = min(certificate, other, key=lambda one: one.value)
     except KeyboardInterrupt:
         certificate = not_judged("gap")
     ended = solution.status in (Status.CONVERGED, Status.STALLED)
