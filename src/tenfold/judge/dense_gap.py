@@ -17,15 +17,19 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import EPS, Floats
 from tenfold.data import Rows, is_small_dense
+from tenfold.data.passes import count_pass
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.dual_bound import DualPoint, bound_gap
 from tenfold.judge.gap_fenchel import ALL_ZERO, balance_inside
 from tenfold.judge.gap_smooth import intercept_distance
 from tenfold.judge.objective_points import rounding_floor, sum_sizes_of_losses
 from tenfold.losses.loss import Loss
+from tenfold.machine import spend
 from tenfold.penalties import L2, ElasticNet
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params
+
+PASSES = 5  # over the samples: two for the centre, one for raw predictions, two for correlations
 
 FIRST_REACH = 4.0  # the longest first step of an intercept on the scale of a logarithm
 
@@ -86,6 +90,9 @@ def dense_gap(
 ) -> Certificate | None:
     """The certificate where `judges` is true; None where it is not ok."""
     block = rows.whole()
+    for _ in range(PASSES):
+        count_pass(rows.entries)
+    spend(float(PASSES * rows.entries))
     weight = None if block.weight is None else np.ascontiguousarray(block.weight)
     samples = Samples(np.ascontiguousarray(block.X, dtype=np.float64), np.ascontiguousarray(block.y[:, 0]), weight)
     with np.errstate(over="ignore", invalid="ignore"):
