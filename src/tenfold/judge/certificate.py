@@ -1,5 +1,6 @@
 """Certificates, and the tolerance, scale and floor of each kind."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -141,6 +142,8 @@ class Certificate:
     _intercept: Floats | None = field(default=None, repr=False, compare=False)
     _centre: Floats | None = field(default=None, repr=False, compare=False)
     _drift: float = field(default=0.0, repr=False, compare=False)
+    # `decided` of a model that is no linear function of the features: a picklable function of samples
+    _decide: Callable[[Any], Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def allowed(self) -> float:
@@ -190,6 +193,8 @@ class Certificate:
         sample from the centre, and the optimal intercept by at most radius times the largest such distance in
         training. An array of bool, (n,) or (n, t).
         """
+        if self._decide is not None:
+            return self._decide(X)
         if self.radius is None or self._coef is None or self._intercept is None or self._centre is None:
             raise ValueError(
                 "decided needs a strongly convex problem (a positive penalty), for which the certificate has a radius."
