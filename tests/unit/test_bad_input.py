@@ -513,7 +513,10 @@ def test_duplicate_entries_and_unsorted_indices_of_sparse_rows(row):
     model = row.make().fit(twice, y)
     assert twice.nnz == n_before
     np.testing.assert_allclose(parameters(model), parameters(row.make().fit(raw, y)), rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(parameters(model), parameters(row.make().fit(X, y)), rtol=1e-6, atol=1e-8)
+    # dense and sparse samples may have different solvers, which agree to what they converge to
+    tight = {"tol": 1e-10} if row.kind == "gap" and "tol" in model.get_params() else {}
+    models = [row.make(**tight).fit(samples, y) for samples in (twice, X)]
+    np.testing.assert_allclose(*map(parameters, models), rtol=1e-6, atol=1e-8)
 
 
 @every_row
