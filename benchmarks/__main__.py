@@ -10,7 +10,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from benchmarks import page, sweep
+from benchmarks import page, routes, sweep
 from benchmarks.data import ROOT
 from benchmarks.run import Settings, describe_processor, run
 from benchmarks.table import ROWS
@@ -35,7 +35,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sweep", action="store_true", help=f"every class on ordinary shapes, to {SWEEP}")
     parser.add_argument("--classes", default="", help="with --sweep: only these classes, commas between them")
     parser.add_argument("--seconds", type=float, default=1800.0, help="with --sweep: stop after so many seconds")
+    parser.add_argument("--routes", type=int, metavar="COUNT", help="every route of each plan on so many random shapes")
     given = parser.parse_args(arguments)
+    if given.routes:
+        routes.run(given.only, given.routes, partial(print, flush=True))
+        return 0
     if given.sweep:
         return measure_sweep(given.classes, given.seconds)
 

@@ -18,7 +18,7 @@ import tenfold
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import __main__, data, floors, page, process, quality, run, sweep, table  # noqa: E402
+from benchmarks import __main__, data, floors, page, process, quality, routes, run, sweep, table  # noqa: E402
 
 
 def report(ours=0.1, sklearn=1.0, peer=0.5, shortfall=None, aim=5.0, ok=True):
@@ -272,3 +272,28 @@ def test_sweep_page_lists_the_worst_first():
     assert "scikit-learn / ours: **2.0**" in page
     assert "Of 1 cases where both fits are certified, 1 are slower" in page
     assert page.index("| 0.50 | Ridge | wide |") < page.index("| 8.00 | Ridge | tall |")
+
+
+def test_routes_of_every_choice_can_be_forced():
+    for choice in routes.CHOICES:
+        module, _, function = choice.selector.rpartition(".")
+        assert callable(getattr(__import__(module, fromlist=[function]), function))
+        assert choice.estimator in tenfold.ESTIMATORS
+
+
+def test_routes_times_the_choice_and_each_route_that_is_certified():
+    ridge = next(choice for choice in routes.CHOICES if choice.name == "ridge")
+    case = routes.measure(ridge, "60 x 4", sweep.regression(60, 4), 0)
+    assert set(case.routes) == {"Gram matrix", "dual", "conjugate gradients"}
+    assert case.ratio >= 1.0
+    assert "60 x 4" in str(case)
+
+
+def test_routes_names_the_shapes_where_another_route_is_faster():
+    said = []
+    slow = routes.Case("ridge", "60 x 4", 1.0, {"dual": 0.1})
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(routes, "measure", lambda *_: slow)
+        routes.run("ridge", 2, said.append)
+    assert said[2].startswith("2 shapes; in 2 another route")
+    assert "10.00  ridge" in said[3]

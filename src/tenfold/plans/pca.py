@@ -85,17 +85,27 @@ def of_rows(
     """The spectrum of the rows: `count` leading components, or all (None). With `oversampling` block Lanczos takes
     `max_iter` steps with blocks that are wider than `count` by it, and is not made to converge.
     """
+    method = select_method(rows, count, oversampling, accurate)
+    if method == "qr":
+        return _by_qr(rows, about_mean)
+    if method == "samples":
+        return _by_products_of_rows(rows, about_mean)
+    if method == "lanczos" and count is not None:
+        return _by_krylov(rows, count, about_mean, tol, max_iter, random, widest, oversampling)
+    return of_moments(fold_moments(rows), count, about_mean)
+
+
+def select_method(rows: Rows, count: int | None, oversampling: int | None, accurate: bool) -> str:
+    """ "scatter", eigenvectors of the p x p scatter matrix; "qr", the same from a QR factorisation; "samples", of the
+    n x n Gram matrix of the samples; or "lanczos", block Lanczos for few components.
+    """
     n, p = rows.shape
     few = count is not None and 5 * (count + (OVERSAMPLING if oversampling is None else oversampling)) < min(n, p)
     if p <= MAX_NARROW_COLUMNS or (p <= n and not few):
-        if accurate and not rows.distributed:
-            return _by_qr(rows, about_mean)
-        return of_moments(fold_moments(rows), count, about_mean)
+        return "qr" if accurate and not rows.distributed else "scatter"
     if n <= MAX_SHORT_ROWS and not few and not rows.distributed:
-        return _by_products_of_rows(rows, about_mean)
-    if few and count is not None:
-        return _by_krylov(rows, count, about_mean, tol, max_iter, random, widest, oversampling)
-    return of_moments(fold_moments(rows), count, about_mean)
+        return "samples"
+    return "lanczos" if few else "scatter"
 
 
 def of_moments(moments: Moments, count: int | None, about_mean: bool = True) -> Spectrum:
