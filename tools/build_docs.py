@@ -1,6 +1,6 @@
 """Make the static pages of the documentation from docs/*.md and from the code.
 
-A line `<!-- rules -->`, `<!-- report-only -->` or `<!-- api -->` in a page is
+A line `<!-- rules -->`, `<!-- report-only -->`, `<!-- kernels -->` or `<!-- api -->` in a page is
 replaced by what the code says of itself.
 Usage: python tools/build_docs.py docs site
 """
@@ -19,6 +19,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 import tenfold
+import tenfold.kernels
 from tenfold import certification
 from tenfold.estimators.registration import list_registered
 from tenfold.judge.certificate import RULES
@@ -33,6 +34,7 @@ PAGES = [
     "evaluation",
     "decisions",
     "glm",
+    "kernels",
     "large",
     "cluster",
     "arrays",
@@ -120,6 +122,18 @@ def api() -> str:
     return "\n\n".join(line for name, thing in things for line in entry(name, thing, 2))
 
 
+def kernels() -> str:
+    """The classes of kernels with the first paragraph of their docstrings."""
+    things = [(name, getattr(tenfold.kernels, name)) for name in tenfold.kernels.__all__]
+    classes = [(name, cls) for name, cls in things if isinstance(cls, type) and issubclass(cls, tenfold.kernels.Kernel)]
+    rows = [
+        [f"`{name}`", (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")]
+        for name, cls in classes
+        if cls is not tenfold.kernels.Kernel
+    ]
+    return "\n".join("| " + " | ".join(row) + " |" for row in [["class", "kernel"], ["---"] * 2, *rows])
+
+
 def coloured(code: str, language: str, _: str) -> str:
     return highlight(code, get_lexer_by_name(language or "text"), HtmlFormatter(nowrap=True))
 
@@ -128,7 +142,7 @@ def title(text: str) -> str:
     return text.partition("\n")[0].lstrip("# ")
 
 
-MADE = {"rules": rules, "report-only": report_only, "api": api}
+MADE = {"rules": rules, "report-only": report_only, "kernels": kernels, "api": api}
 """What is made from the code, by the marker that it replaces."""
 
 
