@@ -118,6 +118,11 @@ def device_of(array: Array) -> Any:
     return device(array)
 
 
+def on_accelerator(array: Array) -> bool:
+    """Whether `array` is on a device other than the processor."""
+    return "cpu" not in str(device_of(array)).lower()
+
+
 def on_same_device(one: Array, other: Array) -> bool:
     """Whether two arrays belong to one library and are on one device."""
     return namespace(one) is namespace(other) and device_of(one) == device_of(other)

@@ -13,15 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, along_rows, like, namespace, on_host, smallest
+from tenfold.arrays import Array, Floats, along_rows, like, namespace, on_accelerator, on_host, smallest
 from tenfold.data import Block, Deferred
 from tenfold.distances import Distance, Minkowski
 from tenfold.pairwise.neighbour_lists import Neighbours, TopK, WithinRadius
 from tenfold.pairwise.searches import LARGEST, SIZES, SQUARES, metric_code
 
 TILE_SAMPLES = 1 << 16
-TILE_VALUES = 1 << 24  # of a temporary array: 128 MiB in float64
+TILE_VALUES = 1 << 24  # of a temporary array on the host: 128 MiB in float64
+ACCELERATOR_TILE_VALUES = 1 << 27  # on a GPU, where calls are many and short below (neighbours 300k x 60 on an H200)
 SPARE_CANDIDATES = 8  # beyond k: the rounding of the products seldom moves a neighbour further
+
+
+def count_tile_values(X: Array) -> int:
+    """The entries of a temporary array where X is."""
+    return ACCELERATOR_TILE_VALUES if on_accelerator(X) else TILE_VALUES
 
 
 def supports_distance(distance: Distance) -> bool:
@@ -34,7 +40,7 @@ def find_nearest(distance: Distance, queries: Array, k: int, block: Block) -> De
     assert isinstance(distance, Minkowski)
     xp, Q = namespace(block.X), distance.image(queries, True)
     n, p = block.X.shape[0], Q.shape[1]
-    step = max(1, TILE_VALUES // max(min(n, TILE_SAMPLES), (k + SPARE_CANDIDATES) * p))
+    step = max(1, count_tile_values(block.X) // max(min(n, TILE_SAMPLES), (k + SPARE_CANDIDATES) * p))
     pieces = [(start, min(Q.shape[0], start + step)) for start in range(0, Q.shape[0], step)]
     lists: list[Any] = [None] * len(pieces)
     for begin in range(0, n, TILE_SAMPLES):
@@ -120,11 +126,15 @@ def compute_reduced_distances(X: Array, Q: Array, code: int, p: float) -> Array:
     feature.
     """
     xp = namespace(X)
+
+    def measure(difference: Array) -> Array:
+        size = difference * difference if code == SQUARES else xp.abs(difference)
+        return size if code in (SQUARES, SIZES, LARGEST) else size**p
+
+    own = None if X.ndim == 2 else measure(X - Q[:, None, :])
     total = None
     for j in range(Q.shape[1]):
-        difference = (X[None, :, j] if X.ndim == 2 else X[:, :, j]) - Q[:, j][:, None]
-        size = difference * difference if code == SQUARES else xp.abs(difference)
-        size = size if code in (SQUARES, SIZES, LARGEST) else size**p
+        size = measure(X[None, :, j] - Q[:, j][:, None]) if own is None else own[:, :, j]
         total = size if total is None else xp.maximum(total, size) if code == LARGEST else total + size
     assert total is not None
     return total
@@ -135,7 +145,7 @@ def find_within(distance: Distance, queries: Array, limits: Floats, block: Block
     assert isinstance(distance, Minkowski)
     xp, Q, code = namespace(block.X), distance.image(queries, True), metric_code(distance)
     n, m, bound, lists = block.X.shape[0], Q.shape[0], like(limits, block.X), []
-    step = max(1, TILE_VALUES // min(n, TILE_SAMPLES))
+    step = max(1, count_tile_values(block.X) // min(n, TILE_SAMPLES))
     for start in range(0, m, step):
         stop, parts = min(m, start + step), []
         for begin in range(0, n, TILE_SAMPLES):

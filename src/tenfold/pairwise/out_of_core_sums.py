@@ -10,7 +10,7 @@ import numpy as np
 from tenfold.arrays import Array, Floats, Integers, is_array_api, namespace
 from tenfold.data import Block, Deferred, MaybeDeferred
 from tenfold.distances import Distance, Minkowski
-from tenfold.pairwise.array_api import TILE_SAMPLES, TILE_VALUES, compute_reduced_distances
+from tenfold.pairwise.array_api import TILE_SAMPLES, compute_reduced_distances, count_tile_values
 from tenfold.pairwise.kernel_sums import LOGS, Tolerance, log_kernel_sums, merge_sums, sum_kernels
 from tenfold.pairwise.out_of_core import BlockSearch, NearestRequest
 from tenfold.pairwise.searches import TreeSearch, finish_of, metric_code
@@ -119,7 +119,7 @@ def _sum_on_device(distance: Distance, request: KernelSumRequest, queries: Array
     """The same in the Array API, tile by tile."""
     assert isinstance(distance, Minkowski)
     xp, Q, n = namespace(block.X), distance.image(queries, True), block.X.shape[0]
-    step, parts = max(1, TILE_VALUES // min(n, TILE_SAMPLES)), []
+    step, parts = max(1, count_tile_values(block.X) // min(n, TILE_SAMPLES)), []
     for start in range(0, Q.shape[0], step):
         some, result = Q[start : min(Q.shape[0], start + step), :], None
         for begin in range(0, n, TILE_SAMPLES):
