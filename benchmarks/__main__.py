@@ -10,12 +10,12 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from benchmarks import page, routes, sweep
+from benchmarks import page, routes, scaling, sweep
 from benchmarks.data import ROOT
 from benchmarks.run import Settings, describe_processor, run
 from benchmarks.table import ROWS
 
-SWEEP = ROOT / "docs" / "sweep.md"
+SWEEP, SCALING = ROOT / "docs" / "sweep.md", ROOT / "docs" / "scaling.md"
 LAST, PAGE = ROOT / "build" / "benchmarks.json", ROOT / "docs" / "performance.md"
 
 
@@ -36,12 +36,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--classes", default="", help="with --sweep: only these classes, commas between them")
     parser.add_argument("--seconds", type=float, default=1800.0, help="with --sweep: stop after so many seconds")
     parser.add_argument("--routes", type=int, metavar="COUNT", help="every route of each plan on so many random shapes")
+    parser.add_argument("--scaling", action="store_true", help=f"times by threads and by samples, to {SCALING}")
     given = parser.parse_args(arguments)
     if given.routes:
         routes.run(given.only, given.routes, partial(print, flush=True))
         return 0
     if given.sweep:
         return measure_sweep(given.classes, given.seconds)
+    if given.scaling:
+        return measure_scaling(given.only)
 
     rows = [row for row in ROWS if given.only.lower() in row.name.lower()]
     if given.list:
@@ -72,13 +75,28 @@ def main(arguments: list[str] | None = None) -> int:
 def measure_sweep(only: str, seconds: float) -> int:
     """Time every class on ordinary shapes; a sweep of all classes is written to its page."""
     cases = sweep.run(only, seconds, partial(print, flush=True))
-    text = sweep.render(cases, f"{describe_processor()}, {os.cpu_count()} cores, {datetime.date.today().isoformat()}")
+    text = sweep.render(cases, describe_machine())
     if not only and cases:
         SWEEP.write_text(text)
         print(f"wrote {SWEEP}")
     else:
         print(text)
     return 0
+
+
+def measure_scaling(only: str) -> int:
+    """Time one row a family by threads and by samples; all rows are written to their page."""
+    text = scaling.render(scaling.run(only, partial(print, flush=True)), describe_machine())
+    if only:
+        print(text)
+    else:
+        SCALING.write_text(text)
+        print(f"wrote {SCALING}")
+    return 0
+
+
+def describe_machine() -> str:
+    return f"{describe_processor()}, {os.cpu_count()} cores, {datetime.date.today().isoformat()}"
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import tenfold
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import __main__, data, floors, page, process, quality, routes, run, sweep, table  # noqa: E402
+from benchmarks import __main__, data, floors, page, process, quality, routes, run, scaling, sweep, table  # noqa: E402
 
 
 def report(ours=0.1, sklearn=1.0, peer=0.5, shortfall=None, aim=5.0, ok=True):
@@ -297,3 +297,20 @@ def test_routes_names_the_shapes_where_another_route_is_faster():
         routes.run("ridge", 2, said.append)
     assert said[2].startswith("2 shapes; in 2 another route")
     assert "10.00  ridge" in said[3]
+
+
+def test_scaling_times_a_class_and_takes_the_exponent_of_the_last_doublings():
+    assert scaling.measure(scaling.Row("Ridge", sweep.regression, 80, 4), 40) > 0.0
+    assert scaling.exponent([1.0, 1.0, 1.0, 4.0, 16.0, 64.0]) == pytest.approx(2.0)
+
+
+def test_scaling_names_classes_that_exist_and_draws_their_samples():
+    for row in scaling.ROWS:
+        assert hasattr(tenfold, row.name)
+        assert row.make(20, row.features)(np.random.default_rng(0))[0].shape == (20, row.features)
+
+
+def test_scaling_page_has_a_column_for_each_number_of_threads():
+    page = scaling.render({"Ridge 80 x 4": ([0.4, 0.2], [0.1] * 6)}, "a machine").splitlines()
+    assert page[-1].startswith("| Ridge 80 x 4 | 400.0 ms | 2.0 |")
+    assert page[-1].count("|") == page[-3].count("|")
