@@ -138,6 +138,7 @@ class Linear(Estimator):
     robust : whether errors are not squared, or not those within epsilon, so that a constant is not the mean and the
         penalty knows the targets' unit.
     outliers : whether it finds outliers, and needs no y.
+    kinks : whether the loss has kinks, so that the solver keeps numbers for each sample on the host.
     """
 
     kind: str = "residual"
@@ -164,6 +165,7 @@ class Linear(Estimator):
     tied: bool = False
     robust: bool = False
     outliers: bool = False
+    kinks: bool = False
 
     @property
     def separates(self) -> bool:

@@ -355,9 +355,9 @@ def test_kinks_say_what_reads_rows_elsewhere(settings, other):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
     fitted = tenfold.LinearSVC(random_state=0, **settings).fit(X, y)
-    for put in (da.from_array, strict.asarray):
+    for put in (da.from_array, strict.asarray) if "multi_class" in settings else (da.from_array,):
         for call in (tenfold.LinearSVC(**settings).fit, lambda X, y: tenfold.certify(fitted, X, y)):
-            with pytest.raises(ValueError, match=f"keeps numbers for each row.* or use {other}"):
+            with pytest.raises(ValueError, match=f"keeps numbers for each sample.* or use {other}"):
                 call(put(X), put(y))
 
 

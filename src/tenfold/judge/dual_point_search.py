@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import linprog
 
-from tenfold.arrays import Array, Floats, is_sparse, unit_roundoff
+from tenfold.arrays import Array, Floats, is_sparse, on_host, take_rows, unit_roundoff
 from tenfold.data import Block, Rows, targets_of, weights_of
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.linear_models import gap
@@ -45,16 +45,15 @@ PROGRAM = {"maxiter": PIVOTS, "primal_feasibility_tolerance": 1e-10, "dual_feasi
 def at_kinks(
     problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64, width: float = KINK_WIDTHS[0]
 ) -> Floats | None:
-    """Slopes (n,) of a nonsmooth loss at the parameters, which were stored in `dtype`; None where the rows are not in
-    memory here.
+    """Slopes (n,) of a nonsmooth loss at the parameters, which were stored in `dtype`; None where the rows are
+    on a cluster.
     """
-    if rows.on_device or rows.distributed:
+    if rows.distributed:
         return None
     loss, penalty = problem.loss, problem.penalty
     assert isinstance(penalty, ElasticNet)
-    y, weight = rows.map(targets_of)[:, 0], rows.map(weights_of)
-    normalised = weight / weight.sum()
-    z = rows.map(predictions(params))[:, 0]
+    y, weight, z = (on_host(rows.map(lift)) for lift in (targets_of, weights_of, predictions(params)))
+    y, z, normalised = y[:, 0], z[:, 0], weight / weight.sum()
     size = float(np.std(y)) + float(np.std(z)) + 1e-12 * float(np.max(np.abs(z), initial=1.0))
     width = size * max(width, 16.0 * unit_roundoff(dtype))
     low, high = loss.slope(y, z - width), loss.slope(y, z + width)
@@ -123,22 +122,22 @@ def candidates(
     vertex = at_vertex(problem, rows, params)
     if vertex is not None:
         yield vertex
-    elif not (rows.on_device or rows.distributed):
+    elif not rows.distributed:
         for width in KINK_WIDTHS[1:]:
             yield at_kinks(problem, rows, params, dtype, width)
 
 
 def at_vertex(problem: Glm, rows: Rows, params: Params) -> Floats | None:
-    """Slopes (n,) of the dual point of the least gap, by linear programming; None where the rows are not here, or
-    the program is not solved in `PIVOTS` steps.
+    """Slopes (n,) of the dual point of the least gap, by linear programming; None where the rows are on a
+    cluster, or the program is not solved in `PIVOTS` steps.
     """
-    if rows.on_device or rows.distributed or rows.shape[1] > VERTEX_COLUMNS:
+    if rows.distributed or rows.shape[1] > VERTEX_COLUMNS:
         return None
-    y, weight = rows.map(targets_of)[:, 0], rows.map(weights_of)
+    y, weight = on_host(rows.map(targets_of))[:, 0], on_host(rows.map(weights_of))
     normalised = weight / weight.sum()
     at, up, down = cast(PiecewiseLinear, problem.loss).pieces(np.asarray(y, dtype=np.float64))
     centre = sample_rows(rows)[0] if problem.balances else np.zeros(rows.shape[1])
-    z = rows.map(predictions(center(params, centre) if problem.balances else params, centre))
+    z = on_host(rows.map(predictions(center(params, centre) if problem.balances else params, centre)))
     away = np.abs(z - at)
     own = np.where(z < at, -up, down)  # at a kink either side will do
     most = min(VERTEX_PIECES, VERTEX_ENTRIES // (rows.shape[1] + 1))
@@ -262,15 +261,16 @@ def _pad(b: Floats, n: int) -> Floats:
 
 
 def pick(rows: Rows, kink: Array, used: Array) -> Floats:
-    """The rows with the numbers `kink` and the columns `used` of them, dense, in float64."""
+    """The rows with the ascending numbers `kink` and the columns `used` of them, dense, in float64."""
     parts: list[Floats] = []
-    inside = np.zeros(rows.shape[0], dtype=bool)
-    inside[kink] = True
 
     def cut(start: int, block: Block) -> int:
-        chosen = block.X[inside[start : start + block.X.shape[0]]][:, used]
+        stop = start + int(block.X.shape[0])
+        low, high = np.searchsorted(kink, (start, stop))
+        chosen = take_rows(block.X, kink[low:high] - start)
+        chosen = (chosen if is_sparse(chosen) else on_host(chosen))[:, used]
         parts.append(np.asarray(chosen.toarray() if is_sparse(chosen) else chosen, dtype=np.float64))
-        return start + int(block.X.shape[0])
+        return stop
 
     rows.scan(cut, 0)
     return np.vstack(parts)

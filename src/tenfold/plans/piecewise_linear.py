@@ -62,8 +62,8 @@ def fit(
             "columns are taken. Use a smooth loss (for instance huber, or squared hinge), or fewer columns."
         )
     problem = Glm(loss, ElasticNet(l1, l2), intercept, intercept_penalty if intercept else 0.0)
-    if rows.on_device or rows.distributed:
-        raise ValueError("A loss with kinks keeps numbers for each row in this machine's memory: bring X there.")
+    if rows.distributed:
+        raise ValueError("A loss with kinks keeps numbers for each sample in the memory of one machine: bring X there.")
     settings = dense_glm.Settings(0.0, max_iter, time_limit, callback, dtype)
     dense = dense_glm.fit(problem, rows, settings)
     if dense is not None:
@@ -104,7 +104,7 @@ def judge_at_kinks(problem: Glm, rows: Rows, params: Params, **options: Any) -> 
     `HINT_STEPS` steps of the interior point method give one, which the judge checks.
     """
     certificate = gap_at_kinks(problem, rows, params, **options)
-    if certificate.ok or rows.on_device or rows.distributed or rows.shape[1] > HINT_FEATURES:
+    if certificate.ok or rows.distributed or rows.shape[1] > HINT_FEATURES:
         return certificate
     try:
         work = _Work.on(problem, rows)

@@ -41,7 +41,7 @@ from tenfold.stats.derivatives import Params
 # scikit-learn's names: all stand for the interior point method of our own
 SOLVERS = ("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex")
 
-IN_MEMORY = "It keeps some numbers for each row in the memory of one machine: bring X there, or use HuberRegressor."
+IN_MEMORY = "It keeps some numbers for each sample in the memory of one machine: bring X there, or use HuberRegressor."
 
 
 class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
@@ -114,7 +114,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
         texts=("S8.1.2",),
         peer="sklearn.linear_model",
         reads=("a pass a step",),
-        where=("arrays", "sparse", "files"),
+        where=("arrays", "sparse", "files", "devices"),
         instead=IN_MEMORY,
         certificate=("gap",),
         judge="glm.quantile",

@@ -64,16 +64,17 @@ def machine_of(model: Any, weight: float) -> Machine:
 
 
 def check_memory_source(model: Any, X: Any) -> None:
-    """Reject nonsmooth losses for samples that are not in this machine's memory or files."""
+    """Reject nonsmooth losses of samples on a cluster, and classes that are fitted together on a device, too."""
     source = source_of(X)
     joint = getattr(model, "multi_class", "ovr") == "crammer_singer"
-    if source not in ("Dask", "devices") or not (joint or LOSSES[model.loss](0.0).nonsmooth):
+    rejected = ("Dask", "devices") if joint else ("Dask",) if LOSSES[model.loss](0.0).nonsmooth else ()
+    if source not in rejected:
         return
     setting = "multi_class='crammer_singer'" if joint else f"loss={model.loss!r}"
     other = "multi_class='ovr' and loss='squared_hinge'" if joint else f"loss='squared_{model.loss}'"
     raise ValueError(
-        f"{type(model).__name__} with {setting} keeps numbers for each row in this machine's memory, and does not read "
-        f"{SOURCES[source]}: bring the rows to this machine, or use {other}, which reads them where they are."
+        f"{type(model).__name__} with {setting} keeps numbers for each sample in this machine's memory, and does not "
+        f"read {SOURCES[source]}: bring the samples to this machine, or use {other}, which reads them where they are."
     )
 
 
