@@ -64,10 +64,10 @@ class Products:
         judge = self.convert + self.forth + self.back
         if isinstance(model, tenfold.LogisticRegression):
             return (int(model.n_iter_[0]) + 2) * judge
-        found = self.convert + self.gram + judge
+        result = self.convert + self.gram + judge
         if isinstance(model, tenfold.RidgeCV):
-            found += self.convert + self.turn + 2 * self.forth_all
-        return found
+            result += self.convert + self.turn + 2 * self.forth_all
+        return result
 
 
 def main(rows: int) -> None:

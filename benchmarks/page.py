@@ -38,19 +38,19 @@ def render(report: dict[str, Any], before: str = "") -> str:
     measured = [row for row in report["rows"] if row["status"] == "measured"]
     new = {row["row"]: ("| " + " | ".join(_cells(row)) + " |", "; ".join(_notes(row))) for row in measured}
     place = {row.name: number for number, row in enumerate(ROWS)}
-    rows = dict(sorted((_kept(before) | new).items(), key=lambda row: place.get(row[0], len(place))))
+    rows = dict(sorted((_read_page(before) | new).items(), key=lambda row: place.get(row[0], len(place))))
     lines = [_head(report, measured), "| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
     lines += [line for line, _ in rows.values()]
     lines += ["", _summary(line for line, _ in rows.values()), "", "## Notes to the rows", ""]
     lines += [f"- **{name}**: {note}." for name, (_, note) in rows.items() if note]
     skipped = [f"{row['row']} ({row['note']})" for row in report["rows"] if row["row"] not in rows]
     lines += ["", "Not measured: " + "; ".join(skipped) + "."] if skipped else []
-    found = {name: entry for name, entry in report["imports"].items() if "seconds" in entry}
-    imports = [f"{name} {_seconds(entry['seconds'])}" for name, entry in found.items()]
+    result = {name: entry for name, entry in report["imports"].items() if "seconds" in entry}
+    imports = [f"{name} {_seconds(entry['seconds'])}" for name, entry in result.items()]
     return "\n".join([*lines, "", "Import alone, in a fresh process: " + ", ".join(imports) + ".", ""])
 
 
-def _kept(page: str) -> dict[str, tuple[str, str]]:
+def _read_page(page: str) -> dict[str, tuple[str, str]]:
     """Line and note of each row of a page, with machine and date of the measurement."""
     notes = dict(re.findall(r"^- \*\*(.+?)\*\*: (.+)\.$", page, re.MULTILINE))
     where = re.search(r"^Measured on (.+), \d+ threads, ([^;]+);", page, re.MULTILINE)
@@ -165,8 +165,8 @@ def _summary(lines: Iterable[str]) -> str:
 
 
 def _head(report: dict[str, Any], rows: list[dict[str, Any]]) -> str:
-    found = {name: entry.get("version") for name, entry in report["imports"].items()}
-    versions = ", ".join(f"{name} {found[name] or 'absent'}" for name in (OURS, SKLEARN, INTELEX))
+    by_name = {name: entry.get("version") for name, entry in report["imports"].items()}
+    versions = ", ".join(f"{name} {by_name[name] or 'absent'}" for name in (OURS, SKLEARN, INTELEX))
     counts = [entry["repetitions"] for row in rows for entry in row["contenders"] if entry["status"] == "ok"]
     machine, ceilings = report["machine"], report["ceilings"]
     head = HEAD.format(

@@ -112,13 +112,13 @@ def _path(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
     """Some fits of a path: the worst gap, in units of what is allowed, and the sum of the objectives."""
     from tenfold import certify
 
-    found = []
+    result = []
     for alpha, coef in zip(fitted["alpha"], fitted["coef"], strict=True):
         model: Any = Lasso(alpha=float(alpha), fit_intercept=False, tol=row.params["tol"])
         model.coef_, model.intercept_, model.n_features_in_ = coef, 0.0, X.shape[1]
-        found.append(certify(model, X, y))
-    worst = max(one.value / one.allowed for one in found)
-    objective = sum(one.objective / one.allowed for one in found)
+        result.append(certify(model, X, y))
+    worst = max(one.value / one.allowed for one in result)
+    objective = sum(one.objective / one.allowed for one in result)
     return {"kind": "gap", "value": worst, "allowed": 1.0, "ok": worst <= 1.0, "objective": objective}
 
 

@@ -136,12 +136,12 @@ def _tighten(row: Row, entries: list[Entry], settings: Settings, folder: str) ->
         for step in row.tighten:
             name = f"{contender.name}, tol={step['tol']:g}"
             trial = replace(contender, name=name, params=contender.params | step)
-            (found,) = _measure(row, [trial], replace(settings, repetitions=1, say=lambda text: None), folder)
-            if found["status"] != "ok":
+            (result,) = _measure(row, [trial], replace(settings, repetitions=1, say=lambda text: None), folder)
+            if result["status"] != "ok":
                 break
-            if quality.shortfall(ours["quality"], found["quality"]) is None:
-                (found,) = _measure(row, [trial], settings, folder)
-                extra.append(found | {"shortfall": None, "instead_of": contender.name})
+            if quality.shortfall(ours["quality"], result["quality"]) is None:
+                (result,) = _measure(row, [trial], settings, folder)
+                extra.append(result | {"shortfall": None, "instead_of": contender.name})
                 break
     return extra
 
@@ -164,7 +164,7 @@ def _finish(entry: Entry, ceilings: dict[str, float]) -> None:
     reference = next((other for other in fair if other.get("instead_of") == SKLEARN), reference)
     peers = [other for other in fair if other is not reference]
     best = min(peers, key=lambda peer: peer["seconds"], default=None)
-    entry["reference"], entry["best_peer"] = (found["name"] if found else None for found in (reference, best))
+    entry["reference"], entry["best_peer"] = (result["name"] if result else None for result in (reference, best))
     entry["ratios"] = {
         "scikit_learn": _ratio(reference, ours),
         "best_peer": _ratio(best, ours),

@@ -113,21 +113,21 @@ def blocks(n: int, p: int, t: int) -> Maker:
 def positive(make: Maker) -> Maker:
     """Counts-like features with the same classes."""
 
-    def changed(rng: np.random.Generator) -> tuple[Any, Any]:
+    def change_data(rng: np.random.Generator) -> tuple[Any, Any]:
         X, y = make(rng)
         return abs(X), y
 
-    return changed
+    return change_data
 
 
 def log_link(make: Maker) -> Maker:
     """A positive target whose logarithm is linear."""
 
-    def changed(rng: np.random.Generator) -> tuple[Any, Any]:
+    def change_data(rng: np.random.Generator) -> tuple[Any, Any]:
         X, y = make(rng)
         return X, np.exp(np.clip(y / np.std(y), -3.0, 3.0))
 
-    return changed
+    return change_data
 
 
 def _dense(of: Callable[..., Maker], **options: Any) -> tuple[Data, ...]:
@@ -141,7 +141,7 @@ def _sparse(of: Callable[..., Maker], **options: Any) -> tuple[Data, ...]:
     return tuple(Data(f"sparse {n} x {p}, {d:g}", of(n, p, density=d, **options)) for n, p, d in SPARSE)
 
 
-def _changed(change: Callable[[Maker], Maker], data: tuple[Data, ...]) -> tuple[Data, ...]:
+def _change(change: Callable[[Maker], Maker], data: tuple[Data, ...]) -> tuple[Data, ...]:
     return tuple(Data(item.label, change(item.make)) for item in data)
 
 
@@ -171,7 +171,7 @@ def families() -> Iterator[Family]:
     yield Family("OrthogonalMatchingPursuit", linear, R[:6], {})
     yield Family("HuberRegressor", linear, R[:5], {"max_iter": 1000})
     yield Family("QuantileRegressor", linear, R[:2], {"alpha": 0.01})
-    yield Family("PoissonRegressor", linear, _changed(log_link, R[:7]), {"max_iter": 1000})
+    yield Family("PoissonRegressor", linear, _change(log_link, R[:7]), {"max_iter": 1000})
     yield Family("Perceptron", linear, K[:6] + KS[:2], {})
     yield Family("SGDClassifier", linear, K[:6] + KS[:2], {"max_iter": 20, "tol": None})
     yield Family("SGDRegressor", linear, R[:6], {"max_iter": 20, "tol": None})
@@ -179,8 +179,8 @@ def families() -> Iterator[Family]:
     yield Family("LinearSVC", "svm", K[:5], {})
     yield Family("LinearSVR", "svm", R[:5] + S[:2], {"max_iter": 5000})
     yield Family("GaussianNB", "naive_bayes", K[:7], {})
-    yield Family("MultinomialNB", "naive_bayes", _changed(positive, K[:6] + KS), {})
-    yield Family("BernoulliNB", "naive_bayes", _changed(positive, K[:6] + KS), {})
+    yield Family("MultinomialNB", "naive_bayes", _change(positive, K[:6] + KS), {})
+    yield Family("BernoulliNB", "naive_bayes", _change(positive, K[:6] + KS), {})
     yield Family("LinearDiscriminantAnalysis", "discriminant_analysis", K, {})
     yield Family("QuadraticDiscriminantAnalysis", "discriminant_analysis", (*K[:4], K[6]), {"reg_param": 0.1})
     yield Family("NearestCentroid", "neighbors", K[:7] + KS[:2], {})

@@ -33,8 +33,8 @@ class Zoo:
 
         zoo = [(name, make_pipeline(StandardScaler(), model), grid) for name, model, grid in self._candidates()]
         # no candidate is given up, so that the work is the same
-        found = nested(zoo, X, y, outer=OUTER, scoring=SCORES[self.task], abandon=False)
-        self.losses_ = {one.name: loss(self.task, one.scores) for one in found.results}
+        result = nested(zoo, X, y, outer=OUTER, scoring=SCORES[self.task], abandon=False)
+        self.losses_ = {one.name: loss(self.task, one.scores) for one in result.results}
         return self
 
     def _candidates(self) -> list[tuple[str, Any, Any]]:

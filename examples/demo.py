@@ -39,7 +39,7 @@ def verdict(name: str, certificate: tenfold.Certificate) -> None:
     quote(certificate.explain())
 
 
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+def time_call(work: Callable[[], Any]) -> tuple[Any, float]:
     start = time.perf_counter()
     result = work()
     return result, time.perf_counter() - start
@@ -51,9 +51,9 @@ def choice() -> None:
     X = random.standard_normal((100_000, 100))
     X[:, 50:] += X[:, :50]  # correlated columns
     y = X @ random.normal(scale=0.1, size=100) + random.normal(scale=3.0, size=100_000)
-    ours, our_time = timed(lambda: tenfold.RidgeCV(ALPHAS).fit(X, y))
+    ours, our_time = time_call(lambda: tenfold.RidgeCV(ALPHAS).fit(X, y))
     say(f"Tenfold took {our_time:.2f} s, certificate included. scikit-learn runs the same search ...")
-    theirs, their_time = timed(lambda: scikit_learn.RidgeCV(ALPHAS).fit(X, y))
+    theirs, their_time = time_call(lambda: scikit_learn.RidgeCV(ALPHAS).fit(X, y))
     print(f"  {'':14}{'seconds':>9}{'alpha':>13}{'leave-one-out error':>23}")
     for name, seconds, model in (("scikit-learn", their_time, theirs), ("tenfold", our_time, ours)):
         print(f"  {name:14}{seconds:9.2f}{model.alpha_:13.6g}{-model.best_score_:23.10g}")

@@ -19,8 +19,8 @@ def angle(direction: np.ndarray) -> float:
     return float(np.degrees(np.arctan2(abs(direction[1]), abs(direction[0]))))
 
 
-def agreement(found: np.ndarray, which: np.ndarray) -> float:
-    return float(max(np.mean(found == which), np.mean(found != which)))
+def agreement(result: np.ndarray, which: np.ndarray) -> float:
+    return float(max(np.mean(result == which), np.mean(result != which)))
 
 
 def main() -> None:
@@ -34,18 +34,18 @@ def main() -> None:
     means = np.array([X[which == k].mean(axis=0) for k in (0, 1)])
     k_means = KMeans(2, n_init=20, random_state=0).fit(X)
     print(f"energy of k-means {k_means.inertia_:.0f}, of the cigars {np.sum((X - means[which]) ** 2):.0f}")
-    found = {"k-means": k_means.labels_}
+    result = {"k-means": k_means.labels_}
     start = {"n_init": 10, "init_params": "random_from_data", "random_state": 0, "max_iter": 500}
     for kind in ("spherical", "tied", "full"):
-        found[f"mixture, {kind}"] = GaussianMixture(2, covariance_type=kind, **start).fit_predict(X)
+        result[f"mixture, {kind}"] = GaussianMixture(2, covariance_type=kind, **start).fit_predict(X)
     print("samples in the correct cigar")
-    for name, labels in found.items():
+    for name, labels in result.items():
         print(f"{name:>20}: {100 * agreement(labels, which):5.1f}%")
     if arguments.plot:
         import matplotlib.pyplot as plt
 
-        _, axes = plt.subplots(1, len(found), figsize=(14, 3), sharey=True)
-        for axis, (name, labels) in zip(axes, found.items(), strict=True):
+        _, axes = plt.subplots(1, len(result), figsize=(14, 3), sharey=True)
+        for axis, (name, labels) in zip(axes, result.items(), strict=True):
             axis.scatter(*X.T, c=labels, s=3)
             axis.set_title(name)
         plt.savefig(arguments.plot)

@@ -38,8 +38,8 @@ def main() -> None:
         X, y, town = people(rng)
         model = PoissonRegressor(alpha=0).fit(X, y)
         for kind in KINDS:
-            found = infer(model, X, y, covariance=kind, groups=town if kind == "cluster" else None)
-            low, high = found.confidence_interval().T
+            result = infer(model, X, y, covariance=kind, groups=town if kind == "cluster" else None)
+            low, high = result.confidence_interval().T
             held[kind] += (low <= TRUTH) & (high >= TRUTH)
     print(infer(model, X, y, covariance="cluster", groups=town))
     print("\n          coverage of the 95 % interval:", *(f"{name:>10}" for name in NAMES))

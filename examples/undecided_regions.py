@@ -19,14 +19,14 @@ def main() -> None:
 
     across, down = np.linspace(-8, 8, 60), np.linspace(8, -8, 24)
     grid = np.array([[u, v] for v in down for u in across])
-    found = ambiguity(model, grid)
-    letters = np.where(found.yes == 1, model.predict(grid), np.where(found.yes == 0, ".", "*"))
+    result = ambiguity(model, grid)
+    letters = np.where(result.yes == 1, model.predict(grid), np.where(result.yes == 0, ".", "*"))
     for line in letters.reshape(len(down), -1):
         print("".join(line))
-    print(f"no class is positive in {found.nobody:.0%} of the plane, several are in {found.several:.0%}")
-    print(f"pairs of classes that end in a tie: {found.tied:.0%}")
-    assert found.nobody + found.several > 0.05
-    assert found.tied == 0.0
+    print(f"no class is positive in {result.nobody:.0%} of the plane, several are in {result.several:.0%}")
+    print(f"pairs of classes that end in a tie: {result.tied:.0%}")
+    assert result.nobody + result.several > 0.05
+    assert result.tied == 0.0
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def step_size(rule, t):
     return rule.eta0 / t**rule.power_t if rule.schedule == "invscaling" else rule.eta0
 
 
-def truncated(rule, w, q, due, columns):
+def truncate_weights(rule, w, q, due, columns):
     """Tsuruoka's cumulative penalty on some columns."""
     for j in columns:
         before = w[j]
@@ -88,7 +88,7 @@ def recursion(X, y, rule, epochs, weight=None, t=1.0, decay=1.0):
             if rule.penalised and rule.l1_ratio:
                 due += rule.l1_ratio * eta * rule.alpha
                 columns = range(p) if decay == 1.0 else np.flatnonzero(np.any(X[list(batch)] != 0.0, axis=0))
-                truncated(rule, w, q, due, columns)
+                truncate_weights(rule, w, q, due, columns)
             if 0 < rule.average <= t:
                 w_sum, b_sum, count = w_sum + w, b_sum + b, count + 1
             t += 1

@@ -102,7 +102,7 @@ def _sparse_rows(name: str, **settings: Any) -> Saved:
     return Saved(f"{name}, sparse rows", name, make)
 
 
-def _decided(count: int, method: str) -> Saved:
+def _save_decision(count: int, method: str) -> Saved:
     def make() -> tuple[Any, Any]:
         X, y, _ = classes(count=count)
         inner = tenfold.decide.Calibrator(tenfold.RidgeClassifier(), method=method)
@@ -111,7 +111,7 @@ def _decided(count: int, method: str) -> Saved:
     return Saved(f"DecisionClassifier, {method}", "DecisionClassifier", make)
 
 
-def _calibrated() -> tuple[Any, Any]:
+def _fit_calibrator() -> tuple[Any, Any]:
     X, y, _ = classes()
     return tenfold.decide.Calibrator(tenfold.GaussianNB(), cv=3).fit(X, y), X[:20]
 
@@ -147,10 +147,10 @@ def whole_table() -> tuple[Any, Any]:
     return wrapped.fit(X, y), frame(20, seed=1).X
 
 
-def encoded(scale: bool = True) -> tuple[Any, Any]:
+def fit_encoder(scale: bool = True) -> tuple[Any, Any]:
     """A table of all kinds of columns behind our own encoder, and new rows."""
 
-    def made(n: int, seed: int) -> tuple[Any, Any]:
+    def make_table(n: int, seed: int) -> tuple[Any, Any]:
         table, y, _ = frame(n, seed=seed)
         rng = np.random.default_rng(seed)
         table["when"] = pd.Timestamp("2020-03-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
@@ -161,12 +161,12 @@ def encoded(scale: bool = True) -> tuple[Any, Any]:
 
     settings = {"ordinal": {"grade": ["low", "middle", "high"]}, "types": {"visits": "count", "words": "text"}}
     encoder = tenfold.TableEncoder(scale=scale, max_levels=12, min_frequency=2, **settings)
-    X, y = made(150, 0)
-    return make_pipeline(encoder, tenfold.Ridge()).fit(X, y), made(20, 1)[0]
+    X, y = make_table(150, 0)
+    return make_pipeline(encoder, tenfold.Ridge()).fit(X, y), make_table(20, 1)[0]
 
 
 def _encoder() -> tuple[Any, Any]:
-    model, X = encoded()
+    model, X = fit_encoder()
     return model[0], X
 
 
@@ -181,14 +181,14 @@ MODELS = [
     _sparse_rows("VotedPerceptron", random_state=0),
     _sparse_rows("SGDClassifier", average=True, random_state=0),
     _sparse_rows("LogisticRegression"),
-    _decided(2, "sigmoid"),
-    _decided(3, "isotonic"),
-    Saved("Calibrator", "Calibrator", _calibrated),
+    _save_decision(2, "sigmoid"),
+    _save_decision(3, "isotonic"),
+    Saved("Calibrator", "Calibrator", _fit_calibrator),
     Saved("TableEncoder, all kinds of columns", "TableEncoder", _encoder),
 ]
 """A model of every row of the table, and others that hold something else."""
 
-PIPELINES = [Saved("all transformers", "", whole_table), Saved("a table behind our encoder", "", encoded)]
+PIPELINES = [Saved("all transformers", "", whole_table), Saved("a table behind our encoder", "", fit_encoder)]
 
 
 def answers(model: Any, X: Any) -> dict[str, Any]:
@@ -253,6 +253,6 @@ class Contents:
         result = io.BytesIO()
         with zipfile.ZipFile(result, "w") as archive:
             archive.writestr("model.json", json.dumps(self.json))
-            for name, content in self.entries.items():
-                archive.writestr(name, content)
+            for name, text in self.entries.items():
+                archive.writestr(name, text)
         return result.getvalue()

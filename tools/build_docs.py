@@ -69,11 +69,11 @@ def rules() -> str:
 
 def report_only() -> str:
     """Fitted attributes that are not judged: the reason, and the classes that have it."""
-    found: dict[tuple[str, str], list[str]] = {}
+    result: dict[tuple[str, str], list[str]] = {}
     for name, cls in list_registered().items():
         for item in certification.report_only(cls).items():
-            found.setdefault(item, []).append(name)
-    rows = [[f"`{attribute}`", reason, ", ".join(names)] for (attribute, reason), names in sorted(found.items())]
+            result.setdefault(item, []).append(name)
+    rows = [[f"`{attribute}`", reason, ", ".join(names)] for (attribute, reason), names in sorted(result.items())]
     return "\n".join(
         "| " + " | ".join(row) + " |" for row in [["attribute", "what it is", "classes"], ["---"] * 3, *rows]
     )
@@ -134,7 +134,7 @@ def kernels() -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in [["class", "kernel"], ["---"] * 2, *rows])
 
 
-def coloured(code: str, language: str, _: str) -> str:
+def colour(code: str, language: str, _: str) -> str:
     return highlight(code, get_lexer_by_name(language or "text"), HtmlFormatter(nowrap=True))
 
 
@@ -151,7 +151,7 @@ def main(source: Path, target: Path) -> None:
     if unknown:
         raise SystemExit(f"the list PAGES of this script and the folder {source} differ: {sorted(unknown)}")
     pages = {name: (source / f"{name}.md").read_text(encoding="utf-8") for name in PAGES}
-    renderer = MarkdownIt("commonmark", {"highlight": coloured}).enable("table")
+    renderer = MarkdownIt("commonmark", {"highlight": colour}).enable("table")
     menu = " ".join(f'<a href="{name}.html">{html.escape(title(text))}</a>' for name, text in pages.items())
     target.mkdir(exist_ok=True)
     (target / "style.css").write_text(STYLE + HtmlFormatter().get_style_defs("pre"), encoding="utf-8")

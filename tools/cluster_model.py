@@ -132,12 +132,12 @@ def table() -> str:
     lines = [head, ["---:"] * len(head)]
     for workers in (10, 100, 1_000, 10_000):
         cluster = Cluster(workers)
-        found = simulate(cluster)
+        result = simulate(cluster)
         bare = simulate(replace(cluster, scheduler_time=0.0, graph_time=0.0, words=0)).seconds
         wider = [simulate(replace(cluster, fan_in=fan_in)).seconds for fan_in in (8, 32)]
-        seconds = [f"{time:.2f} s" for time in (found.lifts, bare, found.seconds, *wider)]
-        moved = [f"{size(part)}B" for part in (found.from_client, found.between, found.to_client)]
-        lines.append([f"{workers:,}", size(cluster.rows).strip(), *seconds, *moved, size(found.messages).strip()])
+        seconds = [f"{time:.2f} s" for time in (result.lifts, bare, result.seconds, *wider)]
+        moved = [f"{size(part)}B" for part in (result.from_client, result.between, result.to_client)]
+        lines.append([f"{workers:,}", size(cluster.rows).strip(), *seconds, *moved, size(result.messages).strip()])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 

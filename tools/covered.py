@@ -65,22 +65,22 @@ Counts = dict[str, tuple[int, int]]
 def read_python(built: Path) -> Counts:
     """Of src/tenfold."""
     environment = {**os.environ, "COVERAGE_FILE": str(built / ".coverage")}
-    found = built / "python.json"
-    for words in (["combine", "-q"], ["json", "-q", "-o", str(found)]):
+    result = built / "python.json"
+    for words in (["combine", "-q"], ["json", "-q", "-o", str(result)]):
         subprocess.run([sys.executable, "-m", "coverage", *words], env=environment, cwd=ROOT, check=True)
-    read = json.loads(found.read_text(encoding="utf-8"))
+    read = json.loads(result.read_text(encoding="utf-8"))
     files = {name: file["summary"] for name, file in read["files"].items()}
     return {name: (file["covered_lines"], file["num_statements"]) for name, file in files.items()}
 
 
 def read_core(built: Path) -> Counts:
     """Of core/ but for its tests; a line of a template or a kernel runs if it does for some type or instruction set."""
-    found = built / "core.json"
-    words = ["--root", str(ROOT), "--filter", "core/", "--exclude", "core/tests/", "--json", str(found)]
+    result = built / "core.json"
+    words = ["--root", str(ROOT), "--filter", "core/", "--exclude", "core/tests/", "--json", str(result)]
     merged = ["--merge-mode-functions", "merge-use-line-min", "--gcov-ignore-parse-errors", "all"]
     subprocess.run([sys.executable, "-m", "gcovr", *words, *merged, str(built)], cwd=ROOT, check=True)
     counts = {}
-    for file in json.loads(found.read_text(encoding="utf-8"))["files"]:
+    for file in json.loads(result.read_text(encoding="utf-8"))["files"]:
         lines = {line["line_number"] for line in file["lines"]}
         ran = {line["line_number"] for line in file["lines"] if line["count"]}
         counts[file["file"]] = (len(ran), len(lines))

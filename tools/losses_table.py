@@ -27,8 +27,8 @@ def cell(loss_name: str, penalty_name: str) -> str:
     loss, (name, alpha) = LOSSES[loss_name](), PENALTIES[penalty_name]
     if np.ndim(alpha) and not loss.multi_output:
         return "-"
-    found: Method = select_method(loss, penalty_of(name, alpha, 0.5, [0, 0, 1], 3))
-    return f"{found.method}; {found.kind}" if found.kind else found.method
+    result: Method = select_method(loss, penalty_of(name, alpha, 0.5, [0, 0, 1], 3))
+    return f"{result.method}; {result.kind}" if result.kind else result.method
 
 
 def table() -> str:
@@ -47,15 +47,15 @@ def table() -> str:
 def refusals() -> str:
     """Why pairs are refused, each reason once."""
     penalties = [penalty_of(name, alpha, 0.5, [0, 0, 1], 3) for name, alpha in PENALTIES.values() if not np.ndim(alpha)]
-    found = [select_method(make(), penalty).rejected for make in LOSSES.values() for penalty in penalties]
-    return " ".join(dict.fromkeys(reason for reason in found if reason))
+    result = [select_method(make(), penalty).rejected for make in LOSSES.values() for penalty in penalties]
+    return " ".join(dict.fromkeys(reason for reason in result if reason))
 
 
-def placed(page: str) -> str:
+def place_tables(page: str) -> str:
     """`page` with the table of now between its markers."""
-    before, found, rest = page.partition(BEGIN)
+    before, result, rest = page.partition(BEGIN)
     _, closed, after = rest.partition(END)
-    if not (found and closed):
+    if not (result and closed):
         raise SystemExit(f"the page needs the two lines {BEGIN} and {END}")
     return f"{before}{BEGIN}\n{table()}\n{END}{after}"
 
@@ -65,7 +65,7 @@ def main() -> None:
         print(table())
     for name in sys.argv[1:]:
         path = Path(name)
-        path.write_text(placed(path.read_text(encoding="utf-8")), encoding="utf-8")
+        path.write_text(place_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -36,13 +36,13 @@ def where() -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
 
 
-def placed(page: str) -> str:
+def place_tables(page: str) -> str:
     """`page` with the tables of now between their markers."""
     for name, make in {"methods": table, "where": where}.items():
         begin, end = MARKERS[name]
-        before, found, rest = page.partition(begin)
+        before, result, rest = page.partition(begin)
         _, closed, after = rest.partition(end)
-        if not (found and closed):
+        if not (result and closed):
             raise SystemExit(f"the page needs the two lines {begin} and {end}")
         page = f"{before}{begin}\n{make()}\n{end}{after}"
     return page
@@ -53,7 +53,7 @@ def main() -> None:
         print(table(), where(), sep="\n\n")
     for name in sys.argv[1:]:
         path = Path(name)
-        path.write_text(placed(path.read_text(encoding="utf-8")), encoding="utf-8")
+        path.write_text(place_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

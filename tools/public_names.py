@@ -21,13 +21,13 @@ MARKERS = {
 
 def list_registered() -> dict[str, str]:
     """The module of each class that registers itself, by its name."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for module in walk_packages(tenfold.estimators.__path__, "tenfold.estimators."):
         for name, thing in vars(import_module(module.name)).items():
             defined = isinstance(thing, type) and thing.__module__ == module.name
-            if defined and registration_of(thing) is not None and found.setdefault(name, module.name) != module.name:
-                raise SystemExit(f"two classes are called {name}: in {found[name]} and in {module.name}")
-    return dict(sorted(found.items()))
+            if defined and registration_of(thing) is not None and result.setdefault(name, module.name) != module.name:
+                raise SystemExit(f"two classes are called {name}: in {result[name]} and in {module.name}")
+    return dict(sorted(result.items()))
 
 
 def imports(classes: dict[str, str]) -> Iterator[str]:
@@ -47,14 +47,14 @@ def estimators(classes: dict[str, str]) -> Iterator[str]:
     yield "}"
 
 
-def placed(text: str) -> str:
+def place_names(text: str) -> str:
     """The text of a module with the names of now between its markers."""
     classes = list_registered()
     for name, make in {"imports": imports, "estimators": estimators}.items():
         begin, end = MARKERS[name]
-        before, found, rest = text.partition(begin + "\n")
+        before, result, rest = text.partition(begin + "\n")
         _, closed, after = rest.partition(end)
-        if not (found and closed):
+        if not (result and closed):
             raise SystemExit(f"the module needs the two lines {begin} and {end}")
         text = "\n".join([before + begin, *make(classes), end]) + after
     return text
@@ -63,7 +63,7 @@ def placed(text: str) -> str:
 def main() -> None:
     for name in sys.argv[1:]:
         path = Path(name)
-        path.write_text(placed(path.read_text(encoding="utf-8")), encoding="utf-8")
+        path.write_text(place_names(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ sys.exit(pytest.main({arguments!r}))
 def library(name: str) -> str:
     """Where the compiler has a library."""
     compiler = os.environ.get("CXX", "c++")
-    found = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True)
-    return str(Path(found.stdout.strip()).resolve())
+    result = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True)
+    return str(Path(result.stdout.strip()).resolve())
 
 
 def main(built: Path, arguments: list[str]) -> int:

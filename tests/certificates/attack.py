@@ -371,7 +371,7 @@ def _penalty(rng: np.random.Generator, alpha: float, p: int, grouped: bool) -> t
     return {"penalty": kind, "alpha": alpha, "groups": groups}, {"groups": limits}
 
 
-def generalized(rng: np.random.Generator) -> Case:
+def draw_generalized(rng: np.random.Generator) -> Case:
     data = draw_data(rng, 100, 8)
     intercept, alpha = _settings(rng, data)
     y = draw_numbers(rng, data)
@@ -398,7 +398,7 @@ def generalized(rng: np.random.Generator) -> Case:
     return Case("GeneralizedLinear", ours, None, data, y, [problem])
 
 
-def generalized_classes(rng: np.random.Generator) -> Case:
+def draw_generalized_classes(rng: np.random.Generator) -> Case:
     table: list[tuple[Any, Any, bool]] = [
         ("logistic", Smooth(ref.logistic), True),
         ("hinge", ref.Piecewise(ref.hinge_pieces), False),
@@ -555,8 +555,8 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Case]] = {
     "deviances": deviances,
     "huber": huber,
     "quantile": quantile,
-    "generalized": generalized,
-    "generalized_classes": generalized_classes,
+    "generalized": draw_generalized,
+    "generalized_classes": draw_generalized_classes,
     "linear_svc": linear_svc,
     "linear_svr": linear_svr,
     "sgd_classifier": sgd_classifier,
@@ -650,7 +650,7 @@ def arguments_of(case: Case, solution: Solution, part: int) -> tuple[Any, ...]:
     return (coef, b, solution.scale) if case.has_scale else (coef, b)
 
 
-def tampered(rng: np.random.Generator, case: Case, solution: Solution) -> tuple[str, Solution]:
+def tamper_solution(rng: np.random.Generator, case: Case, solution: Solution) -> tuple[str, Solution]:
     """Another solution, and how it was made."""
     s, data = solution.copy(), case.data
     T, p = s.coef.shape
@@ -722,9 +722,9 @@ class Tally:
     tampered: int = 0
     ok: int = 0
     errors: int = 0
-    own_refused: int = 0
-    own_refused_hard: int = 0
-    certify_refused: int = 0
+    own_not_ok: int = 0
+    own_not_ok_hard: int = 0
+    certify_not_ok: int = 0
     worst: float = 0.0
     slowest: float = 0.0
 
@@ -899,16 +899,16 @@ def attack(name: str, seed: int, index: int, tampers: int = TAMPERS) -> tuple[Ca
     if own is not None and models[0][0] == "own" and own.status != "not judged":
         compare(own, "own certificate_", solutions[0], best)
         if not own.ok and own.status != "no maximum":
-            tally.own_refused += not case.data.hard
-            tally.own_refused_hard += bool(case.data.hard)
+            tally.own_not_ok += not case.data.hard
+            tally.own_not_ok_hard += bool(case.data.hard)
     for (how, one), solution in zip(models, solutions, strict=True):
         result = judge(one, how, solution, best)
         if how == "own" and own is not None and own.ok and (result is None or not result.ok):
-            tally.certify_refused += 1
+            tally.certify_not_ok += 1
     bases = [*solutions, from_best(case, best)]
     for _ in range(tampers):
         base = bases[rng.integers(len(bases))]
-        how, solution = tampered(rng, case, base)
+        how, solution = tamper_solution(rng, case, base)
         host = models[rng.integers(len(models))][1]
         forged = write(case, host, solution)
         if not _finite(case, forged):
@@ -946,9 +946,9 @@ def attack_recomputed(name: str, seed: int, index: int, tampers: int = TAMPERS) 
         return case, violations, tally
     own = judge(models[0], "own")
     if own is None or not own.ok:
-        tally.own_refused += not case.hard
-        tally.own_refused_hard += case.hard
-    tally.certify_refused += bool(models[0].certificate_.ok and (own is None or not own.ok))
+        tally.own_not_ok += not case.hard
+        tally.own_not_ok_hard += case.hard
+    tally.certify_not_ok += bool(models[0].certificate_.ok and (own is None or not own.ok))
     if rng.random() < 0.35:
         try:
             models.append(case.fit(copy.deepcopy(case.twin)))
@@ -974,7 +974,7 @@ def _finite(case: Case, model: Any) -> bool:
 
 
 def merge(one: Tally, other: Tally) -> None:
-    for name in ("problems", "tampered", "ok", "errors", "own_refused", "own_refused_hard", "certify_refused"):
+    for name in ("problems", "tampered", "ok", "errors", "own_not_ok", "own_not_ok_hard", "certify_not_ok"):
         setattr(one, name, getattr(one, name) + getattr(other, name))
     one.worst, one.slowest = max(one.worst, other.worst), max(one.slowest, other.slowest)
 
@@ -1060,13 +1060,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--index", type=int, help="only this problem of the seed")
     parser.add_argument("--minutes", type=float, help="stop after so many minutes")
     parser.add_argument("--tampers", type=int, default=TAMPERS, help="tampered solutions of each problem")
-    asked = parser.parse_args(arguments)
+    request = parser.parse_args(arguments)
     begin = time.perf_counter()
-    report = run(asked.n, asked.seed, asked.only, asked.index, asked.minutes, tampers=asked.tampers)
+    report = run(request.n, request.seed, request.only, request.index, request.minutes, tampers=request.tampers)
     print(report.table())
     print(
         f"{sum(t.problems for t in report.tallies.values())} problems, "
-        f"{sum(t.tampered for t in report.tallies.values())} tampered solutions, seed {asked.seed}: "
+        f"{sum(t.tampered for t in report.tallies.values())} tampered solutions, seed {request.seed}: "
         f"{len(report.violations)} violations, {len(report.crashes)} crashes, {time.perf_counter() - begin:.0f} s"
     )
     return 1 if report.violations or report.crashes else 0

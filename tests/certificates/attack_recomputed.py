@@ -90,9 +90,9 @@ def kmeans(rng: np.random.Generator) -> Recomputed:
 
     def wrong(model: Any, certificate: Any) -> str:
         before, after = _energy(X, shares, model.cluster_centers_)
-        fall = float(before - after)
-        if fall > certificate.value + certificate.floor:
-            return f"falls by {fall:.4g}, stated {certificate.value:.4g}"
+        decrease = float(before - after)
+        if decrease > certificate.value + certificate.floor:
+            return f"decreases by {decrease:.4g}, stated {certificate.value:.4g}"
         if abs(float(before) - certificate.objective) > 1e-9 * float(before) + certificate.floor:
             return f"energy {certificate.objective!r} stated, {float(before)!r} is right"
         lower = certificate.lower_bound

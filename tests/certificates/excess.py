@@ -63,7 +63,7 @@ def _quantile(model: Any, X: Any, y: Any) -> list[Any]:
     return [Problem(X, y, _even(X), ref.quantile(model.quantile), 1, model.fit_intercept, model.alpha)]
 
 
-def _generalized(model: Any, X: Any, y: Any) -> list[Any]:
+def _list_generalized_problems(model: Any, X: Any, y: Any) -> list[Any]:
     """The square and the logistic loss, or softmax of two classes, under a square."""
     strength = model.alpha
     assert model.penalty == "l2"
@@ -101,7 +101,7 @@ PROBLEMS: dict[str, Callable[[Any, Any, Any], list[Any]]] = {
     ),
     **dict.fromkeys(("LogisticRegression", "LogisticRegressionCV"), _logistic),
     **dict.fromkeys(("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), _deviance),
-    **dict.fromkeys(("GeneralizedLinear", "GeneralizedLinearClassifier"), _generalized),
+    **dict.fromkeys(("GeneralizedLinear", "GeneralizedLinearClassifier"), _list_generalized_problems),
     **dict.fromkeys(("LinearSVC", "LinearSVR"), _machine),
     **dict.fromkeys(("SGDClassifier", "SGDRegressor"), _online),
     "HuberRegressor": _huber,

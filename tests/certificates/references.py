@@ -135,9 +135,9 @@ def tweedie(power: float) -> Smooth:
     p = LONG(power)
 
     def derive(y: Any, z: Any) -> tuple[Any, Any, Any]:
-        falls, rises = y * np.exp((1 - p) * z), np.exp((2 - p) * z)
-        value = y ** (2 - p) / ((1 - p) * (2 - p)) - falls / (1 - p) + rises / (2 - p)
-        return value, rises - falls, (2 - p) * rises - (1 - p) * falls
+        decreasing, rises = y * np.exp((1 - p) * z), np.exp((2 - p) * z)
+        value = y ** (2 - p) / ((1 - p) * (2 - p)) - decreasing / (1 - p) + rises / (2 - p)
+        return value, rises - decreasing, (2 - p) * rises - (1 - p) * decreasing
 
     return Smooth(derive)
 
@@ -557,8 +557,8 @@ def _interior(B: Any, at: Any, up: Any, down: Any, D: Any, linear: Any) -> Any:
 
 
 def _room(x: Any, dx: Any) -> float:
-    falls = dx < 0
-    return float(np.min(-x[falls] / dx[falls])) if np.any(falls) else 1e300
+    decreasing = dx < 0
+    return float(np.min(-x[decreasing] / dx[decreasing])) if np.any(decreasing) else 1e300
 
 
 def _linear_programme(B: Any, at: Any, up: Any, down: Any, D: Any, linear: Any) -> Any:
@@ -581,17 +581,17 @@ def _active_set(rows: tuple[Any, ...], v: Any, u: Any) -> Any:
         point = v
         r = at - B @ point
         scale = np.abs(at) + np.abs(B) @ np.abs(point)
-        met = np.abs(r) <= tol * np.where(scale > 0, scale, 1)
+        active = np.abs(r) <= tol * np.where(scale > 0, scale, 1)
         if u is not None:
-            met &= np.minimum(up - u, u + down) > 1e-9 * width
+            active &= np.minimum(up - u, u + down) > 1e-9 * width
         for _ in range(4):
             side = np.where(r > 0, up, -down)
-            E = np.flatnonzero(met)
+            E = np.flatnonzero(active)
             d = len(point)
             M = np.zeros((d + len(E), d + len(E)), LONG)
             M[np.arange(d), np.arange(d)] = D
             M[:d, d:], M[d:, :d] = -B[E].T, -B[E]
-            right = np.concatenate([side[~met] @ B[~met] - linear, -at[E]])
+            right = np.concatenate([side[~active] @ B[~active] - linear, -at[E]])
             # what the equations leave open stays as it is
             here = np.concatenate([point, np.zeros(len(E), LONG)])
             solution = here + _solve_linear(M, right - M @ here)
@@ -601,11 +601,11 @@ def _active_set(rows: tuple[Any, ...], v: Any, u: Any) -> Any:
             outside = (dual > up[E] * (1 + 1e-9)) | (dual < -down[E] * (1 + 1e-9))
             r = at - B @ point
             scale = np.abs(at) + np.abs(B) @ np.abs(point)
-            crossed = ~met & (np.sign(r) != np.sign(side)) & (np.abs(r) > 1e-15 * scale)
+            crossed = ~active & (np.sign(r) != np.sign(side)) & (np.abs(r) > 1e-15 * scale)
             if not np.any(outside) and not np.any(crossed):
                 break
-            met[E[outside]] = False
-            met |= crossed
+            active[E[outside]] = False
+            active |= crossed
             r = np.where(np.isin(np.arange(len(r)), E[outside]), np.where(_at(dual, E, len(r)) > 0, 1, -1), r)
 
 
@@ -816,11 +816,13 @@ def cosines(X: Any, y: Any, weight: Any, alpha: float, intercept: bool, coef: An
         about[:, np.all(X[:1] == X, axis=0)] = 0
     root = np.sqrt(weight)
     r = root * (y - X @ w - LONG(b))
-    pull = (root[:, None] * about).T @ r - LONG(alpha) * w
+    gradient = (root[:, None] * about).T @ r - LONG(alpha) * w
     lengths = np.sqrt(np.sum(weight[:, None] * about**2, axis=0) + LONG(alpha))
     size = np.sqrt(r @ r + LONG(alpha) * (w @ w))
     if not size > 0:
         return 0.0, 0.0
-    largest = np.max(np.where(lengths > 0, np.abs(pull) / np.where(lengths > 0, lengths, 1), 0), initial=LONG(0)) / size
+    largest = (
+        np.max(np.where(lengths > 0, np.abs(gradient) / np.where(lengths > 0, lengths, 1), 0), initial=LONG(0)) / size
+    )
     ones = np.abs(root @ r) / np.sqrt(weight.sum()) / size if intercept else LONG(0)
     return float(max(largest, ones)), float(size)

@@ -84,15 +84,15 @@ def cosines(problem: Problem, params) -> np.ndarray:
         mean = weight @ X / weight.sum() if intercept else np.zeros(p, LONG)
         A = np.vstack([root[:, None] * (X - mean), np.sqrt(alpha[t]) * np.eye(p, dtype=LONG)])
         r = np.concatenate([root * (Y[:, t] - X @ w[t] - b[t]), -np.sqrt(alpha[t]) * w[t]])
-        pull = A.T @ r
+        gradient = A.T @ r
         if positive:
-            pull = np.where(w[t] > 0, np.abs(pull), np.maximum(pull, 0))
+            gradient = np.where(w[t] > 0, np.abs(gradient), np.maximum(gradient, 0))
         if level is not None:
-            pull = np.where(w[t] != 0, np.abs(pull) - level[t], np.maximum(np.abs(pull) - level[t], 0))
+            gradient = np.where(w[t] != 0, np.abs(gradient) - level[t], np.maximum(np.abs(gradient) - level[t], 0))
         if selects:
-            pull = np.where(w[t] != 0, pull, 0)
+            gradient = np.where(w[t] != 0, gradient, 0)
         lengths, size = np.sqrt(np.sum(A**2, axis=0)), np.sqrt(r @ r)
-        columns = np.abs(pull) / np.where(lengths > 0, lengths, 1) / size
+        columns = np.abs(gradient) / np.where(lengths > 0, lengths, 1) / size
         ones = abs(root @ r[:n]) / np.sqrt(weight.sum()) / size if intercept else 0.0
         result.append(max(float(np.max(columns, initial=0.0)), float(ones)))
     return np.array(result)
@@ -204,8 +204,8 @@ def dual_gap(X, y, weight, strength, intercept, w, b) -> float:
         z = z + (low + high) / 2
     a = wrong(y * z)
     entropy = weight @ (_x_log_x(a) + _x_log_x(1 - a)) / total
-    pull = X.T @ (weight * y * a) / total
-    return float(objective + entropy + pull @ pull / (2 * strength))
+    gradient = X.T @ (weight * y * a) / total
+    return float(objective + entropy + gradient @ gradient / (2 * strength))
 
 
 def _x_log_x(a):
@@ -419,11 +419,11 @@ def lasso_optimum(lasso: Lasso, W) -> LONG:
     W, best = W.astype(LONG).copy(), lasso_objective(lasso, W.astype(LONG))
     for sweep in range(2000):
         for j in range(len(W)):
-            pull = C[j] - G[j] @ W + G[j, j] * W[j]
-            pull = np.maximum(pull, 0) if lasso.positive else pull
-            length = np.sqrt(pull @ pull)
+            gradient = C[j] - G[j] @ W + G[j, j] * W[j]
+            gradient = np.maximum(gradient, 0) if lasso.positive else gradient
+            length = np.sqrt(gradient @ gradient)
             kept = max(1 - lasso.l1 / length, 0) if length > 0 else 0
-            W[j] = kept * pull / (G[j, j] + lasso.l2) if G[j, j] + lasso.l2 > 0 else 0
+            W[j] = kept * gradient / (G[j, j] + lasso.l2) if G[j, j] + lasso.l2 > 0 else 0
         if sweep % 20 == 19:
             new = lasso_objective(lasso, W)
             if best - new <= 1e-17 * best:

@@ -30,7 +30,7 @@ class Tampered(NamedTuple):
     model: Any
 
 
-def fitted_names(model: Any) -> list[str]:
+def list_fitted_names(model: Any) -> list[str]:
     """Public fitted names, attributes and properties, that hold numbers."""
     properties = (name for name, _ in inspect.getmembers(type(model), lambda entry: isinstance(entry, property)))
     names = {name for name in (*vars(model), *properties) if name.endswith("_") and not name.startswith("_")}
@@ -112,10 +112,10 @@ CHANGES: dict[str, tuple[Callable[[Any], Any], ...]] = {
 }
 
 
-def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+def _change(value: Any, change: Callable[[Any], Any]) -> Any:
     """The value after a change, None where it does not apply or changes nothing."""
     if sparse.issparse(value):
-        data = _changed(value.data, change)
+        data = _change(value.data, change)
         if data is None:
             return None
         moved = value.copy()
@@ -137,25 +137,25 @@ def _places(value: Any) -> list[Any]:
     return [key for key in dict.fromkeys((*keys[:1], *keys[-1:])) if _numeric(value[key])]
 
 
-def changed_values(value: Any) -> Iterator[tuple[str, Any]]:
+def change_values(value: Any) -> Iterator[tuple[str, Any]]:
     """(what was done, the changed value), for every change that applies."""
     if isinstance(value, (list, tuple, dict)):
         for place in _places(value):
-            for change, part in changed_values(value[place]):
+            for change, part in change_values(value[place]):
                 parts = dict(value) if isinstance(value, dict) else list(value)
                 parts[place] = part
                 yield f"[{place}] {change}", tuple(parts) if isinstance(value, tuple) else parts
         return
     for change in dict.fromkeys(change for changes in CHANGES.values() for change in changes):
-        moved = _changed(value, change)
+        moved = _change(value, change)
         if moved is not None:
             yield change.__name__.replace("_", " "), moved
 
 
 def tamper(model: Any) -> Iterator[Tampered]:
     """All tampered copies of a fitted model."""
-    for name in fitted_names(model):
-        for change, value in changed_values(read(model, name)):
+    for name in list_fitted_names(model):
+        for change, value in change_values(read(model, name)):
             worse = copy.deepcopy(model)
             try:
                 setattr(worse, name, value)
@@ -164,13 +164,13 @@ def tamper(model: Any) -> Iterator[Tampered]:
             yield Tampered(name, change, worse)
 
 
-ASKED = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
+COMPARED_METHODS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
 
 
 def outputs(model: Any, X: Any, y: Any) -> dict[str, Any]:
     """What the methods of a model return, or the error that they raise."""
     result: dict[str, Any] = {}
-    for method in (*ASKED, "predict_interval"):
+    for method in (*COMPARED_METHODS, "predict_interval"):
         if hasattr(model, method):
             result[method] = _ask(lambda method=method: getattr(model, method)(X))
     if hasattr(model, "score"):

@@ -33,12 +33,12 @@ def finds_violation(family):
     return any(attack.run(1, SEED, family, index=index, loud=False).violations for index in range(5))
 
 
-FOUND = [("multi_task", 406, 18373, 3)]
-"""What a long run has found, by family, seed, index and tampered solutions of each problem."""
+EARLIER_DEFECTS = [("multi_task", 406, 18373, 3)]
+"""Defects that a long run detected, by family, seed, index and tampered solutions of each problem."""
 
 
-@pytest.mark.parametrize(("family", "seed", "index", "tampers"), FOUND)
-def test_what_was_found_stays_mended(family, seed, index, tampers):
+@pytest.mark.parametrize(("family", "seed", "index", "tampers"), EARLIER_DEFECTS)
+def test_earlier_defects_stay_mended(family, seed, index, tampers):
     _, violations, _ = attack.attack(family, seed, index, tampers)
     assert not violations
 
@@ -47,7 +47,7 @@ CONVEX = [name for name in FAMILIES if name != "least_squares"]
 
 
 @pytest.mark.parametrize("family", CONVEX)
-def test_a_gap_that_is_too_small_is_found(family, monkeypatch):
+def test_detects_a_gap_that_is_too_small(family, monkeypatch):
     """Gaps of tampered solutions, divided by 1e6: they contradict the reference."""
     right = Case.certify
 
@@ -61,7 +61,7 @@ def test_a_gap_that_is_too_small_is_found(family, monkeypatch):
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if not name.startswith("sgd")])
-def test_an_ok_for_anything_is_found(family, monkeypatch):
+def test_detects_an_ok_for_anything(family, monkeypatch):
     right = Case.certify
 
     def certify(self, model):
@@ -74,7 +74,7 @@ def test_an_ok_for_anything_is_found(family, monkeypatch):
 
 
 @pytest.mark.parametrize("family", list(RECOMPUTED))
-def test_an_ok_for_a_recomputed_result_is_found(family, monkeypatch):
+def test_detects_an_ok_for_a_recomputed_result(family, monkeypatch):
     from attack_recomputed import Recomputed
 
     right = Recomputed.certify

@@ -339,7 +339,7 @@ def test_an_intercept_that_is_not_fitted_is_not_certified(name):
         certify(model, X, y)
 
 
-def _chosen_logistic(home, legacy, ratios, solver):
+def _fit_logistic_cv(home, legacy, ratios, solver):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((90, 3))
     y = np.digitize(X[:, 0] + rng.standard_normal(90), [-0.5, 0.5])
@@ -352,7 +352,7 @@ def _chosen_logistic(home, legacy, ratios, solver):
 @pytest.mark.parametrize("legacy", [False, True])
 @pytest.mark.parametrize(("ratios", "solver"), [((0,), "lbfgs"), ((0.0, 0.5), "saga")])
 def test_a_chosen_penalty_is_the_best_of_the_stored_scores(home, legacy, ratios, solver):
-    model, X, y = _chosen_logistic(home, legacy, ratios, solver)
+    model, X, y = _fit_logistic_cv(home, legacy, ratios, solver)
     assert certify(model, X, y).ok
     for name in ("Cs_", "C_", "l1_ratios_", "scores_"):
         worse = copy.deepcopy(model)

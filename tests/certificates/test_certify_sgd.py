@@ -41,7 +41,7 @@ def objective(model, X, y, weight, w, b, count):
     return float(np.sum(weight * loss_value(model.loss, y, X @ w + b)) / count + model.alpha * penalty)
 
 
-def fitted(module, name, X, y, weight=None, **settings):
+def fit_quietly(module, name, X, y, weight=None, **settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return getattr(module, name)(random_state=0, **settings).fit(X, y, sample_weight=weight)
@@ -67,7 +67,7 @@ def test_two_classes(loss, penalty, module):
     y = np.where(labels == "bee", 1.0, -1.0)
     weight = np.random.default_rng(1).uniform(0.2, 2.0, 60)
     settings = {"loss": loss, "alpha": 0.05, "max_iter": 20, "tol": None, **PENALTIES[penalty]}
-    model = fitted(module, "SGDClassifier", X, labels, weight, **settings)
+    model = fit_quietly(module, "SGDClassifier", X, labels, weight, **settings)
     check(model, X, labels, y, weight)
 
 
@@ -78,7 +78,7 @@ def test_values(loss, module):
     weight = np.random.default_rng(1).uniform(0.2, 2.0, 60)
     for penalty in PENALTIES.values():
         settings = {"loss": loss, "alpha": 0.05, "max_iter": 20, "tol": None, **penalty}
-        check(fitted(module, "SGDRegressor", X, y, weight, **settings), X, y, y, weight)
+        check(fit_quietly(module, "SGDRegressor", X, y, weight, **settings), X, y, y, weight)
 
 
 def check(model, X, labels, y, weight):
@@ -122,7 +122,7 @@ def test_at_the_optimum_it_is_ok():
 def test_several_classes_and_their_weights(module):
     X, labels, _ = classes(90, 3, count=3)
     settings = {"loss": "log_loss", "alpha": 0.05, "class_weight": {"ant": 2.0, "bee": 0.5, "cat": 1.0}}
-    model = fitted(module, "SGDClassifier", X, labels, **settings)
+    model = fit_quietly(module, "SGDClassifier", X, labels, **settings)
     certificate = tenfold.certify(model, X, labels)
     assert len(certificate.parts) == 3
     assert certificate.value == max(certificate.parts)
@@ -140,7 +140,7 @@ def test_rows_of_weight_zero_are_removed_from_ours_and_not_from_scikit_learns():
     weight = zero_weights(60)
     keep = weight > 0
     for module, same in ((tenfold, True), (sklearn_module, False)):
-        model = fitted(module, "SGDRegressor", X, y, weight, alpha=0.1)
+        model = fit_quietly(module, "SGDRegressor", X, y, weight, alpha=0.1)
         whole = tenfold.certify(model, X, y, sample_weight=weight)
         fewer = tenfold.certify(model, X[keep], y[keep], sample_weight=weight[keep])
         assert bool(np.isclose(whole.objective, fewer.objective, rtol=1e-9)) is same
@@ -169,7 +169,7 @@ def cloud(n=300):
 @pytest.mark.parametrize("nu", [0.05, 0.3, 0.7])
 def test_one_class(nu, module):
     X = cloud()
-    model = fitted(module, "SGDOneClassSVM", X, None, nu=nu, average=True)
+    model = fit_quietly(module, "SGDOneClassSVM", X, None, nu=nu, average=True)
     certificate = tenfold.certify(model, X)
 
     def value(w, offset):
@@ -230,7 +230,7 @@ def test_steps_without_a_problem(module):
         model = module.PassiveAggressiveClassifier(random_state=0).fit(X, y)
     with pytest.raises(TypeError, match="solve no problem"):
         tenfold.certify(model, X, y)
-    model = fitted(module, "SGDClassifier", X, y, learning_rate="pa1", penalty=None)
+    model = fit_quietly(module, "SGDClassifier", X, y, learning_rate="pa1", penalty=None)
     with pytest.raises(TypeError, match="no problem that they solve"):
         tenfold.certify(model, X, y)
     fixed = tenfold.SGDClassifier(fit_intercept=False, random_state=0).fit(X, y, intercept_init=[1.0])

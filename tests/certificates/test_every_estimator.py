@@ -336,8 +336,8 @@ def check_evidence(row, model, data, certificate, params=None):
     A, precisions, w = A[:, kept], each[kept], params[0, kept].astype(float)
     # singular values do not square the condition of the samples
     _, s, V = np.linalg.svd(A / np.sqrt(precisions))
-    turned = V.T / np.sqrt(precisions)[:, None]
-    covariance = turned / (1.0 + alpha * np.append(s, np.zeros(len(V) - len(s))) ** 2) @ turned.T
+    turn = V.T / np.sqrt(precisions)[:, None]
+    covariance = turn / (1.0 + alpha * np.append(s, np.zeros(len(V) - len(s))) ** 2) @ turn.T
     if certificate.value == np.inf:
         expected = alpha * covariance @ A.T @ b
         away = np.max(np.abs(w - expected) / np.sqrt(np.diag(covariance)))
@@ -390,7 +390,7 @@ def test_is_certified(row, shape):
 
 
 @pytest.mark.parametrize(("row", "shape"), ROWS_AND_SHAPES)
-def test_certify_says_the_same_as_fit(row, shape):
+def test_certify_equals_certificate_of_fit(row, shape):
     """Judged again from outside, from the model and the data alone."""
     data = SHAPES[shape](row)
     model = fit(row, data)
@@ -414,7 +414,7 @@ def test_a_fit_leaves_its_data_alone(row):
 # -- worsened models -------------------------------------------------------------------------------------------------
 
 
-def scaled(row, model, data):
+def scale_weights(row, model, data):
     # a gap sees an error e of the weights as e^2: 1e-3 of them cost less than 1e-6 of the objective, which is allowed
     model.coef_ = model.coef_ * (1.001 if row.kind == "residual" else 1.03)
 
@@ -431,7 +431,7 @@ def intercept_off(row, model, data):
     model.intercept_ = model.intercept_ + (1e-3 if row.kind == "residual" else 0.02) * spread
 
 
-def turned(row, model, data):
+def turn(row, model, data):
     """On the other side of everything, or with the votes of the beginning."""
     if row.linear:
         model.coef_, model.intercept_ = -model.coef_, -model.intercept_
@@ -440,7 +440,7 @@ def turned(row, model, data):
         model._voters = dataclasses.replace(voters, step=-voters.step, up=voters.down, down=voters.up)
 
 
-def moved_far(row, model, data):
+def move_far(row, model, data):
     if row.linear:
         model.intercept_ = model.intercept_ + 10 * np.abs(model.decision_function(data.X)).max()
     else:
@@ -448,8 +448,8 @@ def moved_far(row, model, data):
         model._voters = dataclasses.replace(model._voters, votes=model.votes_)
 
 
-WORSENINGS = [scaled, one_weight_off, intercept_off]
-COUNTED = [turned, moved_far]
+WORSENINGS = [scale_weights, one_weight_off, intercept_off]
+COUNTED = [turn, move_far]
 """What makes mistakes."""
 
 
@@ -523,9 +523,9 @@ def test_conjugate_gradients_cut_short():
     lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=0)).ravel() - len(y) * mean**2 + 1e-3)
     for model in (cut, full):
         r = y - model.predict(X)
-        pull = X.T @ r - mean * r.sum() - 1e-3 * model.coef_
+        gradient = X.T @ r - mean * r.sum() - 1e-3 * model.coef_
         size = np.sqrt(r @ r + 1e-3 * model.coef_ @ model.coef_)
-        result = max(np.max(np.abs(pull) / lengths), abs(r.sum()) / np.sqrt(len(y))) / size
+        result = max(np.max(np.abs(gradient) / lengths), abs(r.sum()) / np.sqrt(len(y))) / size
         np.testing.assert_allclose(model.certificate_.value, result, rtol=1e-6, atol=2 * model.certificate_.floor)
 
 
@@ -563,7 +563,7 @@ def test_several_classes(row):
     again = tenfold.certify(model, X, y)
     assert again.ok
     assert abs(again.value - model.certificate_.value) <= 2 * again.floor
-    for worsen in (scaled, one_weight_off, intercept_off):
+    for worsen in (scale_weights, one_weight_off, intercept_off):
         if worsen is intercept_off:
             model.intercept_ = model.intercept_ + np.array([0.04, 0.0, 0.0]) * row.intercept
             if not row.intercept:
@@ -669,7 +669,7 @@ def test_a_certificate_cannot_be_changed():
 
 @pytest.mark.parametrize("row", [row for row in SOLVED if row.kind == "residual"], ids=lambda row: row.id)
 @only_if(lambda row: not (row.unique or row.positive or row.selects or row.units))
-def test_a_singular_system_is_told_by_its_condition(row):
+def test_singular_system_is_reported_with_its_condition(row):
     data = SHAPES["collinear"](row)
     certificate = fit(row, data).certificate_
     assert certificate.condition > 1e10

@@ -43,7 +43,7 @@ SMOOTH = [
     (Gamma(), POSITIVE),
     (Tweedie(1.5), np.where(RNG.random(N) < 0.3, 0.0, POSITIVE)),
 ]
-KINKED = [(Hinge(), SIGNS), (Quantile(0.7), NOISY), (EpsilonInsensitive(0.2), NOISY)]
+NONSMOOTH = [(Hinge(), SIGNS), (Quantile(0.7), NOISY), (EpsilonInsensitive(0.2), NOISY)]
 MEMBER = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
 PENALTIES = {
     "none": L2(0.0),
@@ -97,7 +97,7 @@ def optimum(problem, y):
     return point
 
 
-def judged(problem, y, point, **options):
+def judge_point(problem, y, point, **options):
     params = Params(point[None, :P].copy(), point[P:].copy())
     return gap(problem, MemoryRows(X, y[:, None], WEIGHT), params, **options)
 
@@ -110,7 +110,7 @@ def test_smooth_losses(loss, y, penalty, intercept):
     problem = Glm(loss, penalty, intercept)
     best = optimum(problem, y)
     least = objective(problem, y, best)
-    result = judged(problem, y, best)
+    result = judge_point(problem, y, best)
     assert result.ok, result.explain()
     assert result.objective == pytest.approx(least, rel=1e-12)
     assert result.lower_bound <= least + 1e-12
@@ -121,12 +121,12 @@ def test_smooth_losses(loss, y, penalty, intercept):
         if getattr(penalty, "positive", False):
             point[:P] = np.abs(point[:P])
         gained = objective(problem, y, point) - least
-        certificate = judged(problem, y, point)
+        certificate = judge_point(problem, y, point)
         assert certificate.value >= gained * (1.0 - 1e-9) - 1e-13
         assert not (certificate.ok and gained > 1.01 * certificate.allowed)
 
 
-@over(KINKED)
+@over(NONSMOOTH)
 @over_penalties
 @over_intercepts
 def test_losses_with_kinks_are_never_promised_too_much(loss, y, penalty, intercept):
@@ -136,7 +136,7 @@ def test_losses_with_kinks_are_never_promised_too_much(loss, y, penalty, interce
     points = rng.standard_normal((4, P + 1)) * np.geomspace(0.05, 1.0, 4)[:, None]
     points[:, P] *= intercept
     points = np.abs(points) if getattr(penalty, "positive", False) else points
-    lower = max(judged(problem, y, point).lower_bound for point in points)
+    lower = max(judge_point(problem, y, point).lower_bound for point in points)
     assert all(objective(problem, y, point) >= lower - 1e-12 for point in points)
 
 
@@ -152,33 +152,33 @@ def test_a_dual_point_proves_a_quantile(intercept, strength):
     point = np.append(solved.x[:P] - solved.x[P : 2 * P], solved.x[2 * P] - solved.x[2 * P + 1])
     dual = np.where(share > 0, -solved.eqlin.marginals / np.where(share > 0, share, 1.0), 0.0)
     problem = Glm(Quantile(q), ElasticNet(strength) if strength else L2(0.0), intercept)
-    proved = judged(problem, y, point, dual=dual)
+    proved = judge_point(problem, y, point, dual=dual)
     assert proved.ok
     assert proved.objective == pytest.approx(solved.fun, rel=1e-9)
-    worse = judged(problem, y, point + 1e-3 * np.append(np.ones(P), float(intercept)), dual=dual)
+    worse = judge_point(problem, y, point + 1e-3 * np.append(np.ones(P), float(intercept)), dual=dual)
     assert not worse.ok
-    misled = judged(problem, y, point, dual=dual + 0.1 * np.random.default_rng(3).standard_normal(N))
+    misled = judge_point(problem, y, point, dual=dual + 0.1 * np.random.default_rng(3).standard_normal(N))
     assert misled.lower_bound <= solved.fun + 1e-12
 
 
 def test_slopes_are_balance_inside_of_their_domain():
     rng = np.random.default_rng(4)
-    for loss, y in KINKED:
+    for loss, y in NONSMOOTH:
         u = loss.clip(y, 2.0 * rng.standard_normal(N))
         moved = balance_inside(loss, y, u, WEIGHT)
         assert abs(WEIGHT @ moved) <= 1e-13 * WEIGHT.sum()
         assert np.isfinite(loss.conjugate(y, moved)).all()
 
 
-def test_a_penalty_that_leaves_no_weight_is_said():
+def test_note_of_a_penalty_that_leaves_no_weight():
     problem = Glm(Square(), ElasticNet(100.0), True)
     point = np.append(np.zeros(P), np.average(NOISY, weights=WEIGHT))
-    assert "All weights are zero" in judged(problem, NOISY, point).explain()
-    assert judged(problem, NOISY, point).ok
+    assert "All weights are zero" in judge_point(problem, NOISY, point).explain()
+    assert judge_point(problem, NOISY, point).ok
 
 
 def test_the_scale_of_numbers_does_not_grow_with_their_offset():
     """A gap that is small beside an offset of a million proves nothing."""
-    near = judged(Glm(Huber(1.35), L2(0.1), True), NOISY, np.zeros(P + 1)).scale
-    far = judged(Glm(Huber(1.35), L2(0.1), True), NOISY + 1e6, np.zeros(P + 1)).scale
+    near = judge_point(Glm(Huber(1.35), L2(0.1), True), NOISY, np.zeros(P + 1)).scale
+    far = judge_point(Glm(Huber(1.35), L2(0.1), True), NOISY + 1e6, np.zeros(P + 1)).scale
     assert far == pytest.approx(near, rel=1e-6)

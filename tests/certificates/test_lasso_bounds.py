@@ -113,7 +113,7 @@ def test_rounded_weights_of_columns_far_from_zero_are_judged_by_dual_points_of_d
 
 @pytest.mark.parametrize("change", [1e-5, -1e-4, 1e-3, 0.03])
 @pytest.mark.parametrize("model", FAR, ids=str)
-def test_perturbed_weights_in_single_precision_are_refused_by_what_they_cost(model, change):
+def test_gap_of_perturbed_float32_weights_is_their_excess(model, change):
     X, y = far(type(model).__name__.startswith("Multi"))
     model = clone(model).fit(X, y)
     best = clone(model).set_params(**({"tol": 1e-10} if hasattr(model, "tol") else {})).fit(X.astype(float), y)

@@ -124,10 +124,10 @@ def test_plain_distances_of_the_judge():
     """Against formulas written out."""
     rng = np.random.default_rng(1)
     X, Q = rng.uniform(-1.5, 1.5, (9, 2)), rng.uniform(-1.5, 1.5, (4, 2))
-    found = judge.plain_distances("haversine", {}, X, Q)
+    result = judge.plain_distances("haversine", {}, X, Q)
     a, b = np.sin((Q[:, None, 0] - X[:, 0]) / 2) ** 2, np.sin((Q[:, None, 1] - X[:, 1]) / 2) ** 2
     expected = 2 * np.arcsin(np.sqrt(a + np.cos(Q[:, None, 0]) * np.cos(X[:, 0]) * b))
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(result, expected, rtol=1e-12)
     np.testing.assert_allclose(
         judge.plain_distances("mahalanobis", {"V": np.diag([4.0, 1.0])}, X, Q),
         np.hypot((Q[:, None, 0] - X[:, 0]) / 2, Q[:, None, 1] - X[:, 1]),

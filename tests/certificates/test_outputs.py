@@ -50,7 +50,7 @@ def test_samples_of_a_table():
     assert tenfold.certify(tenfold.Ridge().fit(X, y), table, y).ok
 
 
-def test_a_spent_budget_is_told():
+def test_spent_budget_is_reported():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 3))
     y = X[:, 0] + rng.logistic(size=200) > 0

@@ -78,7 +78,7 @@ def test_another_point_of_the_path_is_no_knot(library):
     assert "not the knots" in certify(model, X, y).note
 
 
-def test_the_second_best_subset_is_refused_with_its_own_sum_of_squares():
+def test_second_best_subset_is_not_certified_with_its_own_sum_of_squares():
     X, y = data(p=6)
     model = tenfold.BestSubset(n_nonzero_coefs=4).fit(X, y)
     assert certify(model, X, y).ok

@@ -142,7 +142,7 @@ def test_the_tightened_gap_near_the_optimum_is_the_suboptimality(seed, penalised
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_good_model_is_not_refused(seed):
+def test_optimal_model_is_certified(seed):
     """Where the true suboptimality is well inside what is allowed, the certificate is ok."""
     case = Case(seed)
     unit = 1.0 / np.abs(case.X).max(axis=0)

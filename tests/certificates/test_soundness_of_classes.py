@@ -55,11 +55,11 @@ class Case:
         total = self.weight.sum()
         u = (q - (self.y[:, None] == np.arange(self.K))) * self.weight[:, None]
         entropy = self.weight @ np.sum(q * np.log(np.maximum(q, 1e-300)), axis=1) / total
-        pull = u.T @ self.X / total
+        gradient = u.T @ self.X / total
         return (
             softmax_objective(self.X, self.y, self.weight, self.strength, W, b)
             + entropy
-            + np.sum(pull**2) / (2 * self.strength)
+            + np.sum(gradient**2) / (2 * self.strength)
         )
 
 

@@ -83,7 +83,7 @@ def best_centres(name):
     return model, X, None
 
 
-def bisected():
+def fit_bisecting():
     X = blobs().X
     return tenfold.BisectingKMeans(3, random_state=0).fit(X), X, None
 
@@ -94,7 +94,7 @@ def several_tasks(name):
     return getattr(tenfold, name)(tol=1e-10, alphas=4, cv=3).fit(X, Y), X, Y
 
 
-def tagged():
+def fit_structured():
     rng = np.random.default_rng(0)
     X = [rng.standard_normal((length, 4)) for length in rng.integers(2, 6, 30)]
     y = [(x[:, 0] > 0).astype(int) + 2 * (x[:, 1] > 0) for x in X]
@@ -106,10 +106,10 @@ OTHERS = {
     "SGDRegressor at the optimum": lambda: best_online("SGDRegressor"),
     "MiniBatchKMeans at rest": lambda: best_centres("MiniBatchKMeans"),
     "OnlineKMeans at rest": lambda: best_centres("OnlineKMeans"),
-    "BisectingKMeans": bisected,
+    "BisectingKMeans": fit_bisecting,
     "MultiTaskLassoCV": lambda: several_tasks("MultiTaskLassoCV"),
     "MultiTaskElasticNetCV": lambda: several_tasks("MultiTaskElasticNetCV"),
-    "StructuredPerceptron": tagged,
+    "StructuredPerceptron": fit_structured,
 }
 """Models of classes that have no row, or whose rows are not certified."""
 

@@ -15,10 +15,10 @@ ROWS = "\n".join(f"{i % 7},{(i * 37) % 11},{i % 2}" for i in range(60))
 GOOD = f"a,b,y\n{ROWS}\n"
 
 
-def refused(folder, content, *args, code=3, name="data.csv"):
+def message_of(folder, text, *args, code=3, name="data.csv"):
     """What is said of a table that cannot be used; the folder of the run is not there."""
     path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     more = args or ("--target", "y")
     command = ["fit", str(path), "--out", str(folder / "run"), "--quiet", "--models", "ridge-classifier", *more]
     result = CliRunner().invoke(tenfold, command)
@@ -30,7 +30,7 @@ def refused(folder, content, *args, code=3, name="data.csv"):
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("text", "words"),
     [
         (b"", "empty"),
         ("a,b,y\n", "row"),
@@ -44,21 +44,21 @@ def refused(folder, content, *args, code=3, name="data.csv"):
         ('a,b,y\n"1,2,0\n' + ROWS, "quote"),
     ],
 )
-def test_invalid_tables_exit_with_code_3(tmp_path, content, words):
-    assert words in refused(tmp_path, content)
+def test_invalid_tables_exit_with_code_3(tmp_path, text, words):
+    assert words in message_of(tmp_path, text)
 
 
 def test_unknown_columns_are_named(tmp_path):
-    assert "'y'" in refused(tmp_path, GOOD, "--target", "Y")
-    assert "drop" in refused(tmp_path, GOOD, "--target", "y", "--drop", "c")
-    assert "ridge" in refused(tmp_path, GOOD, "--target", "y", "--models", "rigde-classifier")
-    assert "accuracy" in refused(tmp_path, GOOD, "--target", "y", "--metric", "acuracy")
-    assert "given as" in refused(tmp_path, GOOD, "--target", "y", "--group", "y")
+    assert "'y'" in message_of(tmp_path, GOOD, "--target", "Y")
+    assert "drop" in message_of(tmp_path, GOOD, "--target", "y", "--drop", "c")
+    assert "ridge" in message_of(tmp_path, GOOD, "--target", "y", "--models", "rigde-classifier")
+    assert "accuracy" in message_of(tmp_path, GOOD, "--target", "y", "--metric", "acuracy")
+    assert "given as" in message_of(tmp_path, GOOD, "--target", "y", "--group", "y")
 
 
 @pytest.mark.parametrize("args", [("--time", "soon"), ("--seed", "x"), ("--task", "guess"), ("--nothing",)])
 def test_invalid_usage_exits_with_code_2(tmp_path, args):
-    refused(tmp_path, GOOD, "--target", "y", *args, code=2)
+    message_of(tmp_path, GOOD, "--target", "y", *args, code=2)
 
 
 def test_missing_file(tmp_path):
@@ -78,14 +78,14 @@ def run(tmp_path_factory):
 
 
 def test_predict_on_a_table_with_other_columns(run):
-    def predicted(content):
-        (run / "new.csv").write_text(content)
+    def run_predict(text):
+        (run / "new.csv").write_text(text)
         return CliRunner().invoke(tenfold, ["predict", str(run / "run"), str(run / "new.csv")])
 
-    missing = predicted("a,c\n1,2\n2,3\n")
+    missing = run_predict("a,c\n1,2\n2,3\n")
     assert missing.exit_code == 3
     assert "'b'" in missing.output
-    wrong = predicted("a,b\n1,2\n2,many\n3,4\n")
+    wrong = run_predict("a,b\n1,2\n2,many\n3,4\n")
     assert wrong.exit_code == 3
     assert "'b'" in wrong.output
 
@@ -111,8 +111,8 @@ def test_full_disk(run):
 
 def test_standard_input_and_closed_pipe(run):
     command = [sys.executable, "-m", "tenfold.cli", "predict", str(run / "run"), "-"]
-    found = subprocess.run(command, input=GOOD.encode(), capture_output=True, check=True, env=os.environ)
-    assert len(found.stdout.splitlines()) == 61
+    result = subprocess.run(command, input=GOOD.encode(), capture_output=True, check=True, env=os.environ)
+    assert len(result.stdout.splitlines()) == 61
 
 
 def test_leakage_warning_names_the_column(tmp_path):

@@ -19,7 +19,7 @@ from tenfold.cli.commands import tenfold as command
 from tenfold.datasets import make_table, write_csv
 
 
-def fitted(folder, *args, data="customers.csv", target="churned"):
+def run_fit(folder, *args, data="customers.csv", target="churned"):
     """`tenfold fit` in a folder; its exit code and its record, if it wrote one."""
     options = ("--target", target, "--out", str(folder / "run"), "--quiet")
     result = CliRunner().invoke(command, ["fit", str(folder / data), *options, *args], catch_exceptions=False)
@@ -37,7 +37,7 @@ def customers(tmp_path):
 
 def test_interrupt_keeps_results_so_far(customers, monkeypatch):
     monkeypatch.setattr(LinearSVC, "fit", lambda *args, **kwargs: signal.raise_signal(signal.SIGINT))
-    result, record = fitted(customers, "--models", "lda,linear-svm,ridge-classifier")
+    result, record = run_fit(customers, "--models", "lda,linear-svm,ridge-classifier")
     assert result.exit_code == 4
     assert record["interrupted"] is True
     assert record["best"] == "lda"
@@ -51,7 +51,7 @@ def test_interrupt_keeps_results_so_far(customers, monkeypatch):
 
 def test_interrupt_before_the_first_result(customers, monkeypatch):
     monkeypatch.setattr("tenfold.cli.fitting.prepare", lambda *args: signal.raise_signal(signal.SIGINT))
-    result, record = fitted(customers)
+    result, record = run_fit(customers)
     assert result.exit_code == 4
     assert record is None
     assert "interrupted" in result.output
@@ -64,7 +64,7 @@ def test_time_limit_returns_partial_results(customers, monkeypatch):
 
     for cls in (LinearSVC, LogisticRegressionCV):  # one model may not take all of the time
         monkeypatch.setattr(cls, "fit", slow)
-    result, record = fitted(customers, "--models", "lda,linear-svm,logistic", "--time", "5s")
+    result, record = run_fit(customers, "--models", "lda,linear-svm,logistic", "--time", "5s")
     assert result.exit_code == 4
     assert record["best"] == "lda"
     notes = {row["name"]: row["note"] for row in record["board"]}
@@ -73,7 +73,7 @@ def test_time_limit_returns_partial_results(customers, monkeypatch):
 
 
 def test_time_limit_too_short_for_any_model(customers):
-    result, record = fitted(customers, "--time", "0.001s")
+    result, record = run_fit(customers, "--time", "0.001s")
     assert result.exit_code == 4
     assert record["best"] is None
     assert "--time" in record["lead"]
@@ -86,7 +86,7 @@ def test_failed_models_are_listed_with_their_reason(customers, monkeypatch):
         raise ValueError("A reason of its own.")
 
     monkeypatch.setattr(LinearSVC, "fit", broken)
-    result, record = fitted(customers, "--models", "lda,linear-svm")
+    result, record = run_fit(customers, "--models", "lda,linear-svm")
     assert result.exit_code == 0
     assert "A reason of its own." in {row["name"]: row["note"] for row in record["board"]}["linear-svm"]
 
@@ -94,13 +94,13 @@ def test_failed_models_are_listed_with_their_reason(customers, monkeypatch):
 @pytest.mark.parametrize("earlier", [False, True])
 def test_full_disk_keeps_the_earlier_run(customers, monkeypatch, earlier):
     if earlier:
-        _, before = fitted(customers, "--models", "lda")
+        _, before = run_fit(customers, "--models", "lda")
 
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(customers / "run"))
 
     monkeypatch.setattr(tenfold.cli.run_output, "page", full)
-    result, record = fitted(customers, "--models", "lda")
+    result, record = run_fit(customers, "--models", "lda")
     assert result.exit_code == 3
     assert "no space left" in result.output
     assert record == (before if earlier else None)
@@ -108,7 +108,7 @@ def test_full_disk_keeps_the_earlier_run(customers, monkeypatch, earlier):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_complete_commands(shell):
-    asked = {
+    request = {
         "bash": {"COMP_WORDS": "tenfold fi", "COMP_CWORD": "1"},
         "zsh": {"COMP_WORDS": "tenfold fi", "COMP_CWORD": "1"},
         "fish": {"COMP_WORDS": "tenfold fi", "COMP_CWORD": "fi"},
@@ -119,7 +119,7 @@ def test_shells_complete_commands(shell):
         return subprocess.run(call, env={**os.environ, **more}, capture_output=True, text=True, check=False).stdout
 
     assert "_TENFOLD_COMPLETE" in said(_TENFOLD_COMPLETE=f"{shell}_source")
-    assert "fit" in said(_TENFOLD_COMPLETE=f"{shell}_complete", **asked[shell])
+    assert "fit" in said(_TENFOLD_COMPLETE=f"{shell}_complete", **request[shell])
 
 
 def test_kinds_can_be_declared(tmp_path):
@@ -132,7 +132,7 @@ def test_kinds_can_be_declared(tmp_path):
     }
     write_csv(columns, tmp_path / "sizes.csv")
     said = ("--ordinal", "size=small,medium,large", "--type", "code=category", "--models", "ridge")
-    result, record = fitted(tmp_path, *said, data="sizes.csv", target="y")
+    result, record = run_fit(tmp_path, *said, data="sizes.csv", target="y")
     assert result.exit_code == 0
     assert {column["name"]: column["kind"] for column in record["columns"]} == {"size": "ordinal", "code": "category"}
     again = CliRunner().invoke(command, ["certify", str(tmp_path / "run"), str(tmp_path / "sizes.csv")])
@@ -147,6 +147,6 @@ def test_kinds_can_be_declared(tmp_path):
 )
 def test_invalid_column_kinds(tmp_path, args, code):
     write_csv({"code": list(range(30)), "y": list(range(30))}, tmp_path / "data.csv")
-    result, record = fitted(tmp_path, *args, data="data.csv", target="y")
+    result, record = run_fit(tmp_path, *args, data="data.csv", target="y")
     assert result.exit_code == code, result.output
     assert record is None

@@ -23,7 +23,7 @@ EVERY = {
 QUICK_CLASSES = "ridge-classifier,logistic,lda"
 
 
-def called(*args, code=0):
+def call(*args, code=0):
     """What a command prints, on both outputs."""
     result = CliRunner().invoke(tenfold, [str(arg) for arg in args], catch_exceptions=False)
     assert result.exit_code == code, result.output[-2000:]
@@ -35,7 +35,7 @@ def houses(tmp_path_factory):
     """A run on a table with a target of numbers."""
     folder = tmp_path_factory.mktemp("houses")
     write_csv(make_table(300, task="regression", random_state=1), folder / "houses.csv")
-    called("fit", folder / "houses.csv", "--target", "price", "--models", QUICK, "--out", folder / "run", "--quiet")
+    call("fit", folder / "houses.csv", "--target", "price", "--models", QUICK, "--out", folder / "run", "--quiet")
     return folder
 
 
@@ -45,7 +45,7 @@ def customers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("customers")
     write_csv(make_table(300, random_state=1), folder / "customers.csv")
     args = ("--target", "churned", "--models", QUICK_CLASSES, "--out", folder / "run", "--quiet")
-    called("fit", folder / "customers.csv", *args)
+    call("fit", folder / "customers.csv", *args)
     return folder
 
 
@@ -117,18 +117,18 @@ def read(path):
 def test_saved_model_predicts_and_is_certified(houses):
     run, data = houses / "run", houses / "houses.csv"
     out = houses / "out.csv"
-    called("predict", run, data, "-o", out, "--interval", "0.9")
-    found = read(out)
+    call("predict", run, data, "-o", out, "--interval", "0.9")
+    result = read(out)
     prices = np.array(make_table(300, task="regression", random_state=1)["price"], dtype=float)
-    low, high = (np.array(found[name], dtype=float) for name in ("low", "high"))
+    low, high = (np.array(result[name], dtype=float) for name in ("low", "high"))
     assert 0.85 < np.mean((low <= prices) & (prices <= high)) <= 1.0
-    assert "allowed" in called("certify", run, data).output
-    assert called("report", run).output.strip().endswith("report.html")
+    assert "allowed" in call("certify", run, data).output
+    assert call("report", run).output.strip().endswith("report.html")
 
 
 def test_probabilities_sum_to_one(customers):
     record = record_of(customers)
-    output = called("predict", customers / "run", customers / "customers.csv", *_proba(record)).output
+    output = call("predict", customers / "run", customers / "customers.csv", *_proba(record)).output
     rows = list(csv.DictReader(output.splitlines()))
     assert len(rows) == 300
     if record["best"] != "ridge-classifier":
@@ -148,7 +148,7 @@ def test_intervals_cover_the_baseline_on_noise(tmp_path):
         table[target] = [table[target][i] for i in random.permutation(400)]
         data = write_csv(table, tmp_path / f"{task}.csv")
         args = ("--target", target, "--models", EVERY[task], "--time", "10m", "--json", "--quiet")
-        output = called("fit", data, "--out", tmp_path / task, *args).stdout
+        output = call("fit", data, "--out", tmp_path / task, *args).stdout
         board = json.loads(output)["board"]
         baseline = next(row["score"] for row in board if row["status"] == "baseline")
         scored = [row for row in board if row["score"] is not None and row["status"] != "baseline"]
@@ -161,7 +161,7 @@ def test_intervals_cover_the_baseline_on_noise(tmp_path):
 def test_test_table_is_predicted_and_scored(houses, tmp_path):
     new = write_csv(make_table(50, task="regression", random_state=9), tmp_path / "new.csv")
     args = ("--target", "price", "--models", "ridge", "--test", new, "--out", tmp_path / "run", "--quiet")
-    printed = called("fit", houses / "houses.csv", *args).output
+    printed = call("fit", houses / "houses.csv", *args).output
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     assert len(read(tmp_path / "run" / "predictions.csv")["prediction"]) == 50
     assert {"rmse", "r2"} <= {figure["name"] for figure in record["test"]["figures"]}
@@ -181,20 +181,20 @@ def test_groups_and_weights_are_not_features(tmp_path):
     table["heft"] = [1.0 + i % 3 for i in range(200)]
     data = write_csv(table, tmp_path / "data.csv")
     args = ("--group", "who", "--weight", "heft", "--models", "ridge", "--out", tmp_path / "run", "--quiet")
-    called("fit", data, "--target", "price", *args)
+    call("fit", data, "--target", "price", *args)
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     assert {"who", "heft"}.isdisjoint(column["name"] for column in record["columns"])
     assert "groups" in record["protocol"]
-    assert "allowed" in called("certify", tmp_path / "run", data).output
+    assert "allowed" in call("certify", tmp_path / "run", data).output
 
 
 def test_unsupervised_models_without_a_target(houses, tmp_path):
-    called("fit", houses / "houses.csv", "--out", tmp_path / "run", "--quiet")
+    call("fit", houses / "houses.csv", "--out", tmp_path / "run", "--quiet")
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     assert {row["name"] for row in record["board"]} == {"principal-components", "k-means", "mixture"}
     assert all(row["certified"] for row in record["board"])
     assert "<svg" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert called("predict", tmp_path / "run", houses / "houses.csv").output.startswith("row,prediction")
+    assert call("predict", tmp_path / "run", houses / "houses.csv").output.startswith("row,prediction")
 
 
 def board_of(folder):
@@ -206,7 +206,7 @@ def test_equal_seeds_give_equal_boards_in_place_of_an_earlier_run(houses, tmp_pa
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     (tmp_path / "run" / "run.json").write_text(json.dumps(record | {"board": []}), encoding="utf-8")
     args = ("fit", houses / "houses.csv", "--target", "price", "--models", QUICK, "--quiet")
-    called(*args, "--out", tmp_path / "run")
+    call(*args, "--out", tmp_path / "run")
     assert {path.name for path in (tmp_path / "run").iterdir()} == FILES
     assert board_of(tmp_path) == board_of(houses)
 
@@ -214,7 +214,7 @@ def test_equal_seeds_give_equal_boards_in_place_of_an_earlier_run(houses, tmp_pa
 def test_folder_with_other_files_is_not_replaced(houses, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     args = ("fit", houses / "houses.csv", "--target", "price", "--models", "ridge", "--quiet")
-    assert "other files" in called(*args, "--out", tmp_path, code=3).output
+    assert "other files" in call(*args, "--out", tmp_path, code=3).output
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -223,8 +223,8 @@ def test_help_imports_no_heavy_modules():
         "import sys; from tenfold.cli.commands import tenfold; "
         "print([name for name in ('numpy', 'polars', 'rich', 'sklearn') if name in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 def test_every_leaderboard_model_can_be_fitted():
@@ -239,22 +239,22 @@ def test_every_leaderboard_model_can_be_fitted():
 
 
 def test_tables_are_described_and_checked(houses, tmp_path):
-    found = json.loads(called("info", houses / "houses.csv", "--target", "price", "--json").stdout)
-    assert found["task"] == "regression"
-    assert found["rows"] == 300
-    assert "price" in called("info", houses / "houses.csv").stdout
-    assert "is like the old one" in called("check", houses / "houses.csv", "--against", houses / "run").stdout
+    result = json.loads(call("info", houses / "houses.csv", "--target", "price", "--json").stdout)
+    assert result["task"] == "regression"
+    assert result["rows"] == 300
+    assert "price" in call("info", houses / "houses.csv").stdout
+    assert "is like the old one" in call("check", houses / "houses.csv", "--against", houses / "run").stdout
     other = make_table(200, task="regression", random_state=8)
     name = next(name for name, values in other.items() if isinstance(values[0], float) and name != "price")
     other[name] = [None if value is None else 1e6 + value for value in other[name]]
     moved = write_csv(other, tmp_path / "moved.csv")
-    assert f"warning: {name}: " in called("check", moved, "--against", houses / "run", code=3).stdout
+    assert f"warning: {name}: " in call("check", moved, "--against", houses / "run", code=3).stdout
 
 
 def test_leave_one_out_tests_every_row_once(tmp_path):
     table = make_table(40, task="regression", random_state=5)
     data = write_csv(table, tmp_path / "data.csv")
-    called("fit", data, "--target", "price", "--models", "ridge", "--cv", "loo", "--out", tmp_path / "run", "--quiet")
+    call("fit", data, "--target", "price", "--models", "ridge", "--cv", "loo", "--out", tmp_path / "run", "--quiet")
     assert len(set(read(tmp_path / "run" / "predictions.csv")["fold"])) == 40
 
 
@@ -267,7 +267,7 @@ def test_metrics_agree_in_board_and_report(customers):
     assert figure["method"].startswith("mean over folds")
 
 
-def curved_table(n=300):
+def make_ring(n=300):
     """Two classes, one inside a ring of the other: no line parts them."""
     random = np.random.default_rng(0)
     x, y = random.uniform(-1.0, 1.0, (2, n))
@@ -276,8 +276,8 @@ def curved_table(n=300):
 
 
 def test_expansions_are_tried_on_nonlinear_data(tmp_path):
-    data = write_csv(curved_table(160), tmp_path / "rings.csv")
-    called("fit", data, "--target", "inside", "--time", "10m", "--out", tmp_path / "run", "--quiet")
+    data = write_csv(make_ring(160), tmp_path / "rings.csv")
+    call("fit", data, "--target", "inside", "--time", "10m", "--out", tmp_path / "run", "--quiet")
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     rows = {row["name"]: row for row in record["board"]}
     assert rows["logistic-splines"]["score"] > rows["logistic"]["score"] + 0.1
@@ -287,21 +287,21 @@ def test_expansions_are_tried_on_nonlinear_data(tmp_path):
 
 
 def test_expansion_is_saved_and_reproduced(tmp_path):
-    data = write_csv(curved_table(120), tmp_path / "rings.csv")
+    data = write_csv(make_ring(120), tmp_path / "rings.csv")
     args = ("--target", "inside", "--models", "logistic-products", "--out", tmp_path / "run", "--quiet")
-    called("fit", data, *args)
-    called("predict", tmp_path / "run", data, "-o", tmp_path / "out.csv", "--proba")
+    call("fit", data, *args)
+    call("predict", tmp_path / "run", data, "-o", tmp_path / "out.csv", "--proba")
     (tmp_path / "again").mkdir()
     for path in (data, tmp_path / "run" / "reproduce.py"):
         shutil.copy(path, tmp_path / "again")
     run_script("reproduce.py", cwd=tmp_path / "again")
     assert read(tmp_path / "again" / "predictions.csv") == read(tmp_path / "run" / "predictions.csv")
-    assert "allowed" in called("certify", tmp_path / "run", data).output
+    assert "allowed" in call("certify", tmp_path / "run", data).output
 
 
 def test_headline_when_the_challenger_is_best(tmp_path):
-    data = write_csv(curved_table(160), tmp_path / "rings.csv")
-    called("fit", data, "--target", "inside", "--models", "lda,gradient-boosting", "--out", tmp_path / "run", "--quiet")
+    data = write_csv(make_ring(160), tmp_path / "rings.csv")
+    call("fit", data, "--target", "inside", "--models", "lda,gradient-boosting", "--out", tmp_path / "run", "--quiet")
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     assert record["board"][0]["name"] == "gradient-boosting"
     assert record["lead"].startswith("gradient-boosting (scikit-learn's, not tuned) is ahead of all of ours")

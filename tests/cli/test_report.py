@@ -203,8 +203,8 @@ def test_ten_classes_have_ten_colours(open_page, dark):
     dots = page.evaluate("""[...document.querySelectorAll('.key')].map(one => {
         const dot = getComputedStyle(one, '::before');
         return [dot.content, dot.backgroundColor, parseFloat(dot.width)]; })""")
-    for content, colour, width in dots:
-        assert content == '""'
+    for text, colour, width in dots:
+        assert text == '""'
         assert colour not in ("rgba(0, 0, 0, 0)", "transparent")
         assert width > 5
 

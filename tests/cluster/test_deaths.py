@@ -62,7 +62,7 @@ def test_a_worker_killed_with_persisted_rows(mortal, made):
     assert bits(ridge(X, y)) == expected
 
 
-def scattered(client):
+def scatter_rows(client):
     """Rows that are nowhere but in the memory of one worker each, and the process of the worker with the first."""
     futures = client.scatter([np.random.default_rng(i).standard_normal((200, 3)) for i in range(8)])
     lazy = [da.from_delayed(dask.delayed(future), (200, 3), dtype=np.float64) for future in futures]
@@ -70,8 +70,8 @@ def scattered(client):
     return da.concatenate(lazy), client.run(os.getpid, workers=[owner])[owner]
 
 
-def test_scattered_rows_that_are_lost_are_said_to_be(mortal):
-    X, pid = scattered(mortal)
+def test_lost_chunks_raise_cluster_error(mortal):
+    X, pid = scatter_rows(mortal)
     os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + 60
     while pid in worker_pids(mortal) and time.monotonic() < deadline:
@@ -86,8 +86,8 @@ def slow_lift(block):
 
 
 @pytest.mark.slow
-def test_scattered_rows_that_are_lost_in_the_middle(mortal):
-    X, pid = scattered(mortal)
+def test_chunks_lost_during_a_fit(mortal):
+    X, pid = scatter_rows(mortal)
     rows = DaskRows.of(matrix(X), np.ones((1600, 1)))
     victim = kill_after(0.4, pid)
     with pytest.raises(ClusterError, match="the only copy of some rows"):

@@ -48,7 +48,7 @@ def test_estimators(client, made, model):
     """Fit, predictions, score and judge on the workers, and the numbers of one thread."""
     classifier = hasattr(model, "decision_function")
     X, y = made(900, chunks=4, classes=classifier)
-    y = y[:, 0].map_blocks(named, dtype="<U3") if classifier else y[:, 0]
+    y = y[:, 0].map_blocks(name_classes, dtype="<U3") if classifier else y[:, 0]
     weight = X[:, 0] ** 2
 
     def results():
@@ -63,7 +63,7 @@ def test_estimators(client, made, model):
         assert results() == there
 
 
-def named(signs):
+def name_classes(signs):
     return np.where(signs > 0, "yes", "no")
 
 
@@ -133,7 +133,7 @@ def traffic():
     return TCP.traffic
 
 
-def moved(client, work):
+def count_bytes(client, work):
     """Bytes on all wires while `work` was done, Dask's own words included, and bytes that came to this process, where
     client and scheduler live.
     """
@@ -156,7 +156,7 @@ def test_only_statistics_move(client, made):
     small, large = (made(n, p, chunks) for n in (6000, 60_000))
     for X, y in (small, large):
         ridge(X, y)  # the first fit brings modules to the workers
-    (_, few), (wires, many) = (moved(client, lambda X=X, y=y: ridge(X, y)) for X, y in (small, large))
+    (_, few), (wires, many) = (count_bytes(client, lambda X=X, y=y: ridge(X, y)) for X, y in (small, large))
     statistic = 8 * (p + 4) ** 2
     assert many <= 2 * (2 * statistic + 2 * chunks * WORDS)
     assert many <= few + 50_000
@@ -171,7 +171,7 @@ def test_no_number_of_each_row_comes_to_the_client(client, made, monkeypatch):
     passes = []
     fold = DaskRows.fold
     monkeypatch.setattr(DaskRows, "fold", lambda rows, lift: (passes.append(1), fold(rows, lift))[1])
-    _, arrived = moved(client, lambda: logistic(X, y))
+    _, arrived = count_bytes(client, lambda: logistic(X, y))
     # less for a whole fit than one number of each row would be for one pass
     assert arrived < 8 * n
     assert arrived <= len(passes) * (16 * (p + 1) ** 2 + 2 * chunks * WORDS)
@@ -193,7 +193,7 @@ def test_a_large_lift_is_sent_once(client, made):
     rows.fold(Moments.lift)
     size = 12 << 20  # above the size of a graph of which Dask warns
     # to the scheduler, to a worker, and from there to the other
-    assert moved(client, lambda: rows.fold(Large(size)))[0] < 3 * size + (1 << 20)
+    assert count_bytes(client, lambda: rows.fold(Large(size)))[0] < 3 * size + (1 << 20)
 
 
 def test_a_lift_carries_no_rows(made):
@@ -214,7 +214,7 @@ def test_a_lift_carries_no_rows(made):
 
 def test_carried_values_arrive_aligned():
     value = {"odd": b"x", "numbers": np.arange(5.0), "f": lambda x: x + 1}
-    found = pickle.loads(cloudpickle.dumps(Carried(value))).value
-    np.testing.assert_array_equal(found["numbers"], value["numbers"])
-    assert found["numbers"].flags.aligned
-    assert found["f"](1) == 2
+    result = pickle.loads(cloudpickle.dumps(Carried(value))).value
+    np.testing.assert_array_equal(result["numbers"], value["numbers"])
+    assert result["numbers"].flags.aligned
+    assert result["f"](1) == 2

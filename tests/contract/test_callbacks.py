@@ -64,7 +64,7 @@ class Count:
 
 
 @every_fit
-def test_every_iteration_is_told(case):
+def test_callback_sees_every_iteration(case):
     make, data = ITERATIVE[case]
     X, y = data()
     count = Count()

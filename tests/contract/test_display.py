@@ -90,15 +90,15 @@ def test_inference_is_there_or_has_a_reason(row):
         return
     assert "inference_" not in dir(model)
     assert getattr(model, "inference_", None) is None
-    with pytest.raises(NoInferenceError) as refused:
+    with pytest.raises(NoInferenceError) as error:
         _ = model.inference_
-    assert isinstance(refused.value, AttributeError)
-    assert isinstance(refused.value, ValueError)
-    assert str(refused.value).endswith(".")
-    with pytest.raises(ValueError, match=str(refused.value)[:30]):
+    assert isinstance(error.value, AttributeError)
+    assert isinstance(error.value, ValueError)
+    assert str(error.value).endswith(".")
+    with pytest.raises(ValueError, match=str(error.value)[:30]):
         model.summary()
-    again = pickle.loads(pickle.dumps(refused.value))
-    assert (type(again), str(again)) == (NoInferenceError, str(refused.value))
+    again = pickle.loads(pickle.dumps(error.value))
+    assert (type(again), str(again)) == (NoInferenceError, str(error.value))
 
 
 def test_a_model_without_inference_is_copied_and_pickled():
@@ -130,7 +130,7 @@ def certificate(**changes):
 
 @pytest.mark.parametrize("kind", RULES)
 @pytest.mark.parametrize("value", [1e-13, 1e3, np.nan])
-def test_a_certificate_in_html_says_what_it_says_in_words(kind, value):
+def test_html_of_a_certificate_equals_its_explanation(kind, value):
     shown = certificate(kind=kind, value=value)
     page = Balanced(shown._repr_html_())
     assert " ".join(shown.explain().split()) in page.words

@@ -73,7 +73,7 @@ def entries(lines: list[str]) -> list[Entry]:
     return parsed
 
 
-def documented(doc: str, title: str) -> dict[str, Entry]:
+def list_documented(doc: str, title: str) -> dict[str, Entry]:
     """Entries of the section `title` by name."""
     return {name: entry for entry in entries(sections(doc).get(title, [])) for name in entry.names}
 
@@ -112,7 +112,7 @@ def wrong_parameters(obj: Any, doc: str) -> list[str]:
     return wrong
 
 
-def fitted_names(model: Any) -> set[str]:
+def list_fitted_names(model: Any) -> set[str]:
     """Public fitted attributes of a model: those that it stores, and properties with such names that it has."""
     round_to_dtype = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     computed = {
@@ -123,7 +123,7 @@ def fitted_names(model: Any) -> set[str]:
     return round_to_dtype | computed
 
 
-def _searched() -> Any:
+def _search() -> Any:
     X, y, _ = regression()
     return tenfold.selection.search(tenfold.Ridge(), {"alpha": [0.1, 1.0]}, X, y, cv=3)
 
@@ -133,7 +133,7 @@ def models() -> dict[str, list[Any]]:
     """What makes fitted models of each class, by its name."""
     made: dict[str, list[Any]] = {
         BAYES.name: [lambda: fitted(BAYES)],
-        "selection.Search": [_searched],  # neither a row of the table nor kept in files: it only finds such models
+        "selection.Search": [_search],  # neither a row of the table nor kept in files: it only finds such models
     }
     for kept in MODELS:
         name = kept.name if kept.name in PUBLIC else f"decide.{kept.name}"
@@ -142,7 +142,7 @@ def models() -> dict[str, list[Any]]:
 
 
 @cache
-def stored_names() -> frozenset[str]:
+def list_stored_names() -> frozenset[str]:
     """Names of fitted attributes that the code of the package speaks of."""
     files = Path(tenfold.__file__).parent.rglob("*.py")
     return frozenset(name for file in files for name in re.findall(r'(?:\.|def |")(\w+_)\b', file.read_text()))
@@ -204,7 +204,7 @@ def test_parameters_of_functions(name):
 @pytest.mark.parametrize("name", RECORDS)
 def test_fields_of_records(name):
     cls = PUBLIC[name]
-    given = documented(cls.__doc__, "Attributes")
+    given = list_documented(cls.__doc__, "Attributes")
     assert [field for field, entry in given.items() if not (entry.kind and entry.text)] == []
     if "Parameters" in sections(cls.__doc__):
         assert wrong_parameters(cls, cls.__doc__) == []
@@ -215,11 +215,11 @@ def test_fields_of_records(name):
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_fitted_attributes(name):
-    given = documented(PUBLIC[name].__doc__, "Attributes")
-    expected = EVERYWHERE.union(*(fitted_names(make()) for make in models()[name]))
+    given = list_documented(PUBLIC[name].__doc__, "Attributes")
+    expected = EVERYWHERE.union(*(list_fitted_names(make()) for make in models()[name]))
     assert sorted(expected - given.keys()) == []
     assert [attribute for attribute, entry in given.items() if not (entry.kind and entry.text)] == []
-    assert sorted(given.keys() - stored_names() - EVERYWHERE) == []
+    assert sorted(given.keys() - list_stored_names() - EVERYWHERE) == []
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -227,7 +227,7 @@ def test_certificate_and_cost_are_stated(name):
     parts = sections(PUBLIC[name].__doc__)
     # the classifier of the first has its own; the second solves nothing; the third has that of whatever it searches for
     if name not in ("decide.DecisionClassifier", "TableEncoder", "selection.Search"):
-        text = documented(PUBLIC[name].__doc__, "Attributes")["certificate_"].text
+        text = list_documented(PUBLIC[name].__doc__, "Attributes")["certificate_"].text
         assert re.match(rf"Kind ({'|'.join(RULES)})\b|Not judged", text)
     assert re.search(r"\b[Rr]uns? (on|wherever)\b", " ".join(parts["Notes"]))
     assert parts[""][0].endswith(".")
@@ -245,7 +245,7 @@ def test_methods(name):
             assert "Returns" in sections(doc) or function.__annotations__.get("return") in (None, "None"), method
 
 
-def test_no_docstring_sends_its_reader_elsewhere():
+def test_no_docstring_refers_to_another():
     """What is documented "as in" another class is a dead end in `help`."""
     dead = re.compile(r"\b[Aa]s (?:in|of) `|\b[Aa]s (?:in|of) [A-Z]\w+(?:CV|Regress|Classif|Neighbors)|: as in ")
     sent = {}

@@ -262,8 +262,8 @@ def test_routing_of_weights(row):
         model.set_fit_request(sample_weight=True)
         routing = model.get_metadata_routing()
         # a class that splits or scores has a router, and asks for itself in it
-        asked = getattr(routing, "_self_request", routing)
-        assert asked.fit.requests["sample_weight"] is True
+        request = getattr(routing, "_self_request", routing)
+        assert request.fit.requests["sample_weight"] is True
 
 
 @every_linear

@@ -107,14 +107,14 @@ def counts(n, p):
 
 
 @cache
-def compressed(n, p, density):
+def make_sparse(n, p, density):
     rng = np.random.default_rng(n + p)
     X = sparse.random_array((n, p), density=density, rng=rng, format="csr", data_sampler=rng.standard_normal)
     return X, X @ rng.standard_normal(p) + rng.standard_normal(n)
 
 
 def signs(n, p, density):
-    X, z = compressed(n, p, density)
+    X, z = make_sparse(n, p, density)
     return X, (z > 0).astype(int)
 
 
@@ -136,7 +136,7 @@ FOLDED = {
 
 FITS = {
     "LinearRegression positive": (tenfold.LinearRegression(positive=True), lambda: numbers(1500, 1200)),
-    "Ridge sparse": (tenfold.Ridge(alpha=1e-8, tol=1e-15), lambda: compressed(60_000, 20_000, 5e-4)),
+    "Ridge sparse": (tenfold.Ridge(alpha=1e-8, tol=1e-15), lambda: make_sparse(60_000, 20_000, 5e-4)),
     "Ridge positive": (tenfold.Ridge(alpha=0.1, positive=True, tol=1e-14, **LONG), lambda: numbers(3000, 1500)),
     "RidgeClassifier positive": (tenfold.RidgeClassifier(positive=True, tol=1e-14, **LONG), lambda: labels(3000, 1500)),
     "RidgeCV": (tenfold.RidgeCV(), lambda: numbers(3000, 2000)),
@@ -266,7 +266,7 @@ SEARCHES = {
 }
 """Long questions to models that keep their samples."""
 
-ELSEWHERE = {
+DISTRIBUTED = {
     "MatchingPursuit": "one pass over the columns in each of some steps, in Python",
 }
 

@@ -30,7 +30,7 @@ PEERS = dict(all_estimators())
 
 def test_the_public_names_are_those_of_now():
     page = (ROOT / "src" / "tenfold" / "__init__.py").read_text(encoding="utf-8")
-    assert public_names.placed(page) == page, "run: make tables"
+    assert public_names.place_names(page) == page, "run: make tables"
 
 
 @pytest.mark.parametrize("name", tenfold.ESTIMATORS)
@@ -113,7 +113,7 @@ def added(tmp_path, monkeypatch):
         monkeypatch.delattr(home, name, raising=False)
     names = {}
     page = (ROOT / "src" / "tenfold" / "__init__.py").read_text(encoding="utf-8")
-    exec(public_names.placed(page), names)
+    exec(public_names.place_names(page), names)
     monkeypatch.setattr(tenfold, "ESTIMATORS", names["ESTIMATORS"])
     monkeypatch.setattr(tenfold, "__all__", names["__all__"])
     caches = [import_module("tenfold.persist.models").class_of, import_module("tenfold.persist.models").schema_of]
@@ -129,7 +129,7 @@ def added(tmp_path, monkeypatch):
         vars(import_module(f"tenfold.{package}")).pop(name, None)
 
 
-def test_a_class_that_is_added_as_contributing_says_is_known_everywhere(added, tmp_path):
+def test_class_of_contributing_is_registered_everywhere(added, tmp_path):
     from tenfold.cli.candidates import select_models
 
     rng = np.random.default_rng(0)

@@ -22,7 +22,7 @@ def routing():
         yield
 
 
-def made(row):
+def new_model(row):
     """A new estimator that asks for weights in its fit, and where it has a scorer there, too."""
     model = row.make()
     if "scoring" in row.settings:
@@ -40,12 +40,12 @@ def scoring(model, weights):
 def test_weights_through_a_pipeline(routing, row):
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60)
-    model = scoring(made(row), weights=True)
+    model = scoring(new_model(row), weights=True)
     pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
     pipeline.fit(X, y, sample_weight=weight)
     scaled = StandardScaler().fit_transform(X)
     np.testing.assert_allclose(
-        parameters(pipeline[-1]), parameters(made(row).fit(scaled, y, sample_weight=weight)), rtol=1e-12
+        parameters(pipeline[-1]), parameters(new_model(row).fit(scaled, y, sample_weight=weight)), rtol=1e-12
     )
 
 
@@ -53,17 +53,17 @@ def test_weights_through_a_pipeline(routing, row):
 def test_weights_through_cross_validation(routing, row):
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60)
-    model = scoring(made(row), weights=False)
+    model = scoring(new_model(row), weights=False)
     result = cross_validate(
         model, X, y, params={"sample_weight": weight}, cv=3, return_estimator=True, return_indices=True
     )
     for fitted, train in zip(result["estimator"], result["indices"]["train"], strict=True):
-        again = made(row).fit(X[train], y[train], sample_weight=weight[train])
+        again = new_model(row).fit(X[train], y[train], sample_weight=weight[train])
         np.testing.assert_array_equal(parameters(fitted), parameters(again))
 
 
 @every_class
-def test_weights_that_nobody_asked_for_raise(routing, row):
+def test_unrequested_weights_raise(routing, row):
     X, y, _ = SHAPES["tall"](row)
     pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), row.make())
     with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
@@ -110,11 +110,11 @@ def test_weights_reach_the_scorer_of_a_cross_validated_class(routing):
     assert all(length == 20 for length in seen)
 
 
-def test_weights_that_the_scorer_does_not_ask_for_are_refused_by_score(routing):
+def test_weights_that_the_scorer_does_not_request_raise_in_score(routing):
     row = row_of("LogisticRegressionCV")
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60) + 0.1
-    silent, asking = (get_scorer("accuracy").set_score_request(sample_weight=asked) for asked in (False, True))
+    silent, asking = (get_scorer("accuracy").set_score_request(sample_weight=request) for request in (False, True))
     model = row.make().set_params(scoring=silent).fit(X, y)
     with pytest.raises(TypeError, match=r"score got unexpected argument\(s\) {'sample_weight'}"):
         model.score(X, y, sample_weight=weight)
@@ -153,15 +153,15 @@ def test_an_offset_reaches_fit_predict_and_score(routing, name):
     y = rng.gamma(5.0, np.exp(0.3 * X[:, 0] + offset) / 5.0)
     weight = rng.integers(1, 3, 60).astype(float)
 
-    def made(**more):
+    def new_model(**more):
         return getattr(tenfold, name)(**{**OFFSETS[name], **more})
 
-    model = made().set_fit_request(offset=True, sample_weight=True).set_predict_request(offset=True)
+    model = new_model().set_fit_request(offset=True, sample_weight=True).set_predict_request(offset=True)
     model.set_score_request(offset=True, sample_weight=True)
     pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
     pipeline.fit(X, y, offset=offset, sample_weight=weight)
     scaled = StandardScaler().fit_transform(X)
-    alone = made().fit(scaled, y, weight, offset=offset)
+    alone = new_model().fit(scaled, y, weight, offset=offset)
     np.testing.assert_allclose(pipeline.predict(X, offset=offset), alone.predict(scaled, offset=offset), rtol=1e-9)
     there = pipeline.score(X, y, offset=offset, sample_weight=weight)
     assert there == pytest.approx(alone.score(scaled, y, weight, offset=offset), rel=1e-9)
@@ -170,6 +170,6 @@ def test_an_offset_reaches_fit_predict_and_score(routing, name):
     search.fit(X, y, offset=offset, sample_weight=weight)
     train, test = np.arange(20, 60), np.arange(20)
     by_hand = StandardScaler().fit(X[train])
-    fold = made(alpha=0.01).fit(by_hand.transform(X[train]), y[train], weight[train], offset=offset[train])
+    fold = new_model(alpha=0.01).fit(by_hand.transform(X[train]), y[train], weight[train], offset=offset[train])
     score = fold.score(by_hand.transform(X[test]), y[test], weight[test], offset=offset[test])
     assert search.cv_results_["split0_test_score"][0] == pytest.approx(score, rel=1e-6)

@@ -15,7 +15,7 @@ import tenfold
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from methods_table import placed  # noqa: E402
+from methods_table import place_tables  # noqa: E402
 
 from tenfold.estimators.registration import SOURCES  # noqa: E402
 
@@ -118,4 +118,4 @@ def test_a_cell_of_the_table(name, source):
 
 def test_the_page_of_methods_holds_the_tables_of_now():
     page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
-    assert placed(page) == page, "run: python tools/methods_table.py docs/methods.md"
+    assert place_tables(page) == page, "run: python tools/methods_table.py docs/methods.md"

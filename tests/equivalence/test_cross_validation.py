@@ -143,7 +143,7 @@ def test_stored_results_are_those_of_scikit_learn(targets, scoring, size, mode):
     np.testing.assert_allclose(ours.best_score_, sklearn_model.best_score_, rtol=1e-6)
 
 
-def test_results_are_not_stored_unless_asked():
+def test_results_are_stored_on_request_only():
     X, y = data("tall")
     assert not hasattr(tenfold.RidgeCV(ALPHAS).fit(X, y), "cv_results_")
 

@@ -126,10 +126,10 @@ def test_predictions_wait():
     """Nothing is computed before it is asked for, and chunks stay as they are."""
     X, y, _ = classes()
     model = tenfold.LogisticRegression().fit(X, y)
-    asked = []
+    calls = []
 
     def reading(chunk):
-        asked.append(1)
+        calls.append(1)
         return chunk
 
     lazy = put(X).map_blocks(reading, meta=np.zeros((0, 0)))
@@ -137,7 +137,7 @@ def test_predictions_wait():
         name: getattr(model, name)(lazy)
         for name in ("predict", "decision_function", "predict_proba", "predict_log_proba")
     }
-    assert not asked
+    assert not calls
     for name, array in result.items():
         assert array.chunks[0] == lazy.chunks[0]
         assert array.numblocks[1:] in ((), (1,))

@@ -84,7 +84,7 @@ def test_the_spectrum_of_a_path(size, intercept):
 @every_kind
 @with_intercept
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_a_bound_on_the_norm_is_met(size, kind, intercept, share):
+def test_bound_on_the_norm_holds(size, kind, intercept, share):
     X, y = data(size)
     free = tenfold.ridge_path(kind(X), y, [0.0], fit_intercept=intercept)
     bound = share * float(free.norms[0])
@@ -134,7 +134,7 @@ def test_bad_data_of_a_path():
         tenfold.ridge_path(*data("tall", 3), norm=1.0)
 
 
-def test_the_summary_is_refused_with_a_reason():
+def test_summary_raises_with_a_reason():
     X, y = data("wide")
     model = tenfold.LinearRegression().fit(X, y)
     with pytest.raises(ValueError, match="not more rows than coefficients"):

@@ -11,7 +11,7 @@ N = 240
 KINDS = ("nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster")
 
 
-def made(name):
+def make_model(name):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((N, 3)) + np.array([0.0, 1.0, -3.0])
     X[rng.random((N, 3)) < 0.3] = 0.0
@@ -27,7 +27,7 @@ def made(name):
 NAMES = ("poisson", "gamma", "two classes", "three classes")
 
 
-def asked(model, X, y, kind, groups, **given):
+def infer_with(model, X, y, kind, groups, **given):
     return infer(model, X, y, covariance=kind, groups=groups if kind == "cluster" else None, **given)
 
 
@@ -39,26 +39,26 @@ def same(one, other, rtol=1e-7):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_are_repeated_rows(name):
-    X, y, model = made(name)
+    X, y, model = make_model(name)
     count = np.random.default_rng(2).integers(0, 4, N)
     groups = np.arange(N) // 9
     again = np.repeat(np.arange(N), count)
     weight = count.astype(float)
     model.fit(X, y, sample_weight=weight)
-    counted = {kind: asked(model, X, y, kind, groups, sample_weight=weight) for kind in KINDS}
+    counted = {kind: infer_with(model, X, y, kind, groups, sample_weight=weight) for kind in KINDS}
     same(model.inference_, counted["nonrobust"])
     model.fit(X[again], y[again])
     for kind, result in counted.items():
-        same(result, asked(model, X[again], y[again], kind, groups[again]))
+        same(result, infer_with(model, X[again], y[again], kind, groups[again]))
 
 
 @pytest.mark.parametrize("where", ["sparse", "files", "Fortran", "Dask", "torch"])
 @pytest.mark.parametrize("name", NAMES)
 def test_wherever_the_rows_are(name, where, tmp_path):
-    X, y, model = made(name)
+    X, y, model = make_model(name)
     groups = np.arange(N) % 17
     here = model.fit(X, y).inference_
-    known = {kind: asked(model, X, y, kind, groups) for kind in KINDS}
+    known = {kind: infer_with(model, X, y, kind, groups) for kind in KINDS}
     there, target = X, y
     if where == "sparse":
         there = sparse.csr_array(X)
@@ -76,17 +76,17 @@ def test_wherever_the_rows_are(name, where, tmp_path):
     model.fit(there, target)
     same(model.inference_, here)
     for kind, result in known.items():
-        same(asked(model, there, target, kind, groups), result)
+        same(infer_with(model, there, target, kind, groups), result)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_units_of_the_columns_do_not_matter(name):
-    X, y, model = made(name)
+    X, y, model = make_model(name)
     units, offset = np.array([1e-6, 1.0, 1e5]), np.array([1e3, 0.0, -50.0])
-    plain = {kind: asked(model.fit(X, y), X, y, kind, np.arange(N) % 7) for kind in KINDS}
+    plain = {kind: infer_with(model.fit(X, y), X, y, kind, np.arange(N) % 7) for kind in KINDS}
     far = (X + offset) * units
     for kind, result in plain.items():
-        moved = asked(model.fit(far, y), far, y, kind, np.arange(N) % 7)
+        moved = infer_with(model.fit(far, y), far, y, kind, np.arange(N) % 7)
         k = len(result.names) // 4
         keep = np.setdiff1d(np.arange(4 * k), 4 * np.arange(k))
         scaled = moved.standard_errors[keep] * np.tile(units, k)
@@ -95,7 +95,7 @@ def test_units_of_the_columns_do_not_matter(name):
 
 def test_two_samples_of_groups_merge():
     """Groups of which each is in a block of its own, and groups that are in all blocks."""
-    X, y, model = made("poisson")
+    X, y, model = make_model("poisson")
     big, target = np.tile(X, (400, 1)), np.tile(y, 400)
     model.fit(big, target)
     for groups in (np.arange(len(big)) // 1000, np.arange(len(big)) % 1000):

@@ -221,22 +221,22 @@ def test_a_fit_that_begins_on_a_sample(start, dtype):
     np.testing.assert_allclose(parameters(there), parameters(here), atol=2e-3)
 
 
-def test_a_device_is_asked_once_a_pass(monkeypatch):
+def test_one_transfer_from_the_device_per_pass(monkeypatch):
     """Every question is a wait: where a block is measured from, once for all passes; then once a pass, of however many
     blocks.
     """
-    asked = []
+    calls = []
     for module in (arrays, blocks):
-        monkeypatch.setattr(module, "on_host", lambda array: asked.append(array.shape) or host(array))
+        monkeypatch.setattr(module, "on_host", lambda array: calls.append(array.shape) or host(array))
     put = strict()
     X, y, _ = rows_of_kinds("near zero")
     counts = {}
     for size in (1 << 13, 1 << 30):
         monkeypatch.setattr(blocks, "DEVICE_BYTES", size)
         for model in (tenfold.Ridge(), tenfold.RidgeCV()):
-            asked.clear()
+            calls.clear()
             model.fit(put(X), put(y))
-            counts.setdefault(type(model).__name__, []).append(len(asked))
+            counts.setdefault(type(model).__name__, []).append(len(calls))
     assert counts == {"Ridge": [3, 3], "RidgeCV": [4, 4]}
 
 

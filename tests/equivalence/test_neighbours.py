@@ -23,7 +23,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 10)
 
 
-def weighted_or_not(test):
+def with_and_without_weights(test):
     test = only_if(lambda row, weighted: row.weighted or not weighted)(test)
     return pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weights"])(test)
 
@@ -48,7 +48,7 @@ def check_same(one, other, exact):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
 
 
-def fitted(row, X, y, w):
+def fit(row, X, y, w):
     rest = {} if w is None else {"sample_weight": w}
     return row.make().fit(X, y, **rest)
 
@@ -63,19 +63,19 @@ def table_of(row, X, y, w):
     return tenfold.rows([(X[a:b], y[a:b], w[a:b]) for a, b in cuts]), None, None
 
 
-def given_weights(n, weighted):
+def draw_weights(n, weighted):
     return weights(n) if weighted else None
 
 
 @of("files")
-@weighted_or_not
+@with_and_without_weights
 def test_rows_in_parts_give_the_bits_of_memory(row, weighted, small_blocks):
     X, y, _ = row.data(300)
     X[row.ties] = np.round(X[row.ties])  # many rows at the same distance
-    w = given_weights(len(X), weighted)
+    w = draw_weights(len(X), weighted)
     table, *rest = table_of(row, X, y, w)
     queries = X[:40] + 0.125
-    there, here = fitted(row, table, *rest), fitted(row, X, y, w)
+    there, here = fit(row, table, *rest), fit(row, X, y, w)
     assert there.certificate_.ok, there.certificate_.explain()
     assert there.certificate_ == here.certificate_ or not row.searches
     for name in row.methods:
@@ -90,22 +90,22 @@ def test_rows_in_parts_give_the_bits_of_memory(row, weighted, small_blocks):
 
 
 @of("Dask")
-@weighted_or_not
+@with_and_without_weights
 def test_dask(row, weighted):
     dask = pytest.importorskip("dask")
     da = pytest.importorskip("dask.array")
     X, y, _ = row.data()
-    w = given_weights(len(X), weighted)
+    w = draw_weights(len(X), weighted)
     lazy = [None if part is None else da.from_array(part, chunks=(50, *part.shape[1:])) for part in (X, y, w)]
     queries = X[:40] + 0.125
     with dask.config.set(scheduler="synchronous"):
-        there, here = fitted(row, *lazy), fitted(row, X, y, w)
+        there, here = fit(row, *lazy), fit(row, X, y, w)
         assert there.certificate_.ok, there.certificate_.explain()
         for name in row.methods:
             check_same(getattr(there, name)(queries), getattr(here, name)(queries), row.searches)
-            asked = da.from_array(queries, chunks=(15, X.shape[1]))
-            check_same(getattr(there, name)(asked), getattr(here, name)(queries), row.searches)
-            check_same(getattr(here, name)(asked), getattr(here, name)(queries), row.searches)
+            request = da.from_array(queries, chunks=(15, X.shape[1]))
+            check_same(getattr(there, name)(request), getattr(here, name)(queries), row.searches)
+            check_same(getattr(here, name)(request), getattr(here, name)(queries), row.searches)
         if row.itself:
             check_same(getattr(there, row.itself)(None), getattr(here, row.itself)(None), row.searches)
         assert tenfold.certify(there, *lazy).ok
@@ -113,15 +113,15 @@ def test_dask(row, weighted):
 
 @of("devices")
 @every_namespace
-@weighted_or_not
+@with_and_without_weights
 def test_other_namespaces(row, start, weighted):
     put = start()
     X, y, _ = row.data()
     y = None if y is None else y if row.target == "numbers" else np.unique(y, return_inverse=True)[1]
-    w = given_weights(len(X), weighted)
+    w = draw_weights(len(X), weighted)
     queries = X[:40] + 0.125
-    there = fitted(row, *(None if part is None else put(part) for part in (X, y, w)))
-    here = fitted(row, X, y, w)
+    there = fit(row, *(None if part is None else put(part) for part in (X, y, w)))
+    here = fit(row, X, y, w)
     assert there.certificate_.ok, there.certificate_.explain()
     for name in row.methods:
         result = getattr(there, name)(put(queries))

@@ -112,7 +112,7 @@ def test_an_offset_and_units_do_not_matter():
     np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-6, atol=1e-6)
 
 
-def test_a_worsened_model_is_refused_by_its_moments():
+def test_perturbed_model_is_not_certified_by_its_moments():
     from tenfold.judge.least_squares import residual_from_moments
     from tenfold.plans.least_squares import ridge_problem
     from tenfold.stats.derivatives import Params

@@ -10,7 +10,7 @@ from estimators import classes
 X, Y, _ = classes(90, 4, count=3)
 
 
-def fitted(X, y=None, **options):
+def fit_logistic(X, y=None, **options):
     return tenfold.LogisticRegression(tol=1e-10).fit(X, y, **options)
 
 
@@ -24,13 +24,13 @@ def same(ours, other):
 
 def test_sparse_files_and_dask():
     array = pytest.importorskip("dask.array")
-    alone = fitted(X, Y)
-    same(fitted(sparse.csr_array(X), Y), alone)
+    alone = fit_logistic(X, Y)
+    same(fit_logistic(sparse.csr_array(X), Y), alone)
     table = tenfold.rows([(X[:40], Y[:40]), (X[40:], Y[40:])])
-    same(fitted(table), alone)
+    same(fit_logistic(table), alone)
     np.testing.assert_array_equal(alone.predict(table), alone.predict(X))
     rows = array.from_array(X, chunks=(25, 4))
-    far = fitted(rows, array.from_array(Y, chunks=25))
+    far = fit_logistic(rows, array.from_array(Y, chunks=25))
     same(far, alone)
     np.testing.assert_array_equal(far.predict(rows).compute(), alone.predict(X))
     np.testing.assert_allclose(far.predict_proba(rows).compute(), alone.predict_proba(X), atol=1e-7)
@@ -38,15 +38,15 @@ def test_sparse_files_and_dask():
 
 def test_weights_are_repeated_rows_and_order_does_not_matter():
     weight = np.random.default_rng(0).integers(0, 4, 90)
-    same(fitted(X, Y, sample_weight=weight), fitted(np.repeat(X, weight, axis=0), np.repeat(Y, weight)))
+    same(fit_logistic(X, Y, sample_weight=weight), fit_logistic(np.repeat(X, weight, axis=0), np.repeat(Y, weight)))
     order = np.random.default_rng(1).permutation(90)
-    same(fitted(X[order], Y[order]), fitted(X, Y))
+    same(fit_logistic(X[order], Y[order]), fit_logistic(X, Y))
 
 
 def test_an_offset_moves_the_intercepts_alone():
-    same_coef = fitted(X + 1e6, Y)
+    same_coef = fit_logistic(X + 1e6, Y)
     assert same_coef.certificate_.ok
-    np.testing.assert_allclose(same_coef.coef_, fitted(X, Y).coef_, rtol=1e-5)
+    np.testing.assert_allclose(same_coef.coef_, fit_logistic(X, Y).coef_, rtol=1e-5)
 
 
 def test_separable_classes_have_no_maximum():

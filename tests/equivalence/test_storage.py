@@ -25,7 +25,7 @@ from estimators import (
 every_row = pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 
 
-def strided(X):
+def stride(X):
     wide = np.zeros((2 * X.shape[0], 3 * X.shape[1]), X.dtype)
     wide[::2, ::3] = X
     return wide[::2, ::3]
@@ -41,7 +41,7 @@ def frame(X):
     return pytest.importorskip("pandas").DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])
 
 
-def unsorted(X):
+def reverse_indices(X):
     """CSR whose indices run backwards in each row."""
     X = sparse.csr_array(X)
     order = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)]).astype(
@@ -64,7 +64,7 @@ def long_indices(X):
 
 DENSE = {
     "fortran": np.asfortranarray,
-    "strided": strided,
+    "strided": stride,
     "reversed": lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
     "read-only": read_only,
     "list": lambda X: X.tolist(),
@@ -78,7 +78,7 @@ SPARSE = {
     "csc array": sparse.csc_array,
     "csc matrix": sparse.csc_matrix,
     "coo array": sparse.coo_array,
-    "unsorted": unsorted,
+    "unsorted": reverse_indices,
     "stored zeros": with_zeros,
     "long indices": long_indices,
 }
@@ -126,13 +126,13 @@ def test_sparse_is_dense(row, kind, weighted):
     plain = row.make().fit(X, y, sample_weight=weight)
     stored = SPARSE[kind](X)
     before = stored.copy()
-    thin = row.make().fit(stored, y, sample_weight=weight)
-    assert thin.certificate_.ok
+    sparse_model = row.make().fit(stored, y, sample_weight=weight)
+    assert sparse_model.certificate_.ok
     # each is certified: iterative ones agree as far as their gaps say, direct ones to rounding
     close = {"rtol": 1e-9, "atol": 1e-11} if row.kind == "residual" else {"rtol": 1e-3, "atol": 1e-4}
-    np.testing.assert_allclose(parameters(thin), parameters(plain), **close)
+    np.testing.assert_allclose(parameters(sparse_model), parameters(plain), **close)
     assert (stored != before).nnz == 0
-    a, b = thin.predict(stored), thin.predict(X)
+    a, b = sparse_model.predict(stored), sparse_model.predict(X)
     if row.classifier:
         np.testing.assert_array_equal(a, b)
     else:
@@ -145,13 +145,13 @@ def test_sparse_is_dense(row, kind, weighted):
 def test_sparse_is_dense_in_other_shapes(row, shape):
     X, y, _ = SHAPES[shape](row)
     X = np.where(np.abs(X) < 0.5, 0.0, X)
-    plain, thin = row.make().fit(X, y), row.make().fit(sparse.csr_array(X), y)
-    assert thin.certificate_.ok
+    plain, sparse_model = row.make().fit(X, y), row.make().fit(sparse.csr_array(X), y)
+    assert sparse_model.certificate_.ok
     close = {"rtol": 1e-7, "atol": 1e-8} if row.kind == "residual" else {"rtol": 1e-3, "atol": 1e-4}
     if row.positive and not row.unique:
-        np.testing.assert_allclose(thin.predict(X), plain.predict(X), rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(sparse_model.predict(X), plain.predict(X), rtol=1e-6, atol=1e-8)
     else:
-        np.testing.assert_allclose(parameters(thin), parameters(plain), **close)
+        np.testing.assert_allclose(parameters(sparse_model), parameters(plain), **close)
 
 
 @every_row
@@ -182,10 +182,10 @@ def test_sparse_is_dense_over_several_blocks(row):
     X[np.abs(X) < 1.5] = 0.0
     weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
     plain = row.make().fit(X, y, sample_weight=weight)
-    thin = row.make().fit(sparse.csr_array(X), y, sample_weight=weight)
+    sparse_model = row.make().fit(sparse.csr_array(X), y, sample_weight=weight)
     close = {"rtol": 1e-9, "atol": 1e-11} if row.kind == "residual" else {"rtol": 1e-2, "atol": 1e-3}
-    np.testing.assert_allclose(parameters(thin), parameters(plain), **close)
-    assert thin.certificate_.ok
+    np.testing.assert_allclose(parameters(sparse_model), parameters(plain), **close)
+    assert sparse_model.certificate_.ok
 
 
 @every_row
@@ -224,7 +224,7 @@ def test_several_targets_are_their_columns(row, shape, kind):
     joint = row.make().fit(kind(X), Y)
     assert joint.certificate_.ok
     if row.chooses and not row.settings.get("alpha_per_target"):
-        alone = [_fixed(row, joint.alpha_).fit(kind(X), Y[:, k]) for k in range(3)]
+        alone = [_make_ridge(row, joint.alpha_).fit(kind(X), Y[:, k]) for k in range(3)]
     else:
         alone = [row.make().fit(kind(X), Y[:, k]) for k in range(3)]
         if row.chooses:
@@ -237,7 +237,7 @@ def test_several_targets_are_their_columns(row, shape, kind):
             np.testing.assert_allclose(parameters(joint)[k], parameters(model)[0], rtol=1e-8, atol=1e-9)
 
 
-def _fixed(row, alpha):
+def _make_ridge(row, alpha):
     import tenfold
 
     return tenfold.Ridge(alpha, fit_intercept=row.intercept)

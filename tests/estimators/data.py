@@ -74,7 +74,7 @@ def categories(n: int = 90, p: int = 4, seed: int = 0, count: int = 3) -> Data:
     return Data(X, y)
 
 
-def mixed(n: int = 90, p: int = 4, seed: int = 0, count: int = 3) -> Data:
+def make_mixed(n: int = 90, p: int = 4, seed: int = 0, count: int = 3) -> Data:
     """Numbers, marks, categories and numbers, of which some are missing."""
     X, y, _ = categories(n, 4, seed, count)
     X[:, [0, 3]] = clusters(n, 2, seed, count).X

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from .data import blobs, categories, cloud, clusters, counts, frame, mixed, pairs, sequences, tasks
+from .data import blobs, categories, cloud, clusters, counts, frame, make_mixed, pairs, sequences, tasks
 from .rows import HERE, NEAR, Estimator, Linear, Neighbours, Other, Statistical
 
 REPEATED = tuple(f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
@@ -73,7 +73,7 @@ def _machine(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
 
 
 HINGED = {"robust": True, "units": True, "kinks": True}
-KINKED = {"counts": False, "robust": True, "unique": False, "units": True, "kinks": True}
+NONSMOOTH = {"counts": False, "robust": True, "unique": False, "units": True, "kinks": True}
 
 ALPHAS = [1e-3, 0.1, 10.0]
 
@@ -245,12 +245,12 @@ ITSELF = "where one of two equal samples is left out, the other is its nearest n
 BOXES = "three bins of each of thirty columns are more boxes than memory holds"
 
 
-def _voted(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Neighbours:
+def _voting(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Neighbours:
     known = {"methods": VOTED, "target": "classes", "weighted": True, "exempt": REPEATED}
     return Neighbours(name, settings or {}, **{**known, **meta})
 
 
-def _averaged(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Neighbours:
+def _averaging(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Neighbours:
     known = {"methods": ("predict",), "target": "numbers", "weighted": True, "exempt": REPEATED}
     return Neighbours(name, settings or {}, **{**known, **meta})
 
@@ -262,7 +262,7 @@ def _density(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
 # -- classes that have their laws to themselves
 
 
-def _drawn(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+def _sampling(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
     settings = {"n_clusters": 3, "random_state": 0, **(settings or {})}
     why = "the result depends on the order of the samples, or on batches that are drawn"
     known = {"source": blobs, "methods": ("predict", "transform"), "kind": "fixed point", "exempt": REPEATED}
@@ -329,7 +329,7 @@ TABLE: list[Estimator] = [
     _deviance("GeneralizedLinear", counts=False, iterative=False),
     _classifier("GeneralizedLinearClassifier", kind="gap", classes=2, iterative=True),
     _classifier("GeneralizedLinearClassifier", {"loss": "softmax", "alpha": 0.01}, kind="gap", iterative=True),
-    _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
+    _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **NONSMOOTH),
     _machine("LinearSVC", classifier=True, classes=np.inf),
     _machine("LinearSVC", {"loss": "hinge", "C": 0.5}, classifier=True, classes=np.inf, not_from=("Dask",), **HINGED),
     _machine("LinearSVR", not_from=("Dask",), **HINGED),
@@ -371,7 +371,10 @@ TABLE: list[Estimator] = [
     ),
     _mixing(),
     _mixing(
-        {"kinds": ["gaussian", "bernoulli", "categorical", "gaussian"]}, source=mixed, outside=FOR_THESE, widths=False
+        {"kinds": ["gaussian", "bernoulli", "categorical", "gaussian"]},
+        source=make_mixed,
+        outside=FOR_THESE,
+        widths=False,
     ),
     _discriminant("LinearDiscriminantAnalysis", learned=DIRECTIONS, methods=("transform", *SCORED)),
     # whose scores, and directions, are about zero, as in scikit-learn
@@ -449,32 +452,32 @@ TABLE: list[Estimator] = [
     _three("diag", np.ones((3, 4))),
     Neighbours("NearestNeighbors", methods=SEARCHES),
     Neighbours("NearestNeighbors", {"metric": "cosine", "radius": 0.2}, methods=SEARCHES),
-    _voted("KNeighborsClassifier"),
-    _voted("KNeighborsClassifier", {"weights": "distance", "metric": "manhattan", "n_neighbors": 3}),
-    _averaged("KNeighborsRegressor"),
-    _averaged("KNeighborsRegressor", {"weights": "distance", "algorithm": "brute"}),
-    _voted("RadiusNeighborsClassifier", {"outlier_label": "most_frequent"}),
-    _voted("RadiusNeighborsClassifier", {"weights": "distance", "radius": 5.0, "p": 1}),
-    _averaged("RadiusNeighborsRegressor", {"radius": 3.0}),
-    _averaged("RadiusNeighborsRegressor", {"radius": 3.0, "weights": "distance"}),
-    _voted("KNeighborsClassifierCV", {"n_neighbors": 7}, fewest=2),
-    _averaged("KNeighborsCV", {"n_neighbors": [1, 3, 9], "weights": "distance"}, fewest=2),
+    _voting("KNeighborsClassifier"),
+    _voting("KNeighborsClassifier", {"weights": "distance", "metric": "manhattan", "n_neighbors": 3}),
+    _averaging("KNeighborsRegressor"),
+    _averaging("KNeighborsRegressor", {"weights": "distance", "algorithm": "brute"}),
+    _voting("RadiusNeighborsClassifier", {"outlier_label": "most_frequent"}),
+    _voting("RadiusNeighborsClassifier", {"weights": "distance", "radius": 5.0, "p": 1}),
+    _averaging("RadiusNeighborsRegressor", {"radius": 3.0}),
+    _averaging("RadiusNeighborsRegressor", {"radius": 3.0, "weights": "distance"}),
+    _voting("KNeighborsClassifierCV", {"n_neighbors": 7}, fewest=2),
+    _averaging("KNeighborsCV", {"n_neighbors": [1, 3, 9], "weights": "distance"}, fewest=2),
     Neighbours("KNeighborsTransformer", methods=("kneighbors", "transform")),
     Neighbours("RadiusNeighborsTransformer", methods=("radius_neighbors", "transform")),
     _density("KernelDensity"),
     _density("KernelDensity", {"kernel": "linear", "bandwidth": 3.0}),
-    _averaged("ParzenRegressor", exempt=()),
-    _averaged(
+    _averaging("ParzenRegressor", exempt=()),
+    _averaging(
         "ParzenRegressor", {"bandwidth": "loo", "window": "box"}, exempt=(), fewest=2, not_from=HERE, outside=ITSELF
     ),
-    _averaged("ParzenRegressor", {"bandwidth": 0.4, "window": "box"}, exempt=()),
+    _averaging("ParzenRegressor", {"bandwidth": 0.4, "window": "box"}, exempt=()),
     _density("Histogram", coarse=True),
     _density("Histogram", {"bins": 3}, coarse=True, outside=BOXES),
     # seeds are drawn
-    _voted("PrototypeClassifier", {"n_prototypes": 3, "random_state": 0}, methods=("predict",), exempt=REPEATED[:1]),
-    _drawn("BisectingKMeans"),
-    _drawn("MiniBatchKMeans", checked={"batch_size": 40}, judged=False),
-    _drawn("OnlineKMeans", judged=False),
+    _voting("PrototypeClassifier", {"n_prototypes": 3, "random_state": 0}, methods=("predict",), exempt=REPEATED[:1]),
+    _sampling("BisectingKMeans"),
+    _sampling("MiniBatchKMeans", checked={"batch_size": 40}, judged=False),
+    _sampling("OnlineKMeans", judged=False),
     _tasks("MultiTaskLassoCV", "LassoCV and MultiTaskLasso have the laws"),
     _tasks("MultiTaskElasticNetCV", "ElasticNetCV and MultiTaskElasticNet have the laws"),
     Other(

@@ -37,7 +37,7 @@ def _numbers(n, p):
 
 
 @st.composite
-def drawn(
+def draw_data(
     draw,
     max_rows=9,
     min_rows=0,
@@ -109,7 +109,7 @@ def truth(data: Drawn, inside=slice(None)) -> Truth:
     return Truth(len(joint), total, about, mean, second, np.sqrt(np.diag(second)), reach)
 
 
-def unpacked(moments, about):
+def unpack(moments, about):
     """Means from `about`, and second moments with NaN for the products of targets, which are not kept."""
     p, e = moments.features, moments.exponent
     mean = (moments.shift.astype(np.longdouble) - about) + np.ldexp(moments.offset.astype(np.longdouble), e)
@@ -127,7 +127,7 @@ def assert_moments(moments, expected: Truth, rtol=1e-12):
     assert abs(moments.weight - expected.weight) <= rtol * expected.weight
     if expected.count == 0:
         return
-    mean, second = unpacked(moments, expected.about)
+    mean, second = unpack(moments, expected.about)
     of_mean, of_second = expected.tolerance(rtol)
     assert np.all(np.abs(mean - expected.mean) <= of_mean)
     kept = ~np.isnan(second)
@@ -141,7 +141,7 @@ def assert_same_moments(a, b, expected: Truth, rtol=1e-12):
     assert abs(a.weight - b.weight) <= rtol * max(a.weight, b.weight)
     if a.count == 0:
         return
-    (mean_a, second_a), (mean_b, second_b) = unpacked(a, expected.about), unpacked(b, expected.about)
+    (mean_a, second_a), (mean_b, second_b) = unpack(a, expected.about), unpack(b, expected.about)
     of_mean, of_second = expected.tolerance(rtol)
     assert np.all(np.abs(mean_a - mean_b) <= of_mean)
     kept = ~np.isnan(second_a)

@@ -139,10 +139,10 @@ def test_tables_are_counted_twice_and_looked_up(shape):
     X = np.floor(np.abs(2.0 * rows.X))
     X[rng.uniform(size=X.shape) < 0.1] = np.nan
     rows = Block(X, rows.y, rows.weight, rows.group)
-    found = category_counts(shape[2])(rows)
-    again = _recompute_tables(shape[2], tuple(table.shape[1] for table in found.tables), rows)
-    np.testing.assert_allclose(found.weight, again.weight)
-    for one, other in zip(found.tables, again.tables, strict=True):
+    result = category_counts(shape[2])(rows)
+    again = _recompute_tables(shape[2], tuple(table.shape[1] for table in result.tables), rows)
+    np.testing.assert_allclose(result.weight, again.weight)
+    for one, other in zip(result.tables, again.tables, strict=True):
         np.testing.assert_allclose(one, other)
     every = category_counts(1)(Block(X, rows.y, None, np.zeros(shape[0], np.int32)))  # rows of weight zero too
     tables = tuple(rng.standard_normal((shape[2], table.shape[1])) for table in every.tables)
@@ -183,9 +183,9 @@ def test_the_largest_score(n, k, seed):
 def test_tables_count_rows(shape):
     rows = block(*shape)
     rows = Block(np.floor(np.abs(2.0 * rows.X)), rows.y, rows.weight, rows.group)
-    found = category_counts(shape[2])(rows)
+    result = category_counts(shape[2])(rows)
     weight = np.ones(shape[0]) if rows.weight is None else rows.weight
-    for j, table in enumerate(found.tables):
+    for j, table in enumerate(result.tables):
         for k in range(shape[2]):
             for v in range(table.shape[1]):
                 assert table[k, v] == weight[(rows.group == k) & (rows.X[:, j] == v)].sum()

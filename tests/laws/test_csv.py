@@ -23,13 +23,13 @@ from tenfold.features import TableError
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
-def loop(content, fields, chosen, delimiter=",", whole=()):
+def loop(contents, fields, chosen, delimiter=",", whole=()):
     """The rows of the fields `chosen` as the loop finds them, and which are whole; None where some are not plain."""
     place = np.full(fields, -1, np.int32)
     place[list(chosen)] = np.arange(len(chosen))
     kinds = np.array([j in whole for j in chosen], np.uint8)
     result = _core.csv_records(
-        np.frombuffer(content, np.uint8), content.count(b"\n") + 1, ord(delimiter), ord('"'), ord("."), place, kinds
+        np.frombuffer(contents, np.uint8), contents.count(b"\n") + 1, ord(delimiter), ord('"'), ord("."), place, kinds
     )
     if result is None:
         return None
@@ -39,18 +39,18 @@ def loop(content, fields, chosen, delimiter=",", whole=()):
     rows, columns, begins, ends = others.T
     assert np.isnan(X[rows, columns]).all()
     assert np.isnan(X[:count]).sum() == len(others)
-    assert ((begins >= 0) & (begins <= ends) & (ends <= len(content))).all()
+    assert ((begins >= 0) & (begins <= ends) & (ends <= len(contents))).all()
     return None if len(others) else (X[:count], still)
 
 
-def arrow(content, fields, chosen, delimiter=",", kind=None):
+def arrow(contents, fields, chosen, delimiter=",", kind=None):
     """The same as Arrow has it; None where it refuses, or where a value is missing."""
     names = [f"x{j}" for j in range(fields)]
     kinds = {f"x{j}": kind or pa.float64() for j in chosen}
     try:
         result = pa.csv.read_csv(
-            pa.BufferReader(content),
-            pa.csv.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=names),
+            pa.BufferReader(contents),
+            pa.csv.ReadOptions(use_threads=False, block_size=len(contents) + 1, column_names=names),
             pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             pa.csv.ConvertOptions(include_columns=list(kinds), column_types=kinds, strings_can_be_null=True),
         )
@@ -201,33 +201,33 @@ def tables(draw, cells, regular=False, records=8):
             draw(st.sampled_from(records)).append("1")
         breaks.append("\r")
     breaks = st.sampled_from(breaks)
-    content = "".join(delimiter.join(cells) + draw(breaks) for cells in records)
+    contents = "".join(delimiter.join(cells) + draw(breaks) for cells in records)
     if draw(st.booleans()):
-        content = content.rstrip("\r\n")
+        contents = contents.rstrip("\r\n")
     chosen = draw(st.lists(st.integers(0, width - 1), unique=True, max_size=width))
-    return content.encode(), width, chosen, delimiter
+    return contents.encode(), width, chosen, delimiter
 
 
 @given(tables(plain | plain | plain | fields, regular=True, records=3))
 def test_plain_numbers_are_what_arrow_reads(data):
-    content, width, chosen, delimiter = data
-    result = loop(content, width, chosen, delimiter)
+    contents, width, chosen, delimiter = data
+    result = loop(contents, width, chosen, delimiter)
     assume(result is not None)
-    expected = arrow(content, width, chosen, delimiter)
+    expected = arrow(contents, width, chosen, delimiter)
     assert expected is not None
     assert same_bits(result[0], expected)
 
 
 @given(tables(st.integers(-(2**54), 2**54).map(str) | st.sampled_from(["-0", "007", "1.0", "1e3"]), regular=True))
 def test_whole_numbers_are_those_of_arrow(data):
-    content, width, chosen, delimiter = data
-    result = loop(content, width, chosen, delimiter, whole=chosen)
+    contents, width, chosen, delimiter = data
+    result = loop(contents, width, chosen, delimiter, whole=chosen)
     if result is None:  # whole numbers that a double does not tell apart, or a zero with a sign
-        values = arrow(content, width, chosen, delimiter)
+        values = arrow(contents, width, chosen, delimiter)
         assert np.abs(values).max() >= 2.0**53 or np.any(np.signbit(values[values == 0.0]))
         return
     for k, j in enumerate(chosen):
-        expected = arrow(content, width, [j], delimiter, pa.int64())
+        expected = arrow(contents, width, [j], delimiter, pa.int64())
         assert (expected is not None) == result[1][k]
         if expected is not None:
             assert same_bits(result[0][:, [k]], expected.astype(np.float64))
@@ -235,20 +235,20 @@ def test_whole_numbers_are_those_of_arrow(data):
 
 @given(tables(plain, regular=True))
 def test_plain_tables_are_claimed(data):
-    content, width, chosen, delimiter = data
-    expected = arrow(content, width, chosen, delimiter)
+    contents, width, chosen, delimiter = data
+    expected = arrow(contents, width, chosen, delimiter)
     assume(expected is not None and np.isfinite(expected).all())
-    assert loop(content, width, chosen, delimiter) is not None
+    assert loop(contents, width, chosen, delimiter) is not None
 
 
 @given(tables(plain | fields), st.sampled_from([16, 64, 1 << 21]), st.sampled_from(["csv", "tsv"]))
 def test_files_are_the_same_with_the_loop_and_without(tmp_path_factory, data, size, kind):
     """Numbers, targets and errors."""
-    content, width, _, delimiter = data
+    contents, width, _, delimiter = data
     path = tmp_path_factory.mktemp("csv") / f"a.{kind}"
     names = ["y", *(f"x{j}" for j in range(1, width))]
-    content = content.replace(delimiter.encode(), DELIMITERS[kind].encode())
-    path.write_bytes(DELIMITERS[kind].join(names).encode() + b"\n" + content)
+    contents = contents.replace(delimiter.encode(), DELIMITERS[kind].encode())
+    path.write_bytes(DELIMITERS[kind].join(names).encode() + b"\n" + contents)
     answers = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text, "CHUNK_BYTES", size)
@@ -269,10 +269,10 @@ AS_ARROW = {"delimiter": ",", "quote": '"', "header": True, "decimal": "."}
 @given(tables(plain | st.sampled_from(["true", "False", "NA", '"7"', "word"])))
 def test_types_and_numbers_of_files_are_those_of_arrow(tmp_path_factory, data):
     """Codes aside, which are text here: whole numbers beyond 64 bits, or with zeros in front."""
-    content, width, _, delimiter = data
+    contents, width, _, delimiter = data
     path = tmp_path_factory.mktemp("csv") / "a.csv"
-    content = content.replace(delimiter.encode(), b",").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    path.write_bytes(",".join(f"x{j}" for j in range(width)).encode() + b"\n" + content)
+    contents = contents.replace(delimiter.encode(), b",").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    path.write_bytes(",".join(f"x{j}" for j in range(width)).encode() + b"\n" + contents)
     try:
         expected = pa.csv.read_csv(path, convert_options=pa.csv.ConvertOptions(strings_can_be_null=True))
     except pa.ArrowInvalid:
@@ -292,7 +292,7 @@ def test_types_and_numbers_of_files_are_those_of_arrow(tmp_path_factory, data):
             assert kind == TEXT
         elif kind == TRUTH:  # which Arrow does not see between blanks
             assert said <= TRUE | FALSE
-            assert arrows == pa.bool_() or b" " in content
+            assert arrows == pa.bool_() or b" " in contents
         else:
             assert kind == str(arrows)
     numbers = [pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in types]
@@ -315,9 +315,9 @@ def same_as_the_table_reader(path, **how):
             rows(path, **how).load()
         return None
     part = CsvPart(File.stat(path), CsvOptions(**how))
-    found, expected = part.dialect, table.dialect
-    assert (found.delimiter, found.header, found.decimal) == (expected.delimiter, expected.header, expected.decimal)
-    assert found.quote == (expected.quote or how.get("quote", '"'))
+    result, expected = part.dialect, table.dialect
+    assert (result.delimiter, result.header, result.decimal) == (expected.delimiter, expected.header, expected.decimal)
+    assert result.quote == (expected.quote or how.get("quote", '"'))
     assert part.header == table.frame.columns
     for name in table.frame.columns:
         column, kind = table.frame[name], part.kind(name)
@@ -402,7 +402,7 @@ def test_odd_files_are_those_of_the_table_reader(name, ending, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "how"),
+    ("contents", "how"),
     [
         (b"a,b\n1,2\n", {"header": False}),
         (b"1,2\n3,4\n", {"header": True}),
@@ -414,8 +414,8 @@ def test_odd_files_are_those_of_the_table_reader(name, ending, tmp_path):
         ("a,b\nЖ,1\n".encode("cp1251"), {"encoding": "cp1251"}),
     ],
 )
-def test_what_is_told_is_told_to_both(content, how, tmp_path):
-    (tmp_path / "a.csv").write_bytes(content)
+def test_both_readers_report_the_same_errors(contents, how, tmp_path):
+    (tmp_path / "a.csv").write_bytes(contents)
     how = {name: frozenset(value) if name == "missing" else value for name, value in how.items()}
     assert same_as_the_table_reader(tmp_path / "a.csv", **how) is not None
 
@@ -442,15 +442,15 @@ def files(draw):
     if delimiter == ",":  # a comma inside a cell stands between quotes
         columns = [[f'"{c}"' if "," in c and '"' not in c else c for c in column] for column in columns]
     lines = [[f"x{j}" for j in range(width)], *zip(*columns, strict=True)][draw(st.booleans()) :]
-    content = "".join(delimiter.join(line) + end for line in lines)
+    contents = "".join(delimiter.join(line) + end for line in lines)
     encoding = draw(st.sampled_from(["utf-8", "utf-8-sig", "cp1252"]))
-    return (content if draw(st.booleans()) else content.rstrip("\r\n ")).encode(encoding)
+    return (contents if draw(st.booleans()) else contents.rstrip("\r\n ")).encode(encoding)
 
 
 @given(files())
-def test_any_file_is_that_of_the_table_reader(tmp_path_factory, content):
+def test_any_file_is_that_of_the_table_reader(tmp_path_factory, contents):
     path = tmp_path_factory.mktemp("csv") / "a.csv"
-    path.write_bytes(content)
+    path.write_bytes(contents)
     same_as_the_table_reader(path)
 
 
@@ -458,15 +458,15 @@ def test_any_file_is_that_of_the_table_reader(tmp_path_factory, content):
 
 
 def test_arguments_are_checked(tmp_path):
-    content, kinds = np.frombuffer(b"1,2\n", np.uint8), np.zeros(1, np.uint8)
+    contents, kinds = np.frombuffer(b"1,2\n", np.uint8), np.zeros(1, np.uint8)
     signs = [ord(sign) for sign in ',".']
     for place in ([], [0, 1], [-2, 0]):
         with pytest.raises(ValueError, match="place must"):
-            _core.csv_records(content, 1, *signs, np.array(place, np.int32), kinds)
+            _core.csv_records(contents, 1, *signs, np.array(place, np.int32), kinds)
     with pytest.raises(ValueError, match="lines must"):
-        _core.csv_records(content, -1, *signs, np.array([0, -1], np.int32), kinds)
+        _core.csv_records(contents, -1, *signs, np.array([0, -1], np.int32), kinds)
     # more records than there is room for are not claimed
-    assert _core.csv_records(content, 0, *signs, np.array([0, -1], np.int32), kinds) is None
+    assert _core.csv_records(contents, 0, *signs, np.array([0, -1], np.int32), kinds) is None
     (tmp_path / "a.csv").write_bytes(b"a,b\n1,2\n")
     for how, words in {
         "delimiter": ("::", "delimiter is one character of ASCII"),

@@ -3,7 +3,7 @@
 import array_api_strict as strict
 import numpy as np
 import pytest
-from block_strategies import drawn
+from block_strategies import draw_data
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from loss_cases import LOSSES
@@ -25,9 +25,9 @@ COUNTS = ("poisson", "gamma", "tweedie", "log deviance", "identity deviance")
 
 
 @st.composite
-def evaluated(draw, offsets=(0.0, 100.0)):
+def draw_evaluation(draw, offsets=(0.0, 100.0)):
     """A block with its loss, parameters, order and shift."""
-    data = draw(drawn(scales=(1.0,), offsets=offsets, targets=3))
+    data = draw(draw_data(scales=(1.0,), offsets=offsets, targets=3))
     loss = draw(st.sampled_from(LOSSES))
     p, t = data.X.shape[1], max(1, data.y.shape[1])
     order = draw(st.integers(0, 2 if t == 1 else 1))
@@ -46,9 +46,9 @@ def evaluated(draw, offsets=(0.0, 100.0)):
     return data._replace(y=np.ascontiguousarray(y)), loss, params, order, shift
 
 
-def joined(found):
-    parts = [np.atleast_1d(found.weight), found.value, found.slope]
-    parts += [part.ravel() for part in (found.gradient, found.hessian) if part is not None]
+def join(result):
+    parts = [np.atleast_1d(result.weight), result.value, result.slope]
+    parts += [part.ravel() for part in (result.gradient, result.hessian) if part is not None]
     return np.concatenate(parts)
 
 
@@ -76,59 +76,59 @@ def block_of(data):
     return Block(data.X, data.y, data.weight)
 
 
-@given(evaluated())
+@given(draw_evaluation())
 def test_compiled_lift_is_the_lift_in_arrays(drawing):
     data, loss, params, order, shift = drawing
     compiled = derivatives(loss, params, order, shift)(block_of(data))
     plain = derivatives_in_arrays(loss, params, order, shift, block_of(data)).result()
     assert (compiled.gradient is None) == (plain.gradient is None) == (order == 0)
     assert (compiled.hessian is None) == (plain.hessian is None) == (order < 2)
-    assert np.all(np.abs(joined(compiled) - joined(plain)) <= 1e-13 * sizes(*drawing))
+    assert np.all(np.abs(join(compiled) - join(plain)) <= 1e-13 * sizes(*drawing))
 
 
-@given(evaluated())
+@given(draw_evaluation())
 def test_sums_over_any_cut_are_the_same(drawing):
     data, loss, params, order, shift = drawing
     lift = derivatives(loss, params, order, shift)
-    whole = joined(lift(block_of(data)))
+    whole = join(lift(block_of(data)))
     a, b, c = (lift(block_of(data.part(i))) for i in range(3))
     for total in (a.merge(b).merge(c), a.merge(b.merge(c)), c.merge(a).merge(b)):
-        assert np.all(np.abs(joined(total) - whole) <= 1e-12 * sizes(*drawing))
+        assert np.all(np.abs(join(total) - whole) <= 1e-12 * sizes(*drawing))
 
 
-@given(evaluated())
+@given(draw_evaluation())
 def test_identity(drawing):
     data, loss, params, order, shift = drawing
     lift = derivatives(loss, params, order, shift)
-    found = lift(block_of(data))
+    result = lift(block_of(data))
     for neutral in (
         lift(block_of(data.part(slice(0, 0)))),
         lift(block_of(data._replace(weight=np.zeros(len(data.X))))),
     ):
-        assert not joined(neutral).any()
-        np.testing.assert_array_equal(joined(found.merge(neutral)), joined(found))
-        np.testing.assert_array_equal(joined(neutral.merge(found)), joined(found))
+        assert not join(neutral).any()
+        np.testing.assert_array_equal(join(result.merge(neutral)), join(result))
+        np.testing.assert_array_equal(join(neutral.merge(result)), join(result))
 
 
-@given(evaluated(offsets=(0.0,)), st.sampled_from([sparse.csr_array, sparse.csr_matrix]))
+@given(draw_evaluation(offsets=(0.0,)), st.sampled_from([sparse.csr_array, sparse.csr_matrix]))
 def test_dense_is_sparse(drawing, kind):
     data, loss, params, order, shift = drawing
     lift = derivatives(loss, params, order, shift)
-    found = lift(Block(kind(data.X), data.y, data.weight))
-    assert np.all(np.abs(joined(found) - joined(lift(block_of(data)))) <= 1e-12 * sizes(*drawing))
+    result = lift(Block(kind(data.X), data.y, data.weight))
+    assert np.all(np.abs(join(result) - join(lift(block_of(data)))) <= 1e-12 * sizes(*drawing))
 
 
-@given(evaluated())
+@given(draw_evaluation())
 def test_another_namespace(drawing):
     data, loss, params, order, shift = drawing
     weight = None if data.weight is None else strict.asarray(data.weight)
     lift = derivatives(loss, params, order, shift)
-    found = lift(Block(strict.asarray(data.X), strict.asarray(data.y), weight)).result()
-    assert type(found.value) is np.ndarray
-    assert np.all(np.abs(joined(found) - joined(lift(block_of(data)))) <= 1e-13 * sizes(*drawing))
+    returned = lift(Block(strict.asarray(data.X), strict.asarray(data.y), weight)).result()
+    assert type(returned.value) is np.ndarray
+    assert np.all(np.abs(join(returned) - join(lift(block_of(data)))) <= 1e-13 * sizes(*drawing))
 
 
-@given(evaluated(), st.data())
+@given(draw_evaluation(), st.data())
 def test_weights_are_repeats(drawing, source):
     data, loss, params, order, shift = drawing
     n = len(data.X)
@@ -137,17 +137,17 @@ def test_weights_are_repeats(drawing, source):
     data = data._replace(weight=None)
     repeated = data.part(np.repeat(np.arange(n), repeats))
     weighted = data._replace(weight=repeats.astype(np.float64))
-    found, expected = joined(lift(block_of(weighted))), joined(lift(block_of(repeated)))
-    assert np.all(np.abs(found - expected) <= 1e-12 * sizes(weighted, loss, params, order, shift))
+    result, expected = join(lift(block_of(weighted))), join(lift(block_of(repeated)))
+    assert np.all(np.abs(result - expected) <= 1e-12 * sizes(weighted, loss, params, order, shift))
 
 
-@given(evaluated(offsets=(0.0,)))
+@given(draw_evaluation(offsets=(0.0,)))
 def test_slopes_gradients_and_curvatures_by_differences(drawing):
     data, loss, params, _, shift = drawing
     assume(loss.self_concordance < np.inf)  # without bends
     data = data._replace(X=data.X.astype(np.float64), y=data.y[:, :1].copy())
     params = Params(params.coef[:1].copy(), params.intercept[:1].copy())
-    found = derivatives(loss, params, 2, shift)(block_of(data))
+    result = derivatives(loss, params, 2, shift)(block_of(data))
     point = np.append(params.coef[0], params.intercept)
 
     def at(x):
@@ -159,8 +159,8 @@ def test_slopes_gradients_and_curvatures_by_differences(drawing):
     differences = np.array([(at(point + s)[0] - at(point - s)[0]) / (2 * h) for s in steps])
     second = np.array([(at(point + s)[1] - at(point - s)[1]) / (2 * h) for s in steps])
     size = 1.0 + sizes(data, loss, params, 2, shift).max()
-    np.testing.assert_allclose(np.append(found.gradient[0], found.slope), differences, rtol=1e-6, atol=1e-7 * size)
-    np.testing.assert_allclose(found.hessian, second, rtol=1e-6, atol=1e-7 * size)
+    np.testing.assert_allclose(np.append(result.gradient[0], result.slope), differences, rtol=1e-6, atol=1e-7 * size)
+    np.testing.assert_allclose(result.hessian, second, rtol=1e-6, atol=1e-7 * size)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
@@ -177,14 +177,14 @@ def test_many_tiles(loss, n, p, dtype, order):
     if loss.name == "identity deviance":  # means are positive
         params = Params(params.coef, params.intercept + 10.0)
     block = Block(X, y, weight)
-    compiled = joined(derivatives(loss, params, order, shift)(block))
-    plain = joined(derivatives_in_arrays(loss, params, order, shift, block).result())
+    compiled = join(derivatives(loss, params, order, shift)(block))
+    plain = join(derivatives_in_arrays(loss, params, order, shift, block).result())
     np.testing.assert_allclose(compiled, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
     if dtype == np.float64:
         X = np.where(np.abs(X) < 0.7, 0.0, X)
-        thin = joined(derivatives(loss, params, order, shift)(Block(sparse.csr_array(X), y, weight)))
-        plain = joined(derivatives_in_arrays(loss, params, order, shift, Block(X, y, weight)).result())
-        np.testing.assert_allclose(thin, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
+        compressed = join(derivatives(loss, params, order, shift)(Block(sparse.csr_array(X), y, weight)))
+        plain = join(derivatives_in_arrays(loss, params, order, shift, Block(X, y, weight)).result())
+        np.testing.assert_allclose(compressed, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -198,8 +198,8 @@ def test_coefficients_that_are_mostly_zero(used, targets, order, dtype):
     coef[-1, :50] = 0.0
     params = Params(coef, rng.standard_normal(targets))
     for away in (None, shift):
-        compiled = joined(derivatives(Square(), params, order, away)(Block(X, y, weight)))
-        plain = joined(derivatives_in_arrays(Square(), params, order, away, Block(X, y, weight)).result())
+        compiled = join(derivatives(Square(), params, order, away)(Block(X, y, weight)))
+        plain = join(derivatives_in_arrays(Square(), params, order, away, Block(X, y, weight)).result())
         np.testing.assert_allclose(compiled, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
 
 
@@ -207,14 +207,14 @@ def test_coefficients_that_are_mostly_zero(used, targets, order, dtype):
 def test_extreme_margins_neither_overflow_nor_lose_their_sign(sign):
     X = np.array([[1e3], [1e5], [1e300], [-1e3], [-1e5], [-1e300], [0.0]])
     y = np.full((7, 1), sign)
-    found = derivatives(Logistic(), Params(np.ones((1, 1)), np.zeros(1)), 1, None)(Block(X, y))
-    assert np.isfinite(found.value).all()
-    np.testing.assert_allclose(found.value, [1e300], rtol=1e-12)
+    result = derivatives(Logistic(), Params(np.ones((1, 1)), np.zeros(1)), 1, None)(Block(X, y))
+    assert np.isfinite(result.value).all()
+    np.testing.assert_allclose(result.value, [1e300], rtol=1e-12)
     # three rows on the wrong side with slope -y, one in the middle with half of it
-    np.testing.assert_allclose(found.slope, [-3.5 * sign], rtol=1e-12)
+    np.testing.assert_allclose(result.slope, [-3.5 * sign], rtol=1e-12)
 
 
-@given(evaluated())
+@given(draw_evaluation())
 def test_products_with_the_rows(drawing):
     """forward and adjoint are adjoint, whatever the storage."""
     data, _, params, _, shift = drawing
@@ -241,12 +241,12 @@ def test_losses_at_margins_are_those_of_the_formulas(loss, n):
         y, z = np.abs(y) + 0.01, np.abs(z) + 1.0
     weight = rng.integers(0, 3, (n, 1)) / n
     close = {"rtol": 1e-9, "atol": 1e-12}
-    found = losses_at(loss, y, z, weight)
+    result = losses_at(loss, y, z, weight)
     u, c = weight * loss.slope(y, z), weight * loss.curvature(y, z)
-    np.testing.assert_allclose(found.value, np.sum(weight * loss.value(y, z)), **close)
-    np.testing.assert_allclose(found.u, u, **close)
-    np.testing.assert_allclose(found.curvature, c, **close)
-    np.testing.assert_allclose(np.array(found.level)[:, 0], [u.sum(), c.sum()], **close)
+    np.testing.assert_allclose(result.value, np.sum(weight * loss.value(y, z)), **close)
+    np.testing.assert_allclose(result.u, u, **close)
+    np.testing.assert_allclose(result.curvature, c, **close)
+    np.testing.assert_allclose(np.array(result.level)[:, 0], [u.sum(), c.sum()], **close)
     first, second, level = losses_along(loss, y, z, dz, 0.7, weight)
     at = z + 0.7 * dz
     u, c = weight * loss.slope(y, at), weight * loss.curvature(y, at)

@@ -64,7 +64,7 @@ def fit(row, X, y, weight):
 @example(data=(np.full((5, 1), -2.0), "dense", np.full(5, -2.0), np.array([1.0, 0.0, 0.0, 0.0, 0.0])))
 # a dual point of an elastic net that needs scaling
 @example(data=(np.array([[-2.0], [-2.0]]), "dense", np.array([-2.0, -2.0]), None))
-def test_certified_or_refused(row, data):
+def test_certified_or_raises(row, data):
     X, kind, y, weight = data
     X = KINDS[kind](X)
     counted = np.ones(len(y)) if weight is None else weight

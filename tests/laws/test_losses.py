@@ -113,7 +113,7 @@ def test_along_a_recession_a_loss_never_grows(loss, number, d):
 
 @over([loss for loss in CONVEX if 0.0 < loss.self_concordance < np.inf])
 @given(number=st.floats(-5.0, 5.0), z=st.floats(-30.0, 30.0))
-def test_steepness_bounds_the_third_derivative(loss, number, z):
+def test_self_concordance_bounds_the_third_derivative(loss, number, z):
     y, z, h = target(loss, number).astype(np.longdouble), np.asarray(z, np.longdouble), np.longdouble(1e-4)
     third = (loss.curvature(y, z + h) - loss.curvature(y, z - h)) / (2 * h)
     assert abs(third) <= loss.self_concordance * loss.curvature(y, z) * (1.0 + 1e-6) + 1e-12

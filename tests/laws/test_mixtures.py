@@ -42,9 +42,9 @@ def block(n, p, rng, weighted, dtype=np.float64, missing=0.0, offset=0.0):
 
 def check_close(a, b, tol=1e-11):
     for name in ("weight", "value", "count", "sums", "squares"):
-        found, expected = getattr(a, name), getattr(b, name)
+        result, expected = getattr(a, name), getattr(b, name)
         size = 1.0 + np.max(np.abs(expected), initial=0.0)
-        np.testing.assert_allclose(found, expected, rtol=tol, atol=tol * size, err_msg=name)
+        np.testing.assert_allclose(result, expected, rtol=tol, atol=tol * size, err_msg=name)
 
 
 @given(kinds, shapes, st.booleans(), st.sampled_from([np.float32, np.float64]))
@@ -72,12 +72,12 @@ def test_many_components_by_features(shape, k, weighted, offset):
     rows = Block(rows.X * units + offset, rows.y, rows.weight)
     forms = quadratic_forms(at)
     assert forms is not None
-    found, expected = mixture_sums(at)(rows), mixture_sums_in_arrays(at, rows).result()
-    np.testing.assert_allclose(found.value, expected.value, rtol=1e-9)
-    np.testing.assert_allclose(found.count, expected.count, rtol=1e-9, atol=1e-9)
+    returned, expected = mixture_sums(at)(rows), mixture_sums_in_arrays(at, rows).result()
+    np.testing.assert_allclose(returned.value, expected.value, rtol=1e-9)
+    np.testing.assert_allclose(returned.count, expected.count, rtol=1e-9, atol=1e-9)
     size = 1.0 + np.max(np.abs(expected.squares / (units[:, None] * units)))
-    np.testing.assert_allclose(found.sums / units, expected.sums / units, rtol=1e-9, atol=1e-9 * size)
-    off = (found.squares - expected.squares) / (units[:, None] * units)
+    np.testing.assert_allclose(returned.sums / units, expected.sums / units, rtol=1e-9, atol=1e-9 * size)
+    off = (returned.squares - expected.squares) / (units[:, None] * units)
     assert np.max(np.abs(off)) <= 1e-9 * size
 
 
@@ -116,17 +116,17 @@ def test_bits_do_not_depend_on_threads(kind, isa):
     best = _core.isa()
     _core.set_isa(isa)
     try:
-        found = [_core.gmm_estep(rows.X, rows.weight, *parts, threads) for threads in (1, 2, 5)]
+        returned = [_core.gmm_estep(rows.X, rows.weight, *parts, threads) for threads in (1, 2, 5)]
         shares = [_core.gmm_responsibilities(rows.X, *parts, True, threads) for threads in (1, 3)]
         again = mixture_sums_in_arrays(at, rows).result()
     finally:
         _core.set_isa(best)
-    for other in found[1:]:
-        for a, b in zip(found[0], other, strict=True):
+    for other in returned[1:]:
+        for a, b in zip(returned[0], other, strict=True):
             np.testing.assert_array_equal(a, b)
     for a, b in zip(*shares, strict=True):
         np.testing.assert_array_equal(a, b)
-    np.testing.assert_allclose(found[0][4], again.squares, rtol=1e-10, atol=1e-8)
+    np.testing.assert_allclose(returned[0][4], again.squares, rtol=1e-10, atol=1e-8)
 
 
 priors = st.fixed_dictionaries(
@@ -171,11 +171,11 @@ def test_bits_of_whole_fits(kind, missing):
     rng = np.random.default_rng(1)
     rows = block(6_000, 7, rng, True, missing=missing)
     X = rows.X + 3.0 * np.eye(4, 7)[rng.integers(0, 4, len(rows.X))]
-    found = []
+    result = []
     for count in (1, 2, 1):
         with threadpool_limits(count):
             model = GaussianMixture(4, covariance_type=kind, random_state=0, tol=1e-2)
             model.fit(X, sample_weight=rows.weight)
         numbers = [model.means_, model.covariances_, model.lower_bounds_, model.certificate_.value]
-        found.append([np.asarray(part).tobytes() for part in [*numbers, model.predict_proba(X[:500])]])
-    assert found[0] == found[1] == found[2]
+        result.append([np.asarray(part).tobytes() for part in [*numbers, model.predict_proba(X[:500])]])
+    assert result[0] == result[1] == result[2]

@@ -3,7 +3,7 @@
 import array_api_strict as strict
 import numpy as np
 import pytest
-from block_strategies import Truth, assert_moments, assert_same_moments, drawn, truth
+from block_strategies import Truth, assert_moments, assert_same_moments, draw_data, truth
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -20,31 +20,31 @@ def three(data):
     return [lift(data.part(i)) for i in range(3)]
 
 
-@given(drawn())
+@given(draw_data())
 def test_lift_is_right(data):
     assert_moments(lift(data), truth(data))
 
 
-@given(drawn())
+@given(draw_data())
 def test_merge_is_the_statistic_of_the_union(data):
     a, b, c = three(data)
     assert_moments(a.merge(b).merge(c), truth(data))
 
 
-@given(drawn())
+@given(draw_data())
 def test_associative(data):
     a, b, c = three(data)
     assert_same_moments(a.merge(b).merge(c), a.merge(b.merge(c)), truth(data))
 
 
-@given(drawn())
+@given(draw_data())
 def test_commutative(data):
     a, b, c = three(data)
     assert_same_moments(a.merge(b), b.merge(a), truth(data, slice(0, data.cuts[1])))
     assert_same_moments(a.merge(b).merge(c), c.merge(a).merge(b), truth(data))
 
 
-@given(drawn())
+@given(draw_data())
 def test_one_row_at_a_time(data):
     total = Moments.zero(data.X.shape[1], data.y.shape[1])
     for i in range(len(data.X)):
@@ -56,32 +56,32 @@ def identical(a, b):
     return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in a.__dataclass_fields__)
 
 
-@given(drawn())
+@given(draw_data())
 def test_identity(data):
     """No rows, and rows without weight, change nothing at all."""
-    found = lift(data)
+    result = lift(data)
     zero = Moments.zero(data.X.shape[1], data.y.shape[1])
     nothing = lift(data._replace(weight=np.zeros(len(data.X))))
     assert nothing.count == 0
     assert nothing.weight == 0.0
     empty = lift(data.part(slice(0, 0)))
     for neutral in (zero, nothing, empty):
-        if found.count:
-            assert identical(found.merge(neutral), found)
-            assert identical(neutral.merge(found), found)
+        if result.count:
+            assert identical(result.merge(neutral), result)
+            assert identical(neutral.merge(result), result)
         both = neutral.merge(zero)
         assert (both.count, both.weight) == (0, 0.0)
         assert not both.XX.any()
 
 
-@given(drawn())
+@given(draw_data())
 def test_groups_are_the_statistics_of_their_rows(data):
-    found = GroupedMoments.lifter(3)(Block(data.X, data.y, data.weight, data.group))
-    for g, moments in enumerate(found.groups):
+    result = GroupedMoments.lifter(3)(Block(data.X, data.y, data.weight, data.group))
+    for g, moments in enumerate(result.groups):
         assert_moments(moments, truth(data, data.group == g))
 
 
-@given(drawn())
+@given(draw_data())
 def test_groups_merge(data):
     lifter = GroupedMoments.lifter(3)
     parts = [lifter(Block(part.X, part.y, part.weight, part.group)) for part in map(data.part, range(3))]
@@ -92,7 +92,7 @@ def test_groups_merge(data):
         assert_same_moments(a, b, expected)
 
 
-@given(drawn(max_rows=12), st.integers(2, 5))
+@given(draw_data(max_rows=12), st.integers(2, 5))
 def test_all_but_one_is_recomputing(data, folds):
     fold = np.arange(len(data.X)) % folds
     parts = tuple(lift(data.part(fold == k)) for k in range(folds))
@@ -100,7 +100,7 @@ def test_all_but_one_is_recomputing(data, folds):
         assert_moments(rest, truth(data, fold != k))
 
 
-@given(drawn())
+@given(draw_data())
 def test_compiled_lift_is_the_lift_in_arrays(data):
     block = Block(data.X, data.y, data.weight, data.group)
     compiled = GroupedMoments.lifter(3)(block).groups
@@ -108,19 +108,19 @@ def test_compiled_lift_is_the_lift_in_arrays(data):
         assert_same_moments(a, b, truth(data, data.group == g))
 
 
-@given(drawn(weights=False))
+@given(draw_data(weights=False))
 def test_another_namespace(data):
     """Arrays of a strict implementation of the Array API take the lift in arrays, and give NumPy results."""
     X, y = strict.asarray(data.X), strict.asarray(data.y)
-    found = Moments.lift(Block(X, y)).result()
-    assert type(found.XX) is np.ndarray
-    assert_moments(found, truth(data))
+    returned = Moments.lift(Block(X, y)).result()
+    assert type(returned.XX) is np.ndarray
+    assert_moments(returned, truth(data))
     weight = np.arange(len(data.X)) % 3 / 2.0
     weighted = Moments.lift(Block(X, y, strict.asarray(weight))).result()
     assert_moments(weighted, truth(data._replace(weight=weight)))
 
 
-@given(drawn(offsets=(0.0,)))
+@given(draw_data(offsets=(0.0,)))
 def test_dense_is_sparse(data):
     """What is not stored is zero; the sparse lift works about the origin, so lengths are measured from there."""
     expected = truth(data)
@@ -132,7 +132,7 @@ def test_dense_is_sparse(data):
         assert_moments(Moments.of(kind(data.X), data.y, data.weight), expected)
 
 
-@given(drawn(weights=False), st.data())
+@given(draw_data(weights=False), st.data())
 def test_weights_are_repeats(data, source):
     n = len(data.X)
     times = np.array(source.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)), dtype=int)
@@ -144,7 +144,7 @@ def test_weights_are_repeats(data, source):
     assert_moments(lift(repeated), expected)
 
 
-@given(drawn(), st.sampled_from([-40, -2, 2, 40]))
+@given(draw_data(), st.sampled_from([-40, -2, 2, 40]))
 def test_units_of_weights(data, power):
     """Weights times 4^k give second moments times 4^k, to the last bit, where no column is extreme."""
     assume(data.weight is not None)
@@ -183,10 +183,10 @@ def test_groups_with_means_far_apart():
     group = np.repeat(np.arange(3), 40).astype(np.int32)
     X = rng.standard_normal((120, 2)) + 1e6 * group[:, None]
     y = rng.standard_normal((120, 1)) - 1e6 * group[:, None]
-    found = GroupedMoments.lifter(3)(Block(X, y, None, group)).groups
+    result = GroupedMoments.lifter(3)(Block(X, y, None, group)).groups
     for g in range(3):
         inside = group == g
-        np.testing.assert_allclose(found[g].covariance(), np.cov(X[inside].T, bias=True), rtol=1e-9)
+        np.testing.assert_allclose(result[g].covariance(), np.cov(X[inside].T, bias=True), rtol=1e-9)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e-160, 1e160, 1e200])
@@ -213,10 +213,10 @@ def test_a_block_of_one_group(n, only, weighted):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((n, 32)), rng.standard_normal((n, 1))
     weight = rng.integers(0, 4, n).astype(float) if weighted else None
-    found = GroupedMoments.lifter(3)(Block(X, y, weight, np.full(n, only, np.int32))).groups
+    result = GroupedMoments.lifter(3)(Block(X, y, weight, np.full(n, only, np.int32))).groups
     alone = Moments.lift(Block(X, y, weight))
-    assert [moments.count for moments in found] == [alone.count if g == only else 0 for g in range(3)]
-    np.testing.assert_allclose(found[only].XX, alone.XX, rtol=1e-12, atol=1e-12 * n)
+    assert [moments.count for moments in result] == [alone.count if g == only else 0 for g in range(3)]
+    np.testing.assert_allclose(result[only].XX, alone.XX, rtol=1e-12, atol=1e-12 * n)
 
 
 def test_moments_from_the_origin_have_means_of_zero_and_the_same_sums_about_it():
@@ -228,5 +228,5 @@ def test_moments_from_the_origin_have_means_of_zero_and_the_same_sums_about_it()
     assert not moved.target_mean.any()
     expected = (X.T @ (weight[:, None] * X), X.T @ (weight[:, None] * y), weight @ y**2)
     for origin in (True, False):
-        for found, sums in zip(moved.about(origin), expected, strict=True):
-            np.testing.assert_allclose(found, sums, rtol=1e-13)
+        for result, sums in zip(moved.about(origin), expected, strict=True):
+            np.testing.assert_allclose(result, sums, rtol=1e-13)

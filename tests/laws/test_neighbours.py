@@ -13,7 +13,7 @@ from tenfold.pairwise import store_samples
 
 
 @st.composite
-def asked(draw, columns=(1, 2, 3, 7, 20, 40), fewest=1):
+def samples_and_queries(draw, columns=(1, 2, 3, 7, 20, 40), fewest=1):
     """Rows and queries, some at one place, at any size and distance from zero."""
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
     n, m, d = draw(st.integers(fewest, 150)), draw(st.integers(1, 40)), draw(st.sampled_from(columns))
@@ -28,7 +28,7 @@ def asked(draw, columns=(1, 2, 3, 7, 20, 40), fewest=1):
     return (X + offset) * scale, (Q + offset) * scale, draw(st.integers(1, n))
 
 
-def ordered(table, k):
+def sort_neighbours(table, k):
     """The first k of each row, by distance and then by number."""
     rows = np.argsort(table, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(table, rows, axis=1), rows
@@ -42,7 +42,7 @@ def squares(X, Q):
 def check(result, X, Q, k, table):
     """Equal distances, of rows that have them, and of rows at one place the first first."""
     distances, rows = result
-    expected, _ = ordered(table, k)
+    expected, _ = sort_neighbours(table, k)
     unit = np.finfo(np.float64).tiny + expected
     assert np.all(np.abs(distances - expected) <= 1e-13 * unit)
     assert np.all(np.abs(np.take_along_axis(table, rows, axis=1) - distances) <= 1e-13 * unit)
@@ -51,13 +51,13 @@ def check(result, X, Q, k, table):
     assert np.all(np.diff(rows, axis=1)[same] > 0)
 
 
-@given(asked())
+@given(samples_and_queries())
 def test_products_miss_no_neighbour(drawing):
     X, Q, k = drawing
     check(store_samples(Minkowski(2.0), X, "brute").nearest(Q, k), X, Q, k, squares(X, Q))
 
 
-@given(asked(columns=(1, 2, 3, 5, 9)), st.sampled_from([1.0, 2.0, np.inf]))
+@given(samples_and_queries(columns=(1, 2, 3, 5, 9)), st.sampled_from([1.0, 2.0, np.inf]))
 def test_trees_miss_no_neighbour(drawing, p):
     X, Q, k = drawing
     X = np.repeat(X, 2, axis=0)
@@ -65,16 +65,16 @@ def test_trees_miss_no_neighbour(drawing, p):
     check(store_samples(Minkowski(p), X, "kd_tree").nearest(Q, k), X, Q, k, table)
 
 
-@given(asked(), st.sampled_from([1.0, 2.0]))
+@given(samples_and_queries(), st.sampled_from([1.0, 2.0]))
 def test_sparse_rows_have_the_neighbours_of_dense_ones(drawing, p):
     X, Q, k = drawing
     X, Q = X * (np.abs(X) > np.median(np.abs(X))), Q * (np.abs(Q) > np.median(np.abs(Q)))
-    found = store_samples(Minkowski(p), sparse.csr_array(X)).nearest(sparse.csr_array(Q), k)
+    result = store_samples(Minkowski(p), sparse.csr_array(X)).nearest(sparse.csr_array(Q), k)
     name = {1.0: "manhattan", 2.0: "euclidean"}[p]
-    check(found, X, Q, k, squares(X, Q) if p == 2.0 else plain_distances(name, {}, X, Q))
+    check(result, X, Q, k, squares(X, Q) if p == 2.0 else plain_distances(name, {}, X, Q))
 
 
-@given(asked(), st.floats(0.1, 3.0))
+@given(samples_and_queries(), st.floats(0.1, 3.0))
 def test_within_a_radius_are_those_that_are(drawing, radius):
     X, Q, _ = drawing
     table = squares(X, Q)
@@ -90,7 +90,7 @@ def test_within_a_radius_are_those_that_are(drawing, radius):
             assert np.all(np.diff(rows) > 0)
 
 
-@given(asked(columns=(2, 20), fewest=2))
+@given(samples_and_queries(columns=(2, 20), fewest=2))
 def test_a_row_is_not_its_own_neighbour(drawing):
     X, _, k = drawing
     k = min(k, len(X) - 1)
@@ -100,7 +100,7 @@ def test_a_row_is_not_its_own_neighbour(drawing):
     for algorithm in ("brute", "kd_tree"):
         distances, rows = store_samples(Minkowski(2.0), X, algorithm).nearest(X, k, own)
         assert not np.any(rows == own[:, None])
-        np.testing.assert_allclose(distances, ordered(table, k)[0], rtol=1e-13)
+        np.testing.assert_allclose(distances, sort_neighbours(table, k)[0], rtol=1e-13)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -108,10 +108,10 @@ def test_a_row_is_not_its_own_neighbour(drawing):
 def test_bits_do_not_depend_on_threads(dtype, d):
     rng = np.random.default_rng(0)
     X, Q = rng.standard_normal((3000, d)).astype(dtype), rng.standard_normal((700, d))
-    asked = {"limits": None, "by_distance": True, "finish": 1, "exponent": 1.0, "own": None, "k": 9}
-    first = _core.knn_gemm(X, Q, threads=1, **asked)
+    arguments = {"limits": None, "by_distance": True, "finish": 1, "exponent": 1.0, "own": None, "k": 9}
+    first = _core.knn_gemm(X, Q, threads=1, **arguments)
     for threads in (2, 5):
-        for a, b in zip(first, _core.knn_gemm(X, Q, threads=threads, **asked), strict=True):
+        for a, b in zip(first, _core.knn_gemm(X, Q, threads=threads, **arguments), strict=True):
             np.testing.assert_array_equal(a, b)
     tree = _core.kd_tree(X, 32, 1)
     for a, b in zip(tree, _core.kd_tree(X, 32, 3), strict=True):
@@ -160,6 +160,6 @@ def test_every_distance_is_that_of_the_plain_formula(name, seed):
         X[rng.uniform(size=X.shape) < 0.3] = np.nan
     params = {"p": 3.0, "w": rng.uniform(0.1, 2.0, 70)} if name == "minkowski" else {}
     table = plain_distances(name, params, X, Q)
-    found = store_samples(distance_of(name, params, X), X).nearest(Q, 7)
-    np.testing.assert_allclose(found[0], ordered(table, 7)[0], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(np.take_along_axis(table, found[1], axis=1), found[0], rtol=1e-9, atol=1e-12)
+    result = store_samples(distance_of(name, params, X), X).nearest(Q, 7)
+    np.testing.assert_allclose(result[0], sort_neighbours(table, 7)[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(np.take_along_axis(table, result[1], axis=1), result[0], rtol=1e-9, atol=1e-12)

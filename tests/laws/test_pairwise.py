@@ -148,7 +148,7 @@ def test_no_queries():
     assert stored.multiply(Q[:0], function, V).shape == (0, 3)
 
 
-def test_what_cannot_be_is_refused():
+def test_impossible_requests_raise():
     X, Q, V = draw_points("float64")
     with pytest.raises(ValueError, match="same features"):
         _core.pairwise_block(X, Q[:, :3].copy(), 0, 0, 1.0, 0.0, 1.0, 1.0, 0.0, 1)

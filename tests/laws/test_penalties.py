@@ -44,7 +44,7 @@ vectors = hnp.arrays(np.float64, (1, 6), elements=st.floats(-4.0, 4.0))
 GRID = np.linspace(-5.0, 5.0, 401)
 
 
-def shaped(penalty, *vectors):
+def shape_weights(penalty, *vectors):
     """Weights of one target and three features, or of two targets and three features that the penalty couples."""
     coupled = getattr(penalty, "couples_targets", False)
     return [v.reshape(1, 2, 3) if coupled else v[:, :3] for v in vectors]
@@ -69,7 +69,7 @@ def neighbours(v):
 @every_penalty
 @given(w=vectors, step=st.floats(0.01, 10.0))
 def test_prox_minimises(penalty, w, step):
-    (w,) = shaped(penalty, w)
+    (w,) = shape_weights(penalty, w)
 
     def objective(v):
         return penalty.value(v) + total((v - w) ** 2) / (2 * step)
@@ -83,7 +83,7 @@ def test_prox_minimises(penalty, w, step):
 @every_penalty
 @given(a=vectors, b=vectors, step=st.floats(0.01, 10.0))
 def test_prox_is_firmly_non_expansive(penalty, a, b, step):
-    a, b = shaped(penalty, a, b)
+    a, b = shape_weights(penalty, a, b)
     move = penalty.prox(a, step) - penalty.prox(b, step)
     assert np.sum(move * move) <= np.sum(move * (a - b)) + 1e-12
 
@@ -91,7 +91,7 @@ def test_prox_is_firmly_non_expansive(penalty, a, b, step):
 @every_penalty
 @given(w=vectors, v=vectors)
 def test_fenchel_young(penalty, w, v):
-    w, v = shaped(penalty, w, v)
+    w, v = shape_weights(penalty, w, v)
     value, conjugate, product = penalty.value(w)[0], penalty.conjugate(v)[0], np.sum(w * v)
     assert value + conjugate >= product - 1e-12 * (1.0 + abs(product))
 
@@ -100,7 +100,7 @@ def test_fenchel_young(penalty, w, v):
 @given(v=vectors)
 def test_conjugate_is_the_supremum(penalty, v):
     """Each coordinate has its supremum over a grid; with a finite conjugate the grid nearly reaches it."""
-    (v,) = shaped(penalty, v)
+    (v,) = shape_weights(penalty, v)
     w = np.linspace(-60.0, 60.0, 24_001)
     values = np.array([np.max(v[0, j] * w - penalty.value(w[:, None])) for j in range(3)])
     conjugate = penalty.conjugate(v)[0]
@@ -116,7 +116,7 @@ def test_conjugate_is_the_supremum(penalty, v):
 @every_penalty
 @given(v=vectors)
 def test_dual_scaling_is_the_largest_inside_the_domain(penalty, v):
-    (v,) = shaped(penalty, v)
+    (v,) = shape_weights(penalty, v)
     scaling = penalty.dual_scaling(v)[0]
     assert 0.0 <= scaling <= 1.0
     assert np.isfinite(penalty.conjugate(scaling * v)[0])
@@ -128,7 +128,7 @@ def test_dual_scaling_is_the_largest_inside_the_domain(penalty, v):
 @given(a=vectors, w=vectors)
 def test_subgradient_distance_is_zero_at_the_minimiser_only(penalty, a, w):
     """With the smooth part ||w - a||^2 / 2 the one minimiser is prox(a, 1)."""
-    a, w = shaped(penalty, a, w)
+    a, w = shape_weights(penalty, a, w)
     best = penalty.prox(a, 1.0)
     size = 1.0 + np.abs(a).max()
     assert np.max(penalty.subgradient_distance(best, best - a)) <= 1e-13 * size
@@ -142,7 +142,7 @@ def test_subgradient_distance_is_zero_at_the_minimiser_only(penalty, a, w):
 @given(w=vectors, gradient=vectors)
 def test_subgradient_distance_is_the_distance_to_the_set(penalty, w, gradient):
     """Minus the gradient to strength * w + normal cone, the cone {<= 0} where a constrained weight is zero."""
-    w, gradient = shaped(penalty, w, gradient)
+    w, gradient = shape_weights(penalty, w, gradient)
     w = np.maximum(w, 0.0) if penalty.positive else w.copy()
     w[0, 0] = 0.0
     g = -gradient - penalty.strength * w
@@ -182,7 +182,7 @@ def test_negative_weights_are_outside():
 @every_penalty
 @given(w=vectors, v=vectors)
 def test_another_namespace(penalty, w, v):
-    w, v = shaped(penalty, w, v)
+    w, v = shape_weights(penalty, w, v)
     W, V = strict.asarray(w), strict.asarray(v)
     np.testing.assert_array_equal(np.asarray(penalty.value(W)), penalty.value(w))
     np.testing.assert_array_equal(np.asarray(penalty.conjugate(V)), penalty.conjugate(v))

@@ -136,7 +136,7 @@ def test_values_that_were_changed(number, changes, folder):
 
 @given(number=models, one=drawn, other=drawn)
 @times(2)
-def test_values_that_stand_elsewhere(number, one, other, folder):
+def test_values_stored_out_of_line(number, one, other, folder):
     _, contents, X = written(number, folder)
     changed = contents.copy()
     places = places_of(changed.json["model"], [])
@@ -149,7 +149,7 @@ EXTREMES = [np.nan, np.inf, -np.inf, -1.0, 0.0, 1.0, 2.0, 7.0, 1e300, -1e300, 2.
 SHAPES = ["flat", "column", "row", "transposed", "shorter", "longer", "empty", "deeper", "other type", "same"]
 
 
-def reshaped(array: Any, shape: str, dtype: str) -> Any:
+def reshape(array: Any, shape: str, dtype: str) -> Any:
     flat = array.ravel()
     if shape == "other type":
         return array.astype(dtype) if array.dtype.kind in "biuf" else array
@@ -189,7 +189,7 @@ def test_arrays_that_were_changed(number, which, shape, dtype, value, place, eve
             array[... if everywhere else np.unravel_index(pick(place, array.size), array.shape)] = value
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        changed.put(chosen, reshaped(array, shape, dtype))
+        changed.put(chosen, reshape(array, shape, dtype))
     use(folder, changed.file(), X)
 
 

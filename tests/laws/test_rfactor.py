@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from block_strategies import drawn
+from block_strategies import draw_data
 from hypothesis import given
 from scipy import sparse
 
@@ -39,12 +39,12 @@ def lift(data, X=None):
     return lifter(data)(Block(data.X if X is None else X, data.y, data.weight))
 
 
-@given(drawn(scales=(1.0,)))
+@given(draw_data(scales=(1.0,)))
 def test_lift_is_right(data):
     assert_factor(lift(data), data)
 
 
-@given(drawn(scales=(1.0,)))
+@given(draw_data(scales=(1.0,)))
 def test_merge_is_the_factor_of_the_union(data):
     """Empty blocks and blocks without weight included."""
     a, b, c = (lift(data.part(i)) for i in range(3))
@@ -52,7 +52,7 @@ def test_merge_is_the_factor_of_the_union(data):
         assert_factor(total, data)
 
 
-@given(drawn(scales=(1.0,)))
+@given(draw_data(scales=(1.0,)))
 def test_identity(data):
     result = lift(data)
     for neutral in (lift(data.part(slice(0, 0))), lift(data._replace(weight=np.zeros(len(data.X))))):
@@ -61,7 +61,7 @@ def test_identity(data):
         assert_factor(neutral.merge(result), data)
 
 
-@given(drawn(scales=(1.0,), offsets=(0.0,)))
+@given(draw_data(scales=(1.0,), offsets=(0.0,)))
 def test_dense_is_sparse(data):
     assert_factor(lift(data, sparse.csr_array(data.X)), data)
 

@@ -29,17 +29,17 @@ def rules(draw):
 
 
 @given(rules(), st.integers(1, 25), st.integers(1, 20), st.integers(0, 2**31), st.booleans(), st.booleans())
-def test_the_recursion(rule, n, p, seed, thin, weighted):
+def test_the_recursion(rule, n, p, seed, compressed, weighted):
     rng = np.random.default_rng(seed)
     # rows so short that no step overshoots
     X = rng.standard_normal((n, p)) / (2.0 * np.sqrt(p))
-    if thin:
+    if compressed:
         X[rng.uniform(size=X.shape) < 0.6] = 0.0
     y = np.where(rng.uniform(size=n) < 0.5, -1.0, 1.0)
     weight = rng.uniform(0.1, 1.0, n) if weighted else None
-    rows = MemoryRows(sparse.csr_array(X) if thin else X, y[:, None], weight)
+    rows = MemoryRows(sparse.csr_array(X) if compressed else X, y[:, None], weight)
     fitted = fit(rows, rule, [Target()], start_at(np.zeros((1, p)), np.zeros(1)), max_iter=2)
-    w, b, average, objective = recursion(X, y, rule, 2, weight, decay=0.01 if thin else 1.0)
+    w, b, average, objective = recursion(X, y, rule, 2, weight, decay=0.01 if compressed else 1.0)
     np.testing.assert_allclose(fitted.state.last.coef[0], w, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(fitted.state.last.intercept, b, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(fitted.trace[-1].objective, objective, rtol=1e-8, atol=1e-10)

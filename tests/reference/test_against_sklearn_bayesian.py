@@ -98,7 +98,7 @@ def test_units_in_which_the_start_finds_nothing():
     assert model.score(X, y * 1e150) > 0.9
 
 
-def test_columns_of_very_different_scale_are_refused():
+def test_columns_of_very_different_scale_raise():
     X, y = data()
     X[:, 0] *= 1e200
     with pytest.raises(ValueError, match="Scale the columns"):

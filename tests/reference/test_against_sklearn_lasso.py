@@ -118,7 +118,7 @@ def test_zero_and_repeated_columns():
     np.testing.assert_allclose(ours.predict(X), sklearn_model.fit(X, y).predict(X), rtol=1e-5)
 
 
-def test_one_sweep_says_how_far_it_is():
+def test_warning_after_one_sweep_has_the_gap():
     X, y, _ = data(p=30, n=40)
     with pytest.warns(
         ConvergenceWarning, match=r"duality gap .* allowed .* increase the number of iterations, max_iter"

@@ -138,13 +138,13 @@ def test_ridge_multi_output_with_an_alpha_for_each_target(weighted, shape):
     same(ours, sk.Ridge(alpha=alphas, solver="svd").fit(X, y, weight), atol=1e-10)
 
 
-def strided(X):
+def stride(X):
     return np.repeat(X, 2, axis=1)[:, ::2]
 
 
 @fit_intercept
 @weighted
-@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, strided, sparse.csr_matrix, sparse.csc_array])
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, stride, sparse.csr_matrix, sparse.csc_array])
 def test_ridge_with_more_features_than_rows(fit_intercept, weighted, kind):
     X, y = regression(n=15, p=40)
     X[X < 1.0] = 0.0
@@ -346,7 +346,7 @@ def test_ridge_cv_groups():
 
 
 @pytest.mark.parametrize("cv", [None, 4], ids=["loo", "folds"])
-@pytest.mark.parametrize("kind", [np.asfortranarray, strided, sparse.csr_matrix])
+@pytest.mark.parametrize("kind", [np.asfortranarray, stride, sparse.csr_matrix])
 def test_ridge_cv_with_more_features_than_rows(cv, kind):
     X, y = regression(n=24, p=40)
     ours = tf.RidgeCV(alphas=ALPHAS, cv=cv).fit(kind(X), y)

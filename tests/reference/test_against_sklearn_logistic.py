@@ -269,7 +269,7 @@ def test_a_warm_start_of_several_classes():
         model.fit(X, y % 3)
 
 
-def test_liblinear_refuses_several_classes():
+def test_liblinear_raises_for_several_classes():
     X, y = several_classes()
     with pytest.raises(ValueError, match="liblinear' solver does not support multiclass"):
         tf.LogisticRegression(solver="liblinear").fit(X, y)

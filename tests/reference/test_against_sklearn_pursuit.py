@@ -97,7 +97,7 @@ def test_the_same_errors():
 
 
 @pytest.mark.parametrize("module", [tenfold, sklearn_module])
-def test_a_relation_without_noise_ends_early_and_says_so(module):
+def test_relation_without_noise_ends_early_with_a_warning(module):
     """Three columns explain everything: a fourth is not taken, and both warn."""
     X, _ = data(50, 12)
     y = X[:, :3] @ [3.0, 2.0, 1.0]

@@ -98,7 +98,7 @@ def test_many_sparse_columns(settings):
     assert again.ok, again.explain()
 
 
-def test_loose_models_of_scikit_learn_are_told_apart():
+def test_loose_models_of_scikit_learn_are_not_certified():
     X, y, _ = classes(200, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

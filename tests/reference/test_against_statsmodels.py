@@ -164,7 +164,7 @@ def _read_inference(model):
 @pytest.mark.parametrize(
     ("shape", "positive"), [((5, 5), False), ((4, 8), False), ((30, 3), True)], ids=["p = n", "p > n", "positive"]
 )
-def test_refused_where_it_means_nothing(shape, positive, ask):
+def test_raises_where_inference_is_not_valid(shape, positive, ask):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal(shape), rng.standard_normal(shape[0])
     model = LinearRegression(positive=positive).fit(X, y)
@@ -172,7 +172,7 @@ def test_refused_where_it_means_nothing(shape, positive, ask):
         ask(model)
 
 
-def test_refused_for_collinear_columns():
+def test_raises_for_collinear_columns():
     rng = np.random.default_rng(0)
     x = rng.standard_normal(30)
     model = LinearRegression().fit(np.column_stack([x, 2 * x, rng.standard_normal(30)]), rng.standard_normal(30))
@@ -180,7 +180,7 @@ def test_refused_for_collinear_columns():
         _read_inference(model)
 
 
-def test_refused_for_a_penalised_fit():
+def test_raises_for_a_penalised_fit():
     rng = np.random.default_rng(0)
     model = Ridge(alpha=1.0).fit(rng.standard_normal((30, 3)), rng.standard_normal(30))
     with pytest.raises(ValueError, match=r"penal|alpha|bias"):

@@ -74,7 +74,7 @@ def test_coverage_on_fresh_data():
     assert 0.87 <= np.mean(hits) <= 0.94
 
 
-def test_refused_after_folds():
+def test_raises_after_folds():
     """Leave-one-out residuals exist only where the choice was made by them."""
     X, y, new = make()
     with pytest.raises(ValueError, match=r"cv"):

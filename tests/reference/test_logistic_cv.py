@@ -75,9 +75,9 @@ def test_the_share_of_l1_is_chosen_too():
 def test_sparse_rows_and_other_splitters():
     settings = {"Cs": CS, **NEW, "cv": KFold(3, shuffle=True, random_state=0), "tol": 1e-8}
     dense = tf.LogisticRegressionCV(**settings).fit(WINE, KINDS)
-    thin = tf.LogisticRegressionCV(**settings).fit(sparse.csr_array(WINE), KINDS)
-    np.testing.assert_allclose(thin.scores_, dense.scores_, atol=1e-6)
-    np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-5)
+    sparse_model = tf.LogisticRegressionCV(**settings).fit(sparse.csr_array(WINE), KINDS)
+    np.testing.assert_allclose(sparse_model.scores_, dense.scores_, atol=1e-6)
+    np.testing.assert_allclose(sparse_model.coef_, dense.coef_, atol=1e-5)
 
 
 @pytest.mark.parametrize("columns", [50, 10])
@@ -150,7 +150,7 @@ def test_many_coefficients_of_several_classes_share_their_work():
             assert model.scores_[fold, 0, k] == pytest.approx(score, abs=2e-3)
 
 
-def test_scattered_folds_are_not_cheaper_than_they_are():
+def test_cost_of_shuffled_folds():
     """The work of folds that go alone is counted in all threads."""
     twice = [(np.append(train, train[0]), test) for train, test in StratifiedKFold(3).split(WINE, BINARY)]
     settings = {"Cs": CS, "cv": twice, **NEW, "l1_ratios": (1,), "solver": "saga"}

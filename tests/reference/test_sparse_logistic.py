@@ -69,10 +69,10 @@ def test_many_columns_have_the_conditions_of_the_optimum(ratio, K):
     np.testing.assert_allclose(few.coef_, dense.coef_, atol=1e-5)
     q = dense.predict_proba(X)
     right = y[:, None] == np.arange(K)
-    pull = ((right - q).T @ X)[-len(dense.coef_) :]
+    gradient = ((right - q).T @ X)[-len(dense.coef_) :]
     w = dense.coef_
-    np.testing.assert_allclose(pull[w != 0], (ratio * np.sign(w) + (1 - ratio) * w)[w != 0], atol=2e-3)
-    assert np.all(np.abs(pull[w == 0]) <= ratio + 2e-3)
+    np.testing.assert_allclose(gradient[w != 0], (ratio * np.sign(w) + (1 - ratio) * w)[w != 0], atol=2e-3)
+    assert np.all(np.abs(gradient[w == 0]) <= ratio + 2e-3)
     assert 0 < np.count_nonzero(w) < w.size / 2
 
 
@@ -85,7 +85,7 @@ def test_weights_are_repeated_rows():
     np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-7)
 
 
-def test_a_strong_penalty_leaves_no_weights_and_says_so():
+def test_strong_penalty_leaves_no_weights_and_a_note():
     X, y = make()
     model = tf.LogisticRegression(C=1e-4, l1_ratio=1.0, solver="saga").fit(X, y)
     assert not model.coef_.any()

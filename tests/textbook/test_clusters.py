@@ -27,8 +27,8 @@ def test_seeger_12_1_both_halves_of_a_step_lower_the_energy_by_the_printed_amoun
     new = D.argmin(axis=1)
     assert energy(X, old, centres) - result.energy == pytest.approx(np.sum(D[np.arange(len(X)), old] - D.min(axis=1)))
     means = result.sums / result.weight[:, None]
-    fall = np.sum(result.weight * np.sum((means - centres) ** 2, axis=1))
-    assert result.energy - energy(X, new, means) == pytest.approx(fall, rel=1e-12)
+    decrease = np.sum(result.weight * np.sum((means - centres) ** 2, axis=1))
+    assert result.energy - energy(X, new, means) == pytest.approx(decrease, rel=1e-12)
 
 
 def test_seeger_12_1_at_the_end_centres_are_means_and_rows_are_nearest():

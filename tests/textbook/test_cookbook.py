@@ -132,24 +132,24 @@ def test_17_squared_error_is_sensitive_to_one_outlier():
 
 
 @pytest.fixture(scope="module")
-def labelled() -> tuple[np.ndarray, np.ndarray]:
+def make_classes() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(19)
     y = np.repeat([0, 1], 50)
     return rng.standard_normal((100, 3)) + 0.8 * y[:, None], y
 
 
-def test_19_3_gradient_is_residual_times_input(labelled):
+def test_19_3_gradient_is_residual_times_input(make_classes):
     """(19.3): the gradient is (p - 1{k = y}) x; at the estimate it is zero, offset included."""
-    X, y = labelled
+    X, y = make_classes
     model = LogisticRegression(C=np.inf, tol=1e-10).fit(X, y)
     residual = model.predict_proba(X)[:, 1] - y
     assert np.max(np.abs(X.T @ residual)) < 1e-6
     assert abs(residual.sum()) < 1e-6
 
 
-def test_19_algorithm_18_needs_the_minus_sign(labelled):
+def test_19_algorithm_18_needs_the_minus_sign(make_classes):
     """Algorithm 18 prints W + (1/t) x (p - y); the step down has a minus, and it ends near our solution."""
-    X, y = labelled
+    X, y = make_classes
     X1 = np.column_stack([X, np.ones(100)])
     model = LogisticRegression(C=np.inf, tol=1e-10).fit(X, y)
     best = np.append(np.ravel(model.coef_), model.intercept_)

@@ -39,7 +39,7 @@ def joint(model, X):
     return np.stack([np.log(w) + multivariate_normal(m, C).logpdf(X) for w, m, C in parts], axis=1)
 
 
-def test_cookbook_13_three_gaussians_are_found(fitted):
+def test_cookbook_13_three_gaussians(fitted):
     model, _, means = fitted
     result = model.means_[np.argmin(np.sum((model.means_[:, None] - means) ** 2, axis=2), axis=0)]
     np.testing.assert_allclose(result, means, atol=0.25)

@@ -240,7 +240,7 @@ def test_7_2_2_shrinkage_factors(design):
     np.testing.assert_allclose(path.degrees_of_freedom, factors.sum(axis=1), rtol=1e-12)
 
 
-def test_7_2_2_norm_falls_and_training_error_rises(design):
+def test_7_2_2_norm_decreases_and_training_error_increases(design):
     """Section 7.2.2: for nu_1 < nu_2, ||w_nu2|| < ||w_nu1|| and the training error is strictly larger.
 
     Section 10.1.4 prints that the training error is nonincreasing in nu: it is nondecreasing, as proved here.

@@ -24,7 +24,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def labelled() -> tuple[np.ndarray, np.ndarray]:
+def make_classes() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(7)
     y = np.repeat([-1.0, 1.0], 40)
     return rng.standard_normal((80, 2)) + y[:, None] * np.array([1.0, 0.3]), y
@@ -36,18 +36,18 @@ def _cost_gradient(w: np.ndarray, a: float, X: np.ndarray, y: np.ndarray) -> tup
     return -X.T @ r / len(y), float(np.mean(r))
 
 
-def test_7_1_squared_cost_is_least_squares(labelled):
+def test_7_1_squared_cost_is_least_squares(make_classes):
     """(7.2) to (7.5): C = 1/(2n) sum (Y - w.X + a)^2 is minimised by least squares with offset -a."""
-    X, y = labelled
+    X, y = make_classes
     model = LinearRegression().fit(X, y)
     w_slope, a_slope = _cost_gradient(model.coef_, -model.intercept_, X, y)
     assert np.max(np.abs(w_slope)) < 1e-14
     assert abs(a_slope) < 1e-14
 
 
-def test_7_1_gradient_descent_ends_there(labelled):
+def test_7_1_gradient_descent_ends_there(make_classes):
     """(7.6) and (7.7): a step size below the inverse curvature converges, "too big explodes"."""
-    X, y = labelled
+    X, y = make_classes
     model = LinearRegression().fit(X, y)
     w, a = np.zeros(2), 0.0
     for _ in range(3000):
@@ -60,9 +60,9 @@ def test_7_1_gradient_descent_ends_there(labelled):
     assert np.linalg.norm(w) > 1e6
 
 
-def test_7_1_stochastic_gradient_needs_the_minus_sign(labelled):
+def test_7_1_stochastic_gradient_needs_the_minus_sign(make_classes):
     """(7.8) and (7.9): w += eta r X and a -= eta r. (7.9) is printed without the minus: then it runs away."""
-    X, y = labelled[0] + np.array([1.0, 0.0]), labelled[1]
+    X, y = make_classes[0] + np.array([1.0, 0.0]), make_classes[1]
     model = LinearRegression().fit(X, y)
     order = np.random.default_rng(78).integers(0, len(y), 10_000)
     ends = {}
@@ -157,7 +157,7 @@ def test_10_7_constant_feature_penalises_the_bias(data):
 # Section 10.2: the norm-bounded form ----------------------------------------------------------------------------------
 
 
-def _bounded(X: np.ndarray, y: np.ndarray, B: float) -> tuple[float, np.ndarray]:
+def _bound_norm(X: np.ndarray, y: np.ndarray, B: float) -> tuple[float, np.ndarray]:
     path = ridge_path(X, y, norm=B, fit_intercept=False)
     return float(np.ravel(path.alphas)[0]), np.ravel(path.coefs)
 
@@ -171,7 +171,7 @@ def test_10_2_active_bound(data, fraction):
     X, y = data
     free = np.linalg.norm(LinearRegression(fit_intercept=False).fit(X, y).coef_)
     B = fraction * free
-    lam, w = _bounded(X, y, B)
+    lam, w = _bound_norm(X, y, B)
     assert lam > 0
     assert np.linalg.norm(w) == pytest.approx(B, rel=1e-9)
     np.testing.assert_allclose(w, Ridge(alpha=lam, fit_intercept=False).fit(X, y).coef_, rtol=1e-8)
@@ -184,7 +184,7 @@ def test_10_2_inactive_bound(data):
     """Section 10.2: lambda >= 0 is a multiplier, so it is 0 when least squares already satisfies the bound."""
     X, y = data
     w = LinearRegression(fit_intercept=False).fit(X, y).coef_
-    lam, bounded = _bounded(X, y, 1.01 * np.linalg.norm(w))
+    lam, bounded = _bound_norm(X, y, 1.01 * np.linalg.norm(w))
     assert lam == 0.0
     np.testing.assert_allclose(bounded, w, rtol=1e-10)
 
@@ -194,14 +194,14 @@ def test_10_2_lambda_and_bound_correspond(data):
     X, y = data
     for lam in (1e-3, 0.5, 20.0, 1e4):
         norm = float(np.linalg.norm(Ridge(alpha=lam, fit_intercept=False).fit(X, y).coef_))
-        assert _bounded(X, y, norm)[0] == pytest.approx(lam, rel=1e-6)
+        assert _bound_norm(X, y, norm)[0] == pytest.approx(lam, rel=1e-6)
 
 
 def test_10_2_no_feasible_point_is_better(data):
     """(10.8): among 2000 random weights on and inside the ball none has a smaller cost."""
     X, y = data
     B = 0.5 * float(np.linalg.norm(LinearRegression(fit_intercept=False).fit(X, y).coef_))
-    _, w = _bounded(X, y, B)
+    _, w = _bound_norm(X, y, B)
     rng = np.random.default_rng(1028)
     trial = rng.standard_normal((2000, 4))
     trial *= B * rng.random((2000, 1)) ** 0.1 / np.linalg.norm(trial, axis=1, keepdims=True)

@@ -52,10 +52,10 @@ def test_linear_or_not():
     assert linear_or_not(*make_gaussian_classes(300, random_state=0)).linear_is_enough
     assert not linear_or_not(*make_xor(300, random_state=0)).linear_is_enough
     assert linear_or_not(*make_linear(300, 3, random_state=0)).linear_is_enough
-    found = linear_or_not(*make_sine(300, spaced="uniform", random_state=0), max_rows=200)
-    assert not found.linear_is_enough
-    assert found.rows == 200
-    assert "some sign" in str(found)
+    result = linear_or_not(*make_sine(300, spaced="uniform", random_state=0), max_rows=200)
+    assert not result.linear_is_enough
+    assert result.rows == 200
+    assert "some sign" in str(result)
     with pytest.raises(ValueError, match="'classification' or 'regression'"):
         linear_or_not(np.ones((3, 1)), None)
 

@@ -20,14 +20,14 @@ def test_regions_of_three_classes():
     """Seeger's figure 6.7: between three classes is a region that nobody claims; pairs tie in a triangle at most."""
     X, y, grid = corners()
     model = Perceptron(max_iter=5000, tol=None).fit(X, y)
-    found = ambiguity(model, grid)
+    result = ambiguity(model, grid)
     z = model.decision_function(grid)
-    assert np.array_equal(found.yes, np.sum(z > 0, axis=1))
-    assert found.nobody + found.several > 0.05
-    assert found.nobody + found.several + np.mean(found.yes == 1) == pytest.approx(1.0)
+    assert np.array_equal(result.yes, np.sum(z > 0, axis=1))
+    assert result.nobody + result.several > 0.05
+    assert result.nobody + result.several + np.mean(result.yes == 1) == pytest.approx(1.0)
     # the largest score decides all but ties of scores
-    assert found.tied == 0.0
-    assert np.array_equal(np.argmax(found.votes, axis=1), np.argmax(z, axis=1))
+    assert result.tied == 0.0
+    assert np.array_equal(np.argmax(result.votes, axis=1), np.argmax(z, axis=1))
     assert not ambiguity(model, X).unclear_rest.any()
 
 
@@ -35,11 +35,11 @@ def test_pairs_that_go_in_a_circle():
     X, y, grid = corners()
     duels = SVC(kernel="linear", decision_function_shape="ovo").fit(X, y)
     rest = Perceptron().fit(X, y)
-    found = ambiguity(rest, grid, pairs=duels)
-    assert found.votes.sum() == 3 * len(grid)
-    assert 0.0 <= found.tied < 0.05
-    clear = ~found.unclear_pairs
-    assert np.mean(np.argmax(found.votes, axis=1)[clear] == duels.predict(grid)[clear]) == 1.0
+    result = ambiguity(rest, grid, pairs=duels)
+    assert result.votes.sum() == 3 * len(grid)
+    assert 0.0 <= result.tied < 0.05
+    clear = ~result.unclear_pairs
+    assert np.mean(np.argmax(result.votes, axis=1)[clear] == duels.predict(grid)[clear]) == 1.0
 
 
 def test_bad_input():

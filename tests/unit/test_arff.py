@@ -62,10 +62,10 @@ def test_declared_values_are_categories() -> None:
     )
     schema = infer_schema(reading.frame)
     assert {column.kind for column in schema.columns} == {"category"}
-    found = split_target(reading, "class")
-    assert found.task == "binary"
-    assert found.y[:3].tolist() == ["0", "1", "1"]
-    names = TableEncoder().fit(found.frame, found.y).get_feature_names_out().tolist()
+    result = split_target(reading, "class")
+    assert result.task == "binary"
+    assert result.y[:3].tolist() == ["0", "1", "1"]
+    names = TableEncoder().fit(result.frame, result.y).get_feature_names_out().tolist()
     assert names == ["sign=-", "sign=x", "k=0", "k=1", "k=2", "k=3", "k=4"]
 
 
@@ -103,12 +103,12 @@ HEADER = "@relation r\n@attribute a numeric\n@attribute b {x,y}\n"
         (HEADER + "@data\n", "no rows"),
     ],
 )
-def test_refused_by_name(text: str, sentence: str) -> None:
+def test_unsupported_types_raise_with_the_name(text: str, sentence: str) -> None:
     with pytest.raises(TableError, match=sentence):
         read(text)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -124,12 +124,12 @@ WORDS = st.text(st.sampled_from(list("ab '\"\\,{}%?é")), min_size=1, max_size=6
 )
 @settings(max_examples=100, deadline=None)
 def test_what_was_written_is_read(names: list[str], levels: list[str], rows: list[tuple[object, int, object]]) -> None:
-    lines = ["@relation r", f"@attribute {quoted(names[0])} numeric"]
-    lines += [f"@attribute {quoted(names[1])} {{{', '.join(map(quoted, levels))}}}"]
-    lines += [f"@attribute {quoted(names[2])} string", "@data"]
+    lines = ["@relation r", f"@attribute {quote(names[0])} numeric"]
+    lines += [f"@attribute {quote(names[1])} {{{', '.join(map(quote, levels))}}}"]
+    lines += [f"@attribute {quote(names[2])} string", "@data"]
     for number, place, word in rows:
-        cells = ["?" if number is None else str(number), quoted(levels[place % len(levels)])]
-        lines.append(", ".join([*cells, "?" if word is None else quoted(str(word))]))
+        cells = ["?" if number is None else str(number), quote(levels[place % len(levels)])]
+        lines.append(", ".join([*cells, "?" if word is None else quote(str(word))]))
     frame = read("\n".join(lines)).frame
     assert frame.columns == names
     assert frame.rows() == [(number, levels[place % len(levels)], word) for number, place, word in rows]

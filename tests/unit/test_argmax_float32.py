@@ -37,10 +37,10 @@ def test_what_is_decided_is_what_double_precision_finds(kind, classes, p, n, dty
     random = np.random.default_rng(classes)
     scores, mean = scores_of(kind, random, classes, p)
     X = rows_of(random, mean, n).astype(dtype)
-    found = scores.decide(X)
-    known = found >= 0
+    result = scores.decide(X)
+    known = result >= 0
     assert known.mean() > 0.9
-    assert np.array_equal(found[known], np.argmax(scores(X), axis=1)[known])
+    assert np.array_equal(result[known], np.argmax(scores(X), axis=1)[known])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -49,10 +49,10 @@ def test_far_from_zero_and_in_other_units(kind, offset, spread):
     random = np.random.default_rng(3)
     scores, mean = scores_of(kind, random, 4, 12, offset, spread)
     X = rows_of(random, mean, 500, spread)
-    found = scores.decide(X)
-    known = found >= 0
+    result = scores.decide(X)
+    known = result >= 0
     assert known.any() or abs(offset) > 1e8 * spread
-    assert np.array_equal(found[known], np.argmax(scores(X), axis=1)[known])
+    assert np.array_equal(result[known], np.argmax(scores(X), axis=1)[known])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,8 +73,8 @@ def test_values_that_are_not_finite_or_overflow_are_left(kind, value):
     scores, mean = scores_of(kind, random, 3, 40)
     X = rows_of(random, mean, 200)
     X[7, 39], X[199, 0], X[64, 13] = value, value, value
-    found = scores.decide(X)
-    assert np.array_equal(np.flatnonzero(found < 0), [7, 64, 199])
+    result = scores.decide(X)
+    assert np.array_equal(np.flatnonzero(result < 0), [7, 64, 199])
 
 
 def test_leads_near_the_bound_are_true_in_exact_arithmetic():
@@ -85,11 +85,11 @@ def test_leads_near_the_bound_are_true_in_exact_arithmetic():
     X = random.standard_normal((n, p)) * 1e3
     X[:, 1::2] = X[:, ::2] * (1.0 + 2e-5 * random.standard_normal((n, p // 2)))
     scores = LinearScores(coef, np.zeros(2))
-    found = scores.decide(X)
+    result = scores.decide(X)
     exact = np.array([sum(Fraction(v) * int(c) for v, c in zip(row, coef[1], strict=True)) > 0 for row in X])
-    known = found >= 0
+    known = result >= 0
     assert 0.0 < known.mean() < 1.0
-    assert np.array_equal(found[known], exact[known].astype(int))
+    assert np.array_equal(result[known], exact[known].astype(int))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -97,11 +97,11 @@ def test_bits_do_not_depend_on_threads_or_instruction_sets(kind, monkeypatch):
     random = np.random.default_rng(2)
     scores, mean = scores_of(kind, random, 6, 33)
     X = rows_of(random, mean, 5000)
-    found = []
+    result = []
     for count in (1, 2, 3):
         monkeypatch.setattr("tenfold.stats.argmax_float32.threads", lambda _, count=count: count)
-        found.append(scores.decide(X))
-    assert all(np.array_equal(found[0], other) for other in found)
+        result.append(scores.decide(X))
+    assert all(np.array_equal(result[0], other) for other in result)
     best, exact = _core.isa(), np.argmax(scores(X), axis=1)
     try:
         for name in _core.available_isas():
@@ -137,7 +137,7 @@ def test_predictions_are_the_largest_scores(name, monkeypatch):
         model.predict(X)
 
 
-def test_rows_that_cannot_be_told_apart_go_to_double_precision(monkeypatch):
+def test_near_ties_are_decided_in_float64(monkeypatch):
     monkeypatch.setattr("tenfold.estimators.predictors.MIN_ENTRIES_FLOAT32", 1)
     monkeypatch.setattr("tenfold.estimators.predictors.PIECE_ROWS", 50)
     random = np.random.default_rng(0)

@@ -37,12 +37,12 @@ def test_unit_roundoff(dtype, u):
 @pytest.mark.parametrize("dtype", [">f8", "<f8", ">f4", "<f4"])
 def test_contiguous_is_native_c_and_aligned(dtype):
     array = np.asfortranarray(np.arange(6.0).reshape(2, 3)).astype(dtype)
-    found = contiguous(array)
-    assert found.flags.c_contiguous
-    assert found.flags.aligned
-    assert found.dtype.isnative
-    assert found.dtype.itemsize == array.dtype.itemsize
-    np.testing.assert_array_equal(found, array)
+    result = contiguous(array)
+    assert result.flags.c_contiguous
+    assert result.flags.aligned
+    assert result.dtype.isnative
+    assert result.dtype.itemsize == array.dtype.itemsize
+    np.testing.assert_array_equal(result, array)
 
 
 def test_contiguous_copies_only_what_it_must():

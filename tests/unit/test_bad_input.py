@@ -17,7 +17,7 @@ def tall(row):
     return SHAPES["tall"](row)
 
 
-def fitted_or_why(row, X, y):
+def fit_or_explain(row, X, y):
     """The fitted model and nothing, or nothing and the words of the ValueError."""
     try:
         return row.make().fit(X, y), ""
@@ -25,7 +25,7 @@ def fitted_or_why(row, X, y):
         return None, str(error)
 
 
-def refused(row, X, y, match, weight=None, error=ValueError):
+def check_error(row, X, y, match, weight=None, error=ValueError):
     """fit raises, and the words fit the case."""
     with pytest.raises(error, match=match) as caught:
         row.make().fit(X, y, sample_weight=weight)
@@ -49,7 +49,7 @@ KINDS = {
 def test_x_that_is_not_finite(row, kind, value, word):
     X, y, _ = tall(row)
     X[17, 2] = value
-    message = refused(row, KINDS[kind](X), y, f"(?i)Input X contains {word}")
+    message = check_error(row, KINDS[kind](X), y, f"(?i)Input X contains {word}")
     assert "X" in message
 
 
@@ -59,7 +59,7 @@ def test_x_that_is_not_finite(row, kind, value, word):
 def test_x_that_is_not_finite_in_other_shapes(row, shape):
     X, y, _ = SHAPES[shape](row)
     X[-1, -1] = np.nan
-    refused(row, X, y, "Input X contains NaN")
+    check_error(row, X, y, "Input X contains NaN")
 
 
 @pytest.mark.parametrize("row", [row for row in SOLVED if row.classes > 2], ids=lambda row: row.id)
@@ -68,7 +68,7 @@ def test_x_that_is_not_finite_in_other_shapes(row, shape):
 def test_x_that_is_not_finite_with_many_classes(row, kind, value):
     X, y, _ = row.data(60, 4, count=4)
     X[17, 2] = value
-    refused(row, KINDS[kind](X), y, "(?i)Input X contains (NaN|infinity)")
+    check_error(row, KINDS[kind](X), y, "(?i)Input X contains (NaN|infinity)")
 
 
 @every_row
@@ -77,7 +77,7 @@ def test_y_that_is_not_finite(row, value):
     X, y, _ = tall(row)
     y = np.arange(60) % 2.0 if row.classifier else y
     y[3] = value
-    refused(row, X, y, "(?i)Input y contains (NaN|infinity)")
+    check_error(row, X, y, "(?i)Input y contains (NaN|infinity)")
 
 
 @every_row
@@ -97,38 +97,38 @@ def test_predicting_what_is_not_finite(row, value):
 @every_row
 def test_no_rows(row):
     _, y, _ = tall(row)
-    refused(row, np.zeros((0, 4)), y[:0], r"Found array with 0 sample\(s\)")
+    check_error(row, np.zeros((0, 4)), y[:0], r"Found array with 0 sample\(s\)")
 
 
 @every_row
 def test_no_columns(row):
     _, y, _ = tall(row)
-    refused(row, np.zeros((60, 0)), y, r"0 feature\(s\)")
+    check_error(row, np.zeros((60, 0)), y, r"0 feature\(s\)")
 
 
 @every_row
 def test_one_dimension(row):
     X, y, _ = tall(row)
-    message = refused(row, X[:, 0], y, "Expected 2D array, got 1D array instead")
+    message = check_error(row, X[:, 0], y, "Expected 2D array, got 1D array instead")
     assert "reshape" in message
 
 
 @every_row
 def test_three_dimensions(row):
     X, y, _ = tall(row)
-    refused(row, X[:, :, None], y, "dim(ension)?.*3|3D|3.*dim")
+    check_error(row, X[:, :, None], y, "dim(ension)?.*3|3D|3.*dim")
 
 
 @every_row
 def test_y_with_three_dimensions(row):
     X, y, _ = tall(row)
-    refused(row, X, np.asarray(y)[:, None, None], "(?i)dim|shape|multi|3")
+    check_error(row, X, np.asarray(y)[:, None, None], "(?i)dim|shape|multi|3")
 
 
 @every_row
 def test_lengths_that_differ(row):
     X, y, _ = tall(row)
-    message = refused(row, X, y[:-1], "inconsistent numbers of samples")
+    message = check_error(row, X, y[:-1], "inconsistent numbers of samples")
     assert "60" in message
     assert "59" in message
 
@@ -146,7 +146,7 @@ def test_other_number_of_columns_at_predict(row):
 @every_row
 def test_y_missing(row):
     X, _, _ = tall(row)
-    refused(row, X, None, "requires y to be passed")
+    check_error(row, X, None, "requires y to be passed")
 
 
 @every_row
@@ -155,9 +155,9 @@ def test_one_row(row):
     X, y, _ = tall(row)
     if row.chooses:
         # leaving out the only row leaves nothing
-        refused(row, X[:1], y[:1], "(?i)row|sample|split|fold")
+        check_error(row, X[:1], y[:1], "(?i)row|sample|split|fold")
         return
-    model, why = fitted_or_why(row, X[:1], y[:1])
+    model, why = fit_or_explain(row, X[:1], y[:1])
     if model is None:
         assert row.classifier
         assert "class" in why, why
@@ -193,7 +193,7 @@ def test_one_class(row):
     """Refused, or the one class is what is predicted everywhere."""
     X, _, _ = tall(row)
     y = np.full(60, "ant")
-    model, why = fitted_or_why(row, X, y)
+    model, why = fit_or_explain(row, X, y)
     if model is None:
         assert "class" in why
         assert any(word in why for word in ("ant", "1", "one")), why
@@ -209,7 +209,7 @@ def test_one_class_left_by_the_weights(row):
     X, y, _ = tall(row)
     weight = (y == "ant").astype(float)
     if row.name.startswith(("LogisticRegression", "LinearSVC", "GeneralizedLinear")) or row.separates:
-        refused(row, X, y, "class", weight=weight)
+        check_error(row, X, y, "class", weight=weight)
     else:
         # regression on -1 and +1 has an answer: the constant
         model = row.make().fit(X, y, sample_weight=weight)
@@ -220,13 +220,13 @@ def test_one_class_left_by_the_weights(row):
 @classifiers
 def test_continuous_targets(row):
     X, _, _ = tall(row)
-    refused(row, X, X[:, 0], "(?i)unknown label type|continuous")
+    check_error(row, X, X[:, 0], "(?i)unknown label type|continuous")
 
 
 @regressors
 def test_words_as_targets(row):
     X, _, _ = tall(row)
-    refused(row, X, targets_for(row, np.array(["ant", "bee"] * 30)), "(?i)could not convert|numeric|string")
+    check_error(row, X, targets_for(row, np.array(["ant", "bee"] * 30)), "(?i)could not convert|numeric|string")
 
 
 def test_weights_that_remove_one_of_three_classes():
@@ -258,7 +258,7 @@ def test_labels_that_are_booleans():
 
 @pytest.mark.parametrize("labels", [["ant", 1], [1, "ant"], ["ant", None]])
 @pytest.mark.parametrize("name", ["LogisticRegression", "LinearSVC", "SGDClassifier", "Perceptron", "GaussianNB"])
-def test_labels_of_mixed_types_are_refused(name, labels):
+def test_labels_of_mixed_types_raise(name, labels):
     X, _, _ = tall(SOLVED[0])
     with pytest.raises(TypeError, match="uniformly strings or numbers, got"):
         getattr(tenfold, name)().fit(X, np.array(labels * 30, dtype=object))
@@ -270,7 +270,7 @@ def test_labels_of_mixed_types_are_refused(name, labels):
 @every_row
 def test_words_in_x(row):
     y = tall(row).y
-    refused(row, np.full((60, 4), "word"), y, "(?i)convert|string|numeric", error=(ValueError, TypeError))
+    check_error(row, np.full((60, 4), "word"), y, "(?i)convert|string|numeric", error=(ValueError, TypeError))
 
 
 @every_row
@@ -285,13 +285,13 @@ def test_objects_that_are_not_numbers(row):
     X, y, _ = tall(row)
     X = X.astype(object)
     X[4, 1] = {"a": 1}
-    refused(row, X, y, ".", error=(ValueError, TypeError))
+    check_error(row, X, y, ".", error=(ValueError, TypeError))
 
 
 @every_row
 def test_complex_numbers(row):
     X, y, _ = tall(row)
-    refused(row, X + 1j, y, "(?i)complex")
+    check_error(row, X + 1j, y, "(?i)complex")
 
 
 @every_row
@@ -311,7 +311,7 @@ def test_integers_near_overflow(row):
     limit = np.iinfo(np.int64).max
     whole = (X / np.abs(X).max() * 0.9 * limit).astype(np.int64)
     if row.robust and row.units:
-        refused(row, whole, y, "Scale the columns")
+        check_error(row, whole, y, "Scale the columns")
         return
     if row.settings.get("C") is not None:
         # weights of about 1e-18 are not penalised at all: a classifier by the weights' size alone
@@ -373,7 +373,7 @@ BAD_WEIGHTS = {
 def test_bad_weights(row, kind):
     X, y, _ = tall(row)
     make, match = BAD_WEIGHTS[kind]
-    message = refused(row, X, y, match, weight=make(60))
+    message = check_error(row, X, y, match, weight=make(60))
     assert len(message) > 20
 
 
@@ -457,7 +457,7 @@ def test_columns_of_extreme_scale(row, units, kind):
     """Columns at 1e-150 and 1e150: a certified answer, or a sentence about scales."""
     X, y, _ = tall(row)
     X = X * np.array([units[0], units[1], 1.0, 1.0])
-    model, why = fitted_or_why(row, kind(X), y)
+    model, why = fit_or_explain(row, kind(X), y)
     if model is None:
         assert any(word in why for word in ("scale", "Scale", "Divide")), why
         return
@@ -476,7 +476,7 @@ def test_columns_at_the_ends_of_the_numbers(row, unit):
     """Subnormal columns and columns whose sums overflow: an answer that is certified, or a refusal with advice."""
     X, y, _ = tall(row)
     X[:, 0] *= unit
-    model, why = fitted_or_why(row, X, y)
+    model, why = fit_or_explain(row, X, y)
     if model is None:
         assert any(word in why for word in ("scale", "Scale", "Divide", "large")), why
         return
@@ -553,7 +553,7 @@ def test_a_constant_column_has_no_weight(row, constant, kind):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["GaussianNB", "ComplementNB", "MultinomialNB", "LinearDiscriminantAnalysis"])
-def test_a_value_that_is_not_finite_is_seen_in_what_is_said_of_it(name, value):
+def test_message_names_the_value_that_is_not_finite(name, value):
     """Many rows are not searched before: scores that are not finite are."""
     X = np.random.default_rng(0).poisson(3.0, (2000, 6)).astype(np.float64)
     model = getattr(tenfold, name)().fit(X, np.arange(2000) % 3)
@@ -606,7 +606,7 @@ def test_those_who_take_missing_values_do():
     assert np.isfinite(tenfold.TableEncoder().fit_transform(X)).all()
 
 
-def test_one_column_tells_no_class_from_another():
+def test_classes_with_one_column():
     X = np.random.default_rng(0).random((30, 1))
     model = tenfold.ComplementNB(alpha=0.1, norm=True).fit(X, np.arange(30) % 3)
     assert model.certificate_.ok

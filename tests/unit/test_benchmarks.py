@@ -44,7 +44,7 @@ def test_list_names_the_rows(capsys):
     assert capsys.readouterr().out == "ridge sparse 50k x 100k\n"
 
 
-def test_rows_have_distinct_names_and_a_pattern_without_rows_is_refused(capsys):
+def test_rows_have_distinct_names_and_a_pattern_without_rows_raises(capsys):
     assert len({row.name for row in table.ROWS}) == len(table.ROWS)
     with pytest.raises(SystemExit):
         __main__.main(["--only", "no such row"])
@@ -57,9 +57,9 @@ def test_quick_run_of_one_row_gives_every_field_and_the_page(tmp_path):
     command = [sys.executable, "-m", "benchmarks"]
     measure = [*command, "--quick", "--only", "tiny ridge", "--json", str(result)]
     subprocess.run(measure, cwd=ROOT, check=True, capture_output=True)
-    found = json.loads(result.read_text())
-    assert found["ceilings"].keys() == {"dgemm_gflops", "read_gbytes", "disk_gbytes"}
-    (row,) = found["rows"]
+    returned = json.loads(result.read_text())
+    assert returned["ceilings"].keys() == {"dgemm_gflops", "read_gbytes", "disk_gbytes"}
+    (row,) = returned["rows"]
     ours, reference = row["contenders"][:2]
     for entry in (ours, reference):
         assert entry["status"] == "ok", entry
@@ -88,22 +88,22 @@ def test_page_marks_the_rows_that_lose_and_keeps_them():
 
 
 def test_ratios_are_taken_from_the_run_that_reaches_our_quality():
-    found = report(shortfall="objective too high")["rows"][0]
-    tightened = found["contenders"][1] | {"name": "tighter", "seconds": 3.0, "shortfall": None}
-    found["contenders"].append(tightened | {"instead_of": table.SKLEARN})
-    run._finish(found, {"dgemm_gflops": 100.0, "read_gbytes": 10.0})
-    assert found["reference"] == "tighter"
-    assert found["ratios"]["scikit_learn"] == pytest.approx(30)
-    assert found["best_peer"] == "peer"
-    assert found["ratios"]["floor"] == pytest.approx(10)
+    result = report(shortfall="objective too high")["rows"][0]
+    tightened = result["contenders"][1] | {"name": "tighter", "seconds": 3.0, "shortfall": None}
+    result["contenders"].append(tightened | {"instead_of": table.SKLEARN})
+    run._finish(result, {"dgemm_gflops": 100.0, "read_gbytes": 10.0})
+    assert result["reference"] == "tighter"
+    assert result["ratios"]["scikit_learn"] == pytest.approx(30)
+    assert result["best_peer"] == "peer"
+    assert result["ratios"]["floor"] == pytest.approx(10)
 
 
 def test_a_row_that_nobody_else_reads_has_no_ratios_but_that_to_the_floor():
-    found = report()
-    del found["rows"][0]["contenders"][1:]
-    run._finish(found["rows"][0], found["ceilings"])
-    assert found["rows"][0]["ratios"] == {"scikit_learn": None, "best_peer": None, "floor": pytest.approx(10)}
-    assert "| a row | – | – | 100 ms |" in page.render(found)
+    result = report()
+    del result["rows"][0]["contenders"][1:]
+    run._finish(result["rows"][0], result["ceilings"])
+    assert result["rows"][0]["ratios"] == {"scikit_learn": None, "best_peer": None, "floor": pytest.approx(10)}
+    assert "| a row | – | – | 100 ms |" in page.render(result)
 
 
 def test_sequences_are_cut_alike_and_their_tags_judged():
@@ -137,7 +137,7 @@ def test_rows_of_files_are_written_in_pieces_and_judged(row, tmp_path, monkeypat
     assert judged["objective"] == pytest.approx(quality._objective(row, X.load(), X.y, fitted | judged), rel=1e-12)
 
 
-def test_neighbours_in_files_are_asked_for_and_judged(tmp_path):
+def test_neighbours_in_files_are_queried_and_judged(tmp_path):
     pytest.importorskip("pyarrow")
     row = next(row for row in table.ROWS if row.call == "fit and ask files")
     files, _ = row.make(*row.quick)
@@ -146,8 +146,8 @@ def test_neighbours_in_files_are_asked_for_and_judged(tmp_path):
     assert measured["status"] == "ok"
     X, _ = data.load(tmp_path)
     model = tenfold.NearestNeighbors(**row.params).fit(X)
-    found, own = model.kneighbors(data.questions(X)), tenfold.NearestNeighbors(**row.params).fit(X.load())
-    for there, here in zip(found, own.kneighbors(data.questions(X).to_numpy()), strict=True):
+    result, own = model.kneighbors(data.questions(X)), tenfold.NearestNeighbors(**row.params).fit(X.load())
+    for there, here in zip(result, own.kneighbors(data.questions(X).to_numpy()), strict=True):
         np.testing.assert_array_equal(there, here)
 
 
@@ -239,8 +239,8 @@ def test_peak_memory_sees_an_allocation():
 def test_a_missing_library_is_absent_and_a_late_process_is_late(tmp_path, monkeypatch):
     assert run.Settings(timeout=0.01).process("ceilings", quick=True)["status"] == "late"
     monkeypatch.setitem(table.MODULES, table.INTELEX, "no_such_library")
-    found = process.measure("tiny ridge 100 x 5", table.INTELEX, {}, str(tmp_path), "")
-    assert found == {"status": "absent", "note": "No module named 'no_such_library'"}
+    result = process.measure("tiny ridge 100 x 5", table.INTELEX, {}, str(tmp_path), "")
+    assert result == {"status": "absent", "note": "No module named 'no_such_library'"}
 
 
 def test_sweep_times_both_libraries_and_judges_both():

@@ -148,15 +148,15 @@ def test_empty_rows_are_one_empty_block():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sparse.csr_array])
-def test_thin_takes_every_so_manieth_row(kind):
+def test_subsample_takes_every_kth_sample(kind):
     X = np.arange(30.0).reshape(10, 3) + 1
     rows = MemoryRows(kind(X), np.arange(10.0)[:, None], np.arange(10.0), np.arange(10, dtype=np.int32))
-    thin = rows.subsample(4)
-    found = thin.X.toarray() if sparse.issparse(thin.X) else thin.X
-    np.testing.assert_array_equal(found, X[::4])
-    np.testing.assert_array_equal(thin.y[:, 0], [0, 4, 8])
-    np.testing.assert_array_equal(thin.weight, [0, 4, 8])
-    np.testing.assert_array_equal(thin.group, [0, 4, 8])
+    every_kth = rows.subsample(4)
+    result = every_kth.X.toarray() if sparse.issparse(every_kth.X) else every_kth.X
+    np.testing.assert_array_equal(result, X[::4])
+    np.testing.assert_array_equal(every_kth.y[:, 0], [0, 4, 8])
+    np.testing.assert_array_equal(every_kth.weight, [0, 4, 8])
+    np.testing.assert_array_equal(every_kth.group, [0, 4, 8])
 
 
 def test_other_targets_and_groups_leave_the_rows():
@@ -198,9 +198,9 @@ def test_the_place_of_rows_on_a_device(monkeypatch):
 
 
 def test_a_sample_of_rows_on_a_device_stays_there(monkeypatch):
-    asked = []
+    calls = []
     column_summaries = memory.column_summaries
-    monkeypatch.setattr(memory, "column_summaries", lambda *parts: asked.append(parts) or column_summaries(*parts))
+    monkeypatch.setattr(memory, "column_summaries", lambda *parts: calls.append(parts) or column_summaries(*parts))
     X, rows = on_device()
     sample = rows.subsample(9)
     assert type(sample.X) is type(rows.X)
@@ -208,12 +208,12 @@ def test_a_sample_of_rows_on_a_device_stays_there(monkeypatch):
     np.testing.assert_array_equal(np.asarray(sample.subsample(3).y), X[::27, :1])
     # rows that agree have one head, and their samples the same
     assert sample.subsample(3).blocks().__next__().column_summary() is rows.blocks().__next__().column_summary()
-    assert len(asked) == 1
+    assert len(calls) == 1
     other = sample.retarget(np.ones((sample.shape[0], 1)))
     assert other.blocks().__next__().column_summary().mean[-1] == 1.0
 
 
-def test_a_device_is_told_of_several_folds_before_it_is_asked(monkeypatch):
+def test_several_folds_are_enqueued_before_one_is_read(monkeypatch):
     order = []
 
     def lift(block):

@@ -107,19 +107,19 @@ def remade(model, first):
 
 
 @pytest.mark.parametrize("name", ["PLSCanonical", "PLSRegression"])
-def test_a_pair_that_is_not_the_leading_one_is_refused(name):
+def test_a_pair_that_is_not_the_leading_one_is_not_certified(name):
     """The second pair of singular vectors solves all equations: only what was left out tells."""
     X, y, _ = pairs(seed=2)
     model = getattr(tenfold, name)(1).fit(X, y)
     assert tenfold.certify(remade(model, 0), X, y).ok
-    found = tenfold.certify(remade(model, 1), X, y)
-    assert not found.ok
-    assert max(found.parts) < 1e-8
-    assert "left out" in found.explain()
+    result = tenfold.certify(remade(model, 1), X, y)
+    assert not result.ok
+    assert max(result.parts) < 1e-8
+    assert "left out" in result.explain()
 
 
 @pytest.mark.parametrize("name", ["CCA", "PLSSVD"])
-def test_pairs_that_are_not_the_leading_ones_are_refused(name):
+def test_pairs_that_are_not_the_leading_ones_are_not_certified(name):
     X, y, _ = pairs(seed=2)
     worse = getattr(tenfold, name)(3).fit(X, y)
     assert worse.certificate_.ok
@@ -135,10 +135,10 @@ def test_pairs_that_are_not_the_leading_ones_are_refused(name):
             setattr(worse, f"{side}_rotations_", getattr(worse, f"{side}_rotations_") / np.abs(size))
             setattr(worse, f"{side}_loadings_", getattr(worse, f"{side}_loadings_") * np.abs(size))
         worse.coef_ = worse.y_loadings_ @ worse.x_rotations_.T * worse._y_std[:, None] / worse._x_std
-    found = tenfold.certify(worse, X, y)
-    assert not found.ok
-    assert max(found.parts) < 1e-8
-    assert "left out" in found.explain()
+    result = tenfold.certify(worse, X, y)
+    assert not result.ok
+    assert max(result.parts) < 1e-8
+    assert "left out" in result.explain()
 
 
 def test_a_scatter_of_other_rows_is_not_believed():
@@ -220,17 +220,17 @@ def test_two_views_are_canonical_correlations():
     np.testing.assert_allclose(abs(correlation), 1.0, rtol=1e-12)
 
 
-def test_views_that_are_not_the_leading_ones_are_refused():
+def test_views_that_are_not_the_leading_ones_are_not_certified():
     X = pairs(150, 7, seed=1).X
     model = MultiviewCCA(2, views=[2, 3, 2]).fit(X)
     worse = copy.deepcopy(model)
     worse.weights_, worse.values_ = model.weights_[:, 1:], model.values_[1:]
     worse.correlations_ = model.correlations_[1:]
     worse.set_params(n_components=1)
-    found = tenfold.certify(worse, X)
-    assert not found.ok
-    assert max(found.parts) < 1e-8
-    assert "left out" in found.explain()
+    result = tenfold.certify(worse, X)
+    assert not result.ok
+    assert max(result.parts) < 1e-8
+    assert "left out" in result.explain()
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_sparse_rows_and_both_scores():
         np.testing.assert_allclose(a, b, atol=1e-10)
 
 
-def test_scores_of_targets_elsewhere():
+def test_scores_of_targets_on_device_or_dask():
     da = pytest.importorskip("dask.array")
     strict = pytest.importorskip("array_api_strict")
     X, y, _ = pairs()

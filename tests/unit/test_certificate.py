@@ -54,7 +54,7 @@ def test_the_words_of_a_bad_one():
 
 
 @pytest.mark.parametrize("kind", list(RULES))
-def test_radius_condition_and_note_are_told(kind):
+def test_explanation_has_radius_condition_and_note(kind):
     words = make(kind=kind, radius=0.25, condition=3e20, note="A note.").explain()
     assert "within 0.25" in words
     assert "Condition 3e+20" in words
@@ -62,7 +62,7 @@ def test_radius_condition_and_note_are_told(kind):
     assert words.endswith("A note.")
 
 
-def test_repr_is_short_and_tells_an_unusual_end():
+def test_repr_is_short_and_has_an_unusual_status():
     assert repr(make()) == "<Certificate ok: gap 1e-08 (allowed 1e-06)>"
     assert (
         repr(make(status="iteration limit", value=1.0))

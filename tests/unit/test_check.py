@@ -94,9 +94,9 @@ def test_drift_is_that_of_scipy():
     """Up to 200 different values, the profile has all of them, and the statistic is the two-sample one."""
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 50, 500), rng.integers(5, 55, 400)
-    found = check_table(pl.DataFrame({"x": b}), pl.DataFrame({"x": a}))
+    result = check_table(pl.DataFrame({"x": b}), pl.DataFrame({"x": a}))
     shift = scipy.stats.ks_2samp(a, b).statistic
-    sentence = next(f.sentence for f in found.findings if f.about == "drift")
+    sentence = next(f.sentence for f in result.findings if f.about == "drift")
     assert f"differ by {shift:.2f}" in sentence
 
 
@@ -111,10 +111,10 @@ def test_an_encoder_remembers_kinds_levels_and_missing_values():
 
 
 def test_profiles_are_plain():
-    found = profile(table())
-    assert json.loads(json.dumps(found)) == found
-    assert found["rows"] == 400
-    assert found["columns"]["m"]["missing"] == table()["m"].null_count()
+    result = profile(table())
+    assert json.loads(json.dumps(result)) == result
+    assert result["rows"] == 400
+    assert result["columns"]["m"]["missing"] == table()["m"].null_count()
     assert str(Finding("note", None, "columns", "x")) == "note: x"
 
 
@@ -131,14 +131,14 @@ def test_columns_that_give_the_target_away():
             "code": rng.choice(["u", "v"], 500),
         }
     )
-    found = {s.column: s for s in suspects(frame, "y")}
-    assert set(found) == {"copy", "curve", "near"}
-    assert found["copy"].severity == "leak"
-    assert found["curve"].severity == "leak"
-    assert "rank correlation 1.000" in str(found["curve"])
-    assert found["near"].severity == "strong"
-    assert "is it known at prediction time?" in str(found["near"])
-    assert found["near"].explained == pytest.approx(1 / 1.16, abs=0.03)
+    result = {s.column: s for s in suspects(frame, "y")}
+    assert set(result) == {"copy", "curve", "near"}
+    assert result["copy"].severity == "leak"
+    assert result["curve"].severity == "leak"
+    assert "rank correlation 1.000" in str(result["curve"])
+    assert result["near"].severity == "strong"
+    assert "is it known at prediction time?" in str(result["near"])
+    assert result["near"].explained == pytest.approx(1 / 1.16, abs=0.03)
 
 
 def test_columns_that_give_a_class_away():
@@ -156,9 +156,9 @@ def test_columns_that_give_a_class_away():
             "noise": rng.standard_normal(400),
         }
     )
-    found = {s.column: s.severity for s in suspects(frame, "y")}
-    assert found == {"code": "leak", "reason": "leak", "score": "leak", "nearly": "strong"}
-    assert {s.column for s in suspects(frame.drop("y"), y)} == set(found)
+    result = {s.column: s.severity for s in suspects(frame, "y")}
+    assert result == {"code": "leak", "reason": "leak", "score": "leak", "nearly": "strong"}
+    assert {s.column for s in suspects(frame.drop("y"), y)} == set(result)
     with pytest.raises(TableError, match="The target has 3 values, but the table has 400 rows"):
         suspects(frame, [1, 2, 3])
 
@@ -221,12 +221,12 @@ def test_targets_that_cannot_be_learned(y, sentence):
 
 def test_a_target_is_taken_out():
     frame = pl.DataFrame({"Price": ["$1.5", "$2.5", None, "$4", "$9"], "x": [1, 2, 3, 4, 5]})
-    found = split_target(frame, "Price")
-    assert found.task == "regression"
-    np.testing.assert_array_equal(found.y, [1.5, 2.5, 4.0, 9.0])
-    np.testing.assert_array_equal(found.rows, [0, 1, 3, 4])
-    assert found.frame.columns == ["x"]
-    assert "1 of 5 rows (20.0%) left out, because the target is missing" in str(found.decisions[0])
+    result = split_target(frame, "Price")
+    assert result.task == "regression"
+    np.testing.assert_array_equal(result.y, [1.5, 2.5, 4.0, 9.0])
+    np.testing.assert_array_equal(result.rows, [0, 1, 3, 4])
+    assert result.frame.columns == ["x"]
+    assert "1 of 5 rows (20.0%) left out, because the target is missing" in str(result.decisions[0])
     with pytest.raises(TableError, match=r"no column 'price' for a target. Did you mean 'Price'"):
         split_target(frame, "price")
     with pytest.raises(TableError, match=r"no column 'zzz' for a target. The table has 'Price', 'x'"):

@@ -29,36 +29,36 @@ def test_the_tree_takes_every_node_once(model, chunks, fan_in):
 
 
 def test_one_worker_sends_nothing_to_others(model):
-    found = model.simulate(model.Cluster(1))
-    assert found.between == 0
-    assert found.to_client == 8 * 100**2
+    result = model.simulate(model.Cluster(1))
+    assert result.between == 0
+    assert result.to_client == 8 * 100**2
 
 
 def test_without_scheduler_and_network_a_pass_is_its_lifts(model):
     free = replace(
         model.Cluster(50), scheduler_time=0.0, graph_time=0.0, words=0, latency=0.0, bandwidth=1e30, memory=1e30
     )
-    found = model.simulate(free)
-    assert found.seconds == pytest.approx(found.lifts)
-    assert found.lifts == pytest.approx(4 * 2**27 / 8 * 100 / 2e10)
+    result = model.simulate(free)
+    assert result.seconds == pytest.approx(result.lifts)
+    assert result.lifts == pytest.approx(4 * 2**27 / 8 * 100 / 2e10)
 
 
 def test_bytes_and_messages_follow_the_formulas(model):
     cluster = model.Cluster(200)
-    found = model.simulate(cluster)
+    result = model.simulate(cluster)
     tasks = 2 * cluster.chunks - 1
-    assert found.from_client == tasks * cluster.words
-    journeys = (found.between - 199 * 800) / cluster.statistic
+    assert result.from_client == tasks * cluster.words
+    journeys = (result.between - 199 * 800) / cluster.statistic
     assert 199 <= journeys <= cluster.chunks - 1
-    assert 2 * tasks <= found.messages <= 3 * tasks
+    assert 2 * tasks <= result.messages <= 3 * tasks
 
 
 def test_a_pass_takes_no_less_than_the_scheduler_and_the_lifts(model):
     for workers in (10, 300):
         cluster = model.Cluster(workers)
-        found = model.simulate(cluster)
-        assert found.seconds > found.lifts
-        assert found.seconds > (2 * cluster.chunks - 1) * cluster.scheduler_time
+        result = model.simulate(cluster)
+        assert result.seconds > result.lifts
+        assert result.seconds > (2 * cluster.chunks - 1) * cluster.scheduler_time
 
 
 def test_the_page_quotes_the_table(model):

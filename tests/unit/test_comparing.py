@@ -41,10 +41,10 @@ def test_the_corrected_t_by_hand():
     """t = mean / sqrt((1/k + n2/n1) s^2), k - 1 degrees of freedom (Nadeau and Bengio 2003)."""
     differences = np.array([0.02, 0.05, -0.01, 0.03, 0.04])
     t = differences.mean() / np.sqrt((1 / 5 + 0.25) * differences.var(ddof=1))
-    found = compute_resampled_t(differences, 0.25)
-    assert found.p_value == pytest.approx(2 * stats.t.sf(t, 4))
-    assert found.interval.low < 0 < found.difference
-    assert found.p_value > stats.ttest_1samp(differences, 0).pvalue
+    result = compute_resampled_t(differences, 0.25)
+    assert result.p_value == pytest.approx(2 * stats.t.sf(t, 4))
+    assert result.interval.low < 0 < result.difference
+    assert result.p_value > stats.ttest_1samp(differences, 0).pvalue
     assert compute_resampled_t([0.0, 0.0], 0.25).p_value == 1.0
     assert np.isnan(compute_resampled_t([0.1], 0.25).p_value)
 
@@ -53,22 +53,22 @@ def test_mcnemar_by_hand():
     """Only the rows count on which one errs and the other does not."""
     first, second = np.zeros((2, 100), dtype=bool)
     first[:12], second[10:15] = True, True
-    found = mcnemar(first, second)
-    assert found.p_value == pytest.approx(2 * stats.binom.cdf(3, 13, 0.5))
-    assert found.difference == pytest.approx(-0.07)
-    assert found.interval.low < -0.07 < found.interval.high
+    result = mcnemar(first, second)
+    assert result.p_value == pytest.approx(2 * stats.binom.cdf(3, 13, 0.5))
+    assert result.difference == pytest.approx(-0.07)
+    assert result.interval.low < -0.07 < result.interval.high
     assert mcnemar(first, first).p_value == 1.0
 
 
-def test_a_clear_difference_is_found_and_none_where_there_is_none(classes):
+def test_clear_difference_is_significant_and_none_is_not(classes):
     X, y = classes
-    found = compare(DummyClassifier(), RidgeClassifierCV(), X, y)
-    assert found.scores.p_value < 0.01
-    assert found.rows.p_value < 1e-6
-    assert found.scores.difference == pytest.approx(found.second.score - found.first.score)
-    assert found.rows.difference < 0
-    assert found.words.startswith("The second model has the larger mean accuracy")
-    assert "more than chance" in found.words
+    result = compare(DummyClassifier(), RidgeClassifierCV(), X, y)
+    assert result.scores.p_value < 0.01
+    assert result.rows.p_value < 1e-6
+    assert result.scores.difference == pytest.approx(result.second.score - result.first.score)
+    assert result.rows.difference < 0
+    assert result.words.startswith("The second model has the larger mean accuracy")
+    assert "more than chance" in result.words
     same = compare(GaussianNB(), GaussianNB(), X, y)
     assert same.scores.p_value == same.rows.p_value == 1.0
     assert "chance alone" in same.words
@@ -77,25 +77,25 @@ def test_a_clear_difference_is_found_and_none_where_there_is_none(classes):
 def test_size_of_the_test():
     """Two columns of noise are equally good: of 25 comparisons about one in twenty may say otherwise."""
     rng = np.random.default_rng(0)
-    found = []
+    result = []
     for seed in range(25):
         X, y = rng.standard_normal((60, 2)), rng.standard_normal(60)
         folds = k_fold(X, 5, random_state=seed)
         one, other = (nested({"a": Ridge()}, X[:, [k]], y, outer=folds, refit=False)["a"].scores for k in (0, 1))
-        found.append(compute_resampled_t(other - one, 0.25).p_value)
-    assert np.mean(np.array(found) < 0.05) <= 0.16
+        result.append(compute_resampled_t(other - one, 0.25).p_value)
+    assert np.mean(np.array(result) < 0.05) <= 0.16
 
 
 @pytest.mark.parametrize("scoring", ["neg_mean_squared_error", "neg_mean_absolute_error"])
 def test_losses_of_rows_are_compared_by_the_bootstrap(numbers, scoring):
     X, y = numbers
-    found = compare(DummyRegressor(), RidgeCV(), X, y, scoring=scoring)
-    assert found.rows.interval.high < 0
-    assert found.rows.p_value < 0.01
-    assert "bootstrap of rows" in found.rows.method
+    result = compare(DummyRegressor(), RidgeCV(), X, y, scoring=scoring)
+    assert result.rows.interval.high < 0
+    assert result.rows.p_value < 0.01
+    assert "bootstrap of rows" in result.rows.method
     loss = {"neg_mean_squared_error": np.square, "neg_mean_absolute_error": np.abs}[scoring]
-    by_hand = np.mean(loss(y - found.second.predictions) - loss(y - found.first.predictions))
-    assert found.rows.difference == pytest.approx(by_hand)
+    by_hand = np.mean(loss(y - result.second.predictions) - loss(y - result.first.predictions))
+    assert result.rows.difference == pytest.approx(by_hand)
     groups = np.arange(len(y)) // 5
     tied = compare(DummyRegressor(), RidgeCV(), X, y, scoring=scoring, groups=groups)
     assert "bootstrap of groups" in tied.rows.method
@@ -106,9 +106,9 @@ def test_losses_of_rows_are_compared_by_the_bootstrap(numbers, scoring):
 def test_repeated_folds_and_scores_without_rows(classes):
     X, y = classes
     folds = repeated(k_fold(X, 4, classes=y), 2)
-    found = compare(GaussianNB(), Candidate("ridge", RidgeClassifierCV()), X, y, cv=folds, scoring="roc_auc")
-    assert found.rows is None
-    assert len(found.first.folds) == 8
+    result = compare(GaussianNB(), Candidate("ridge", RidgeClassifierCV()), X, y, cv=folds, scoring="roc_auc")
+    assert result.rows is None
+    assert len(result.first.folds) == 8
 
 
 def test_a_model_that_fails_cannot_be_compared(numbers):
@@ -147,13 +147,13 @@ def test_parts_of_a_learning_curve_keep_classes_groups_and_time(classes):
 
 def test_stability_of_splits(numbers):
     X, y = numbers
-    found = split_stability(Ridge(0.01), X, y, times=8)
-    assert len(found.scores) == 8
-    assert found.mean == pytest.approx(found.scores.mean())
-    assert found.spread == pytest.approx(found.scores.std(ddof=1))
-    assert found.spread > 0.01
-    assert found.interval.low < found.mean < found.interval.high
-    assert split_stability(Ridge(0.01), X, y, times=8, test=0.5).spread < found.spread
+    result = split_stability(Ridge(0.01), X, y, times=8)
+    assert len(result.scores) == 8
+    assert result.mean == pytest.approx(result.scores.mean())
+    assert result.spread == pytest.approx(result.scores.std(ddof=1))
+    assert result.spread > 0.01
+    assert result.interval.low < result.mean < result.interval.high
+    assert split_stability(Ridge(0.01), X, y, times=8, test=0.5).spread < result.spread
     with pytest.raises(ValueError, match="two splits at least"):
         split_stability(Ridge(), X, y, times=1)
     with pytest.raises(ValueError, match="cannot be evaluated"):
@@ -165,20 +165,20 @@ def test_stability_of_splits(numbers):
 
 def test_best_of_many_random_classifiers():
     rng = np.random.default_rng(0)
-    found = [best_of(rng.integers(0, 2, (200, 30)), n_resamples=100, random_state=seed) for seed in range(20)]
-    assert np.mean([one.loss for one in found]) < 0.45
-    assert np.mean([one.corrected for one in found]) == pytest.approx(0.5, abs=0.015)
-    assert all(one.optimism > 0 for one in found)
-    assert "Tsamardinos" in found[0].method
+    result = [best_of(rng.integers(0, 2, (200, 30)), n_resamples=100, random_state=seed) for seed in range(20)]
+    assert np.mean([one.loss for one in result]) < 0.45
+    assert np.mean([one.corrected for one in result]) == pytest.approx(0.5, abs=0.015)
+    assert all(one.optimism > 0 for one in result)
+    assert "Tsamardinos" in result[0].method
 
 
 @pytest.mark.parametrize("count", [1, 2, 8])
 def test_optimism_is_never_negative(count):
     rng = np.random.default_rng(count)
-    found = [best_of(rng.integers(0, 2, (100, count)), n_resamples=50, random_state=seed) for seed in range(20)]
-    assert all(one.optimism >= 0.0 for one in found)
-    assert all(one.corrected >= one.loss for one in found)
-    assert count > 1 or all(one.optimism == 0.0 for one in found)
+    result = [best_of(rng.integers(0, 2, (100, count)), n_resamples=50, random_state=seed) for seed in range(20)]
+    assert all(one.optimism >= 0.0 for one in result)
+    assert all(one.corrected >= one.loss for one in result)
+    assert count > 1 or all(one.optimism == 0.0 for one in result)
 
 
 def test_best_of_takes_functions_of_weights():
@@ -192,10 +192,10 @@ def test_best_of_takes_functions_of_weights():
 
 def test_a_clear_best_needs_no_correction():
     losses = np.random.default_rng(0).random((300, 3)) + np.array([0.0, 5.0, 9.0])
-    found = best_of(losses)
-    assert found.best == 0
-    assert abs(found.optimism) < 0.01
-    assert found.interval.low < found.loss < found.interval.high
+    result = best_of(losses)
+    assert result.best == 0
+    assert abs(result.optimism) < 0.01
+    assert result.interval.low < result.loss < result.interval.high
     heavy = best_of(losses, sample_weight=np.r_[np.zeros(150), np.ones(150)])
     assert heavy.loss == pytest.approx(losses[150:, 0].mean())
 
@@ -204,8 +204,8 @@ def test_the_best_of_a_leaderboard():
     X, y = make_classification(150, 5, random_state=0)
     models = {"guess": DummyClassifier(), "ridge": RidgeClassifierCV(), "bayes": GaussianNB()}
     run = nested(models, X, y, abandon=False, refit=False)
-    found = best_of(run)
-    assert found.loss == pytest.approx(min(np.mean(one.predictions != y) for one in run.results))
+    result = best_of(run)
+    assert result.loss == pytest.approx(min(np.mean(one.predictions != y) for one in run.results))
     with pytest.raises(ValueError, match="roc_auc is not a mean over rows"):
         best_of(nested({"a": GaussianNB()}, X, y, scoring="roc_auc", refit=False))
 
@@ -217,12 +217,12 @@ def test_invalid_losses(losses):
 
 
 def test_wrong_cross_validation_with_another_model():
-    found = wrong_cross_validation(columns=500, chosen=20, times=2, model=RidgeClassifierCV())
-    assert found.wrong.mean() < 0.25 < 0.3 < found.right.mean()
+    result = wrong_cross_validation(columns=500, chosen=20, times=2, model=RidgeClassifierCV())
+    assert result.wrong.mean() < 0.25 < 0.3 < result.right.mean()
 
 
 def test_losses_out_of_fold_are_those_of_cross_val_predict(numbers):
     X, y = numbers
     folds = k_fold(X, 5)
-    found = nested({"neighbours": KNeighborsCV([9])}, X, y, outer=folds, refit=False)["neighbours"]
-    np.testing.assert_array_equal(found.predictions, cross_val_predict(KNeighborsCV([9]), X, y, cv=folds))
+    result = nested({"neighbours": KNeighborsCV([9])}, X, y, outer=folds, refit=False)["neighbours"]
+    np.testing.assert_array_equal(result.predictions, cross_val_predict(KNeighborsCV([9]), X, y, cv=folds))

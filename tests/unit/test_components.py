@@ -21,7 +21,7 @@ def rows_of(n=300, p=40, rank=40, seed=0):
     return X + rng.standard_normal(p)
 
 
-def expected(X, about_mean=True):
+def decompose(X, about_mean=True):
     A = X - X.mean(axis=0) if about_mean else X
     _, sizes, vectors = la.svd(A, full_matrices=False)
     return sizes**2, vectors
@@ -41,24 +41,24 @@ ROUTES = {
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_every_route_finds_the_components(route, about_mean, shape, kind):
     X = rows_of(*shape)
-    found = ROUTES[route](as_rows_without_target(kind(X), None), 5, about_mean)
-    values, vectors = expected(X, about_mean)
-    np.testing.assert_allclose(found.values[:5], values[:5], rtol=1e-9)
-    assert np.max(principal_angles(found.vectors[:5], vectors[:5])) < 1e-7
-    np.testing.assert_allclose(found.total, values.sum(), rtol=1e-12)
+    result = ROUTES[route](as_rows_without_target(kind(X), None), 5, about_mean)
+    values, vectors = decompose(X, about_mean)
+    np.testing.assert_allclose(result.values[:5], values[:5], rtol=1e-9)
+    assert np.max(principal_angles(result.vectors[:5], vectors[:5])) < 1e-7
+    np.testing.assert_allclose(result.total, values.sum(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("shown", ["nothing", "what comes next", "the one left out", "noise"])
 @pytest.mark.parametrize("kind", ["scatter", "dense", "sparse", "wide sparse"])
 @pytest.mark.parametrize("about_mean", [True, False], ids=["centred", "as they are"])
-def test_a_basis_that_is_not_the_leading_one_is_refused(about_mean, kind, shown, monkeypatch):
+def test_a_basis_that_is_not_the_leading_one_is_not_certified(about_mean, kind, shown, monkeypatch):
     """Its vectors are eigenvectors to rounding: only what was left out tells, whatever the judge is shown besides."""
     X = rows_of(*((60, 300, 60) if kind == "wide sparse" else (300, 40)))
     X += np.random.default_rng(1).standard_normal(X.shape)
     if kind != "scatter":
         monkeypatch.setattr("tenfold.judge.pca.FORMED", 0)
     rows = as_rows_without_target(sparse.csr_array(X) if "sparse" in kind else X, None)
-    values, vectors = expected(X, about_mean)
+    values, vectors = decompose(X, about_mean)
     mean = X.mean(axis=0) if about_mean else np.zeros(X.shape[1])
     A = X - mean
     others = {
@@ -70,19 +70,19 @@ def test_a_basis_that_is_not_the_leading_one_is_refused(about_mean, kind, shown,
     if kind == "wide sparse" and others is not None:
         others = others @ A.T
 
-    def judged(which):
+    def judge_vectors(which):
         return spectral(
             rows, mean=mean, components=vectors[which], values=values[which], about_mean=about_mean, beside=others
         )
 
-    right = judged([0, 1, 2])
+    right = judge_vectors([0, 1, 2])
     assert right.ok
     assert right.note == ("" if kind == "scatter" else PROBABLE)
-    wrong = judged([0, 2, 3])
+    wrong = judge_vectors([0, 2, 3])
     assert not wrong.ok
     assert "larger variance" in wrong.note
     assert "probability" not in wrong.note
-    assert judged(range(min(X.shape) - about_mean * (len(X) < X.shape[1]))).ok
+    assert judge_vectors(range(min(X.shape) - about_mean * (len(X) < X.shape[1]))).ok
 
 
 def test_a_chance_is_stated_where_there_is_one():
@@ -99,13 +99,13 @@ def test_a_chance_is_stated_where_there_is_one():
 
 def test_a_scatter_of_other_rows_proves_nothing():
     X, other = rows_of(), rows_of(seed=1)
-    values, vectors = expected(X)
+    values, vectors = decompose(X)
     some = [1, 2, 3]
     S = (vectors[some].T * values[some]) @ vectors[some]  # in which they are the leading ones
-    found = spectral(
+    result = spectral(
         as_rows_without_target(X, None), mean=X.mean(axis=0), components=vectors[some], values=values[some], scatter=S
     )
-    assert not found.ok
+    assert not result.ok
     assert not tenfold.certify(PCA(3).fit(X), other).ok
 
 
@@ -238,9 +238,9 @@ def test_single_precision_is_refined():
     assert hasty.is_approximate
     assert not slow.is_approximate
     S = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0))
-    for found in (hasty, slow):
-        left = found.vectors @ S - found.values[:, None] * found.vectors
-        assert np.max(np.linalg.norm(left, axis=1)) < 1e-9 * found.values[0]
+    for result in (hasty, slow):
+        left = result.vectors @ S - result.values[:, None] * result.vectors
+        assert np.max(np.linalg.norm(left, axis=1)) < 1e-9 * result.values[0]
     np.testing.assert_allclose(hasty.values, slow.values, rtol=0, atol=1e-12 * slow.values[0])
 
 
@@ -264,11 +264,11 @@ def test_products_about_any_place_become_those_about_the_mean(kind, weighted):
         rows = as_rows_without_target(strict.asarray(X), None if w is None else strict.asarray(w))
     else:
         rows = as_rows_without_target(sparse.csr_array(X) if kind == "sparse" else X, w)
-    found = rows.fold(scatter_about(X[0], v))
-    step, products = found.about_mean(v)
+    result = rows.fold(scatter_about(X[0], v))
+    step, products = result.about_mean(v)
     weight = np.ones(60) if w is None else w
     mean = np.average(X, axis=0, weights=weight)
-    np.testing.assert_allclose(found.weight, weight.sum())
+    np.testing.assert_allclose(result.weight, weight.sum())
     np.testing.assert_allclose(X[0] + step, mean, rtol=1e-12)
     np.testing.assert_allclose(products, (v @ (X - mean).T * weight) @ (X - mean), rtol=1e-9, atol=1e-9)
 
@@ -277,12 +277,12 @@ def test_a_mean_that_is_wrong_is_seen_in_the_same_pass():
     X = rows_of()
     model = PCA(3).fit(X)
     S = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0))
-    asked = {"components": model.components_, "values": model.singular_values_**2, "scatter": S}
+    calls = {"components": model.components_, "values": model.singular_values_**2, "scatter": S}
     rows = as_rows_without_target(X, None)
-    assert spectral(rows, mean=model.mean_, **asked).ok
-    found = spectral(rows, mean=model.mean_ + 1e-5, **asked)
-    assert not found.ok
-    assert found.parts[0] < 1e-9  # the components are right all the same
+    assert spectral(rows, mean=model.mean_, **calls).ok
+    result = spectral(rows, mean=model.mean_ + 1e-5, **calls)
+    assert not result.ok
+    assert result.parts[0] < 1e-9  # the components are right all the same
 
 
 def test_the_density_of_dependent_columns():

@@ -33,12 +33,12 @@ def bits(model):
 def test_eight_python_threads_at_once(row):
     X, y, _ = large(row)
     alone = bits(row.make().fit(X, y))
-    found, errors, start = [None] * 8, [], threading.Barrier(8)
+    result, errors, start = [None] * 8, [], threading.Barrier(8)
 
     def work(k):
         try:
             start.wait(timeout=30)
-            found[k] = [bits(row.make().fit(X, y)) for _ in range(3)]
+            result[k] = [bits(row.make().fit(X, y)) for _ in range(3)]
         except BaseException as error:
             errors.append(error)
 
@@ -49,18 +49,18 @@ def test_eight_python_threads_at_once(row):
         worker.join(timeout=120)
     assert not any(worker.is_alive() for worker in workers), "a fit hangs"
     assert not errors
-    assert all(part == alone for parts in found for part in parts)
+    assert all(part == alone for parts in result for part in parts)
 
 
 def test_different_estimators_at_once():
     """Each thread has its own data and class; none disturbs another."""
     jobs = [(row, large(row)) for row in ROWS]
     alone = [bits(row.make().fit(data.X, data.y)) for row, data in jobs]
-    found = [None] * len(jobs)
+    result = [None] * len(jobs)
 
     def work(k):
         row, data = jobs[k]
-        found[k] = [bits(row.make().fit(data.X, data.y)) for _ in range(4)]
+        result[k] = [bits(row.make().fit(data.X, data.y)) for _ in range(4)]
 
     workers = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(len(jobs))]
     for worker in workers:
@@ -68,7 +68,7 @@ def test_different_estimators_at_once():
     for worker in workers:
         worker.join(timeout=120)
     assert not any(worker.is_alive() for worker in workers), "a fit hangs"
-    assert found == [[one] * 4 for one in alone]
+    assert result == [[one] * 4 for one in alone]
 
 
 def run_script(script, timeout=120):

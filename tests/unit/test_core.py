@@ -62,15 +62,15 @@ def csr(X, index=np.int32, pointer=np.int32):
 def plain_moments(X, Y, weight, group, groups):
     """Weighted, centred moments of each group in long double."""
     Z = np.hstack([X.astype(np.longdouble), Y.astype(np.longdouble)])
-    found = []
+    result = []
     for g in range(groups):
         use = (weight > 0) & (group == g)
         z, w = Z[use], weight[use].astype(np.longdouble)
         total = w.sum()
         mean = (w[:, None] * z).sum(axis=0) / total if use.any() else np.zeros(Z.shape[1])
         centred = z - mean
-        found.append((use.sum(), float(total), mean, ((w[:, None] * centred).T @ centred).astype(float)))
-    return found
+        result.append((use.sum(), float(total), mean, ((w[:, None] * centred).T @ centred).astype(float)))
+    return result
 
 
 def assert_moments(result, expected, X, Y, scale):
@@ -92,7 +92,7 @@ def assert_moments(result, expected, X, Y, scale):
 
 
 @cache
-def expected_moments(shape, dtype, density=1.0, groups=3):
+def sum_moments(shape, dtype, density=1.0, groups=3):
     """Those of three groups with weights or, of one group, of all rows without, once for all instruction sets."""
     X, Y, weight, group = rows(shape, dtype, density)
     if groups == 1:
@@ -104,8 +104,8 @@ def expected_moments(shape, dtype, density=1.0, groups=3):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_moments(shape, dtype, isa):
     X, Y, weight, group = rows(shape, dtype)
-    assert_moments(_core.moments(X, Y, weight, group, 3, 2), expected_moments(shape, dtype), X, Y, 1.0)
-    assert_moments(_core.moments(X, Y, None, None, 1, 2), expected_moments(shape, dtype, groups=1), X, Y, 1.0)
+    assert_moments(_core.moments(X, Y, weight, group, 3, 2), sum_moments(shape, dtype), X, Y, 1.0)
+    assert_moments(_core.moments(X, Y, None, None, 1, 2), sum_moments(shape, dtype, groups=1), X, Y, 1.0)
 
 
 def test_moments_of_long_groups_beside_empty_ones():
@@ -119,7 +119,7 @@ def test_moments_of_long_groups_beside_empty_ones():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_moments_csr(shape, dtype, density, isa):
     X, Y, weight, group = rows(shape, dtype, density)
-    expected = expected_moments(shape, dtype, density)
+    expected = sum_moments(shape, dtype, density)
     for index, pointer in [(np.int32, np.int32), (np.int64, np.int64), (np.int32, np.int64)]:
         result = _core.moments_csr(*csr(X, index, pointer), Y, weight, group, 3, 2)
         assert not result[2][: X.shape[1]].any()
@@ -326,9 +326,9 @@ def test_sums_and_inner_products(shape, dtype, isa):
         _core.gather_columns(X, index, shift[index], root, 2), (root[:, None] * away[:, index]).T, **close
     )
     sparse = csr(X, np.int64)
-    found, least, largest = _core.column_sums_csr(*sparse, weight, other, 2)
+    result, least, largest = _core.column_sums_csr(*sparse, weight, other, 2)
     wide = X.astype(float)
-    np.testing.assert_allclose(found, np.stack([weight @ wide, weight @ wide**2, other @ wide]), **close)
+    np.testing.assert_allclose(result, np.stack([weight @ wide, weight @ wide**2, other @ wide]), **close)
     sizes = np.abs(wide[wide != 0])
     assert (least, largest) == (sizes.min(initial=np.inf), sizes.max(initial=0.0))
     data, places, pointers = _core.gather_columns_csr(*sparse, index, root, 2)
@@ -512,7 +512,7 @@ def test_read_only_arrays_are_accepted():
     assert _core.matvec(X, np.ones((1, 3)), np.zeros(1), None, 1).flags.writeable
 
 
-def unaligned(X):
+def unalign(X):
     raw = np.zeros(X.nbytes + 1, dtype=np.uint8)
     moved = raw[1:].view(X.dtype).reshape(X.shape)
     moved[...] = X
@@ -534,7 +534,7 @@ def unaligned(X):
         lambda X: X[None],
         lambda X: X.tolist(),
         lambda X: np.ma.masked_greater(X, 2.0),
-        unaligned,
+        unalign,
         lambda X: None,
     ],
     ids=[
@@ -542,7 +542,7 @@ def unaligned(X):
         *("masked", "unaligned", "none"),
     ],
 )
-def test_other_arrays_are_refused(change):
+def test_other_arrays_raise(change):
     X, Y, weight, _ = rows((20, 3, 2), np.float64)
     for call in (
         lambda A: _core.moments(A, Y, weight, None, 1, 1),
@@ -558,12 +558,12 @@ def test_other_arrays_are_refused(change):
             call(change(X))
 
 
-def test_wrong_lengths_are_refused():
+def test_wrong_lengths_raise():
     X, Y, weight, group = rows((20, 3, 1), np.float64)
     one, coef, zero = np.ones(1), np.ones((1, 3)), np.zeros(1)
     data, indices, indptr, p = csr(X)
     columns = csr(X.T)[:3]
-    refused = [
+    raising = [
         lambda: _core.moments(X, Y[:-1].copy(), None, None, 1, 1),
         lambda: _core.moments(X, Y, weight[:-1].copy(), None, 1, 1),
         lambda: _core.moments(X, Y, None, group[:-1].copy(), 3, 1),
@@ -610,7 +610,7 @@ def test_wrong_lengths_are_refused():
         lambda: _core.derivatives_csr(data, indices + 1, indptr, p, Y, None, coef, zero, "square", 0.0, 1, 2),
         lambda: _core.set_isa("pdp-11"),
     ]
-    for call in refused:
+    for call in raising:
         with pytest.raises(ValueError, match=r"must|column index|order 2|instruction set"):
             call()
 
@@ -623,7 +623,7 @@ def test_blas_is_loaded_at_the_first_need():
         subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_blas_of_another_signature_is_refused():
+def test_a_blas_of_another_signature_raises():
     code = """
 import scipy.linalg.cython_blas as blas
 from tenfold import _core

@@ -73,17 +73,17 @@ def test_the_tree_is_binary_and_by_position():
 
 
 def test_a_pass_is_one_computation_of_one_key(monkeypatch):
-    asked = []
+    calls = []
     compute = dask.compute
 
     def counting(*args, **kwargs):
-        asked.append(args)
+        calls.append(args)
         return compute(*args, **kwargs)
 
     rows = on_dask(*numbers(), chunks=5)
     monkeypatch.setattr(dask, "compute", counting)
     rows.fold(Moments.lift)
-    ((value,),) = asked
+    ((value,),) = calls
     assert len(value.__dask_keys__()) == 1
     # a lift a chunk and a merge less, and what they do
     assert sum("tenfold" in str(key) for key in value.__dask_graph__()) == 12 + 11 + 2
@@ -97,13 +97,13 @@ STATISTICS = {
 }
 
 
-def close(found, expected):
+def close(result, expected):
     if isinstance(expected, GroupedMoments):
-        return all(close(a, b) for a, b in zip(found.groups, expected.groups, strict=True))
+        return all(close(a, b) for a, b in zip(result.groups, expected.groups, strict=True))
     if isinstance(expected, RFactor):
-        return np.allclose(found.R.T @ found.R, expected.R.T @ expected.R, rtol=1e-12)
+        return np.allclose(result.R.T @ result.R, expected.R.T @ expected.R, rtol=1e-12)
     names = ("weight", "mean", "XX") if isinstance(expected, Moments) else ("weight", "mean", "spread")
-    return all(np.allclose(getattr(found, name), getattr(expected, name), rtol=1e-12) for name in names)
+    return all(np.allclose(getattr(result, name), getattr(expected, name), rtol=1e-12) for name in names)
 
 
 @layouts
@@ -121,9 +121,9 @@ def test_statistics_are_those_of_memory(chunks, weighted, statistic):
 
 def test_extremes_of_empty_chunks():
     X, y, _ = numbers()
-    found = on_dask(X, y, chunks=LAYOUTS["empty"]).fold(of_columns)
-    np.testing.assert_array_equal(found.low, X.min(axis=0))
-    np.testing.assert_array_equal(found.high, X.max(axis=0))
+    result = on_dask(X, y, chunks=LAYOUTS["empty"]).fold(of_columns)
+    np.testing.assert_array_equal(result.low, X.min(axis=0))
+    np.testing.assert_array_equal(result.high, X.max(axis=0))
 
 
 def count(block):
@@ -144,21 +144,21 @@ def test_threads_do_not_change_a_bit():
     plain = rows.fold(Moments.lift)
     for workers in (1, 3, 8):
         with dask.config.set(scheduler="threads", num_workers=workers):
-            found = rows.fold(Moments.lift)
-        assert found.XX.tobytes() == plain.XX.tobytes()
-        assert found.offset.tobytes() == plain.offset.tobytes()
+            result = rows.fold(Moments.lift)
+        assert result.XX.tobytes() == plain.XX.tobytes()
+        assert result.offset.tobytes() == plain.offset.tobytes()
 
 
 @layouts
 @pytest.mark.parametrize("step", [1, 3, 9, 81])
-def test_thin_takes_every_so_manieth_row(chunks, step):
+def test_subsample_takes_every_kth_sample(chunks, step):
     X, y, weight = numbers()
     group = np.arange(60, dtype=np.int32)
-    thin = on_dask(X, y, weight, chunks=chunks).regroup(group).subsample(step)
-    for found, expected in ((thin.X, X), (thin.y, y), (thin.weight, weight), (thin.group, group)):
-        np.testing.assert_array_equal(found.compute(), expected[::step])
-    assert thin.X.chunks[0] == thin.y.chunks[0] == thin.weight.chunks[0] == thin.group.chunks[0]
-    thin.fold(Moments.lift)
+    every_kth = on_dask(X, y, weight, chunks=chunks).regroup(group).subsample(step)
+    for result, expected in ((every_kth.X, X), (every_kth.y, y), (every_kth.weight, weight), (every_kth.group, group)):
+        np.testing.assert_array_equal(result.compute(), expected[::step])
+    assert every_kth.X.chunks[0] == every_kth.y.chunks[0] == every_kth.weight.chunks[0] == every_kth.group.chunks[0]
+    every_kth.fold(Moments.lift)
 
 
 def test_a_sample_is_read_once():
@@ -213,7 +213,7 @@ def test_scan_carries_a_state_in_order():
     assert rows.scan(lambda state, block: [*state, float(block.X[0, 0])], []) == [0.0, 15.0, 30.0]
 
 
-def test_the_whole_is_refused():
+def test_whole_array_raises():
     rows = on_dask(*numbers())
     with pytest.raises(ValueError, match=r"60 x 4 entries of X in one memory, 1,920 bytes.*X\.compute\(\)"):
         rows.whole()
@@ -284,14 +284,14 @@ def test_the_place_of_a_bad_entry():
     assert place_of(da.from_array(X[:, 2], chunks=6), not_finite) == "chunk 2 (rows 12 to 17), row 13"
 
 
-def test_sparse_chunks_are_refused():
+def test_sparse_chunks_raise():
     lazy = da.from_array(np.eye(4), chunks=2).map_blocks(sparse.csr_array)
     with pytest.raises(TypeError, match="toarray"):
         matrix(lazy)
 
 
 @pytest.mark.parametrize(("X", "error"), [(np.zeros(3), "2D"), (np.array([["a"]]), "numbers")])
-def test_what_is_no_matrix_of_numbers_is_refused(X, error):
+def test_input_that_is_no_matrix_of_numbers_raises(X, error):
     with pytest.raises(ValueError, match=error):
         matrix(da.from_array(X))
 
@@ -331,10 +331,10 @@ def test_errors_of_a_cluster_say_what_to_do(error, advice):
     def raising(block):
         raise error
 
-    with pytest.raises(ClusterError, match=rf"{advice}.*Dask says: its words") as found:
+    with pytest.raises(ClusterError, match=rf"{advice}.*Dask says: its words") as result:
         on_dask(*numbers()).fold(raising)
-    assert isinstance(found.value, RuntimeError)
-    assert found.value.__cause__ is error
+    assert isinstance(result.value, RuntimeError)
+    assert result.value.__cause__ is error
 
 
 def test_the_size_of_what_is_carried():

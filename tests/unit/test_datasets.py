@@ -50,7 +50,7 @@ def flat(value: object) -> list[object]:
     return list(np.ravel(np.asarray(value)))
 
 
-def made(name: str, seed: object) -> list[object]:
+def make(name: str, seed: object) -> list[object]:
     maker = getattr(datasets, name)
     return flat(maker(np.ones((30, 2)), random_state=seed) if name == "make_missing" else maker(random_state=seed))
 
@@ -61,11 +61,11 @@ def test_number_of_generators():
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_seed_decides(name):
-    one, two, other = (made(name, seed) for seed in (3, 3, 4))
+    one, two, other = (make(name, seed) for seed in (3, 3, 4))
     assert all(a == b or (a != a and b != b) for a, b in zip(one, two, strict=True))
     assert len(one) == len(two)
     assert [str(v) for v in one] != [str(v) for v in other]
-    assert [str(v) for v in made(name, np.random.RandomState(3))] == [str(v) for v in one]
+    assert [str(v) for v in make(name, np.random.RandomState(3))] == [str(v) for v in one]
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -79,8 +79,8 @@ def test_docstring_has_source_and_random_state(name):
 
 @pytest.mark.parametrize("name", [n for n in MAKERS if n not in ("make_missing", "make_table")])
 def test_the_number_of_rows(name):
-    found = getattr(datasets, name)(17, random_state=0)
-    assert len(found[0]) == 17
+    result = getattr(datasets, name)(17, random_state=0)
+    assert len(result[0]) == 17
 
 
 # what the texts say ---------------------------------------------------------------------------------------------------
@@ -101,14 +101,14 @@ def test_bayes_errors():
 def test_boxes_and_fruit():
     X, y = make_boxes_and_fruit(200_000, random_state=0)
     orange, red = X[:, 0] == "orange", y == "red"
-    for share, told in (
+    for share, stated in (
         (red.mean(), 2 / 5),
         (orange.mean(), 9 / 20),
         (orange[red].mean(), 3 / 4),
         (red[orange].mean(), 2 / 3),
         ((~red)[~orange].mean(), 9 / 11),
     ):
-        assert share == pytest.approx(told, abs=0.005)
+        assert share == pytest.approx(stated, abs=0.005)
     assert sum(datasets.BOXES_AND_FRUIT.values()) == pytest.approx(1.0)
 
 
@@ -177,10 +177,10 @@ def test_linear_and_counts_follow_their_weights():
 def test_missing_values():
     X = np.random.default_rng(0).standard_normal((4000, 3))
     assert np.isnan(make_missing(X, random_state=0)).mean() == pytest.approx(0.2, abs=0.02)
-    asked = make_missing(X, pattern="by_first_column", random_state=0)
-    assert not np.isnan(asked[:, 0]).any()
-    assert not np.isnan(asked[X[:, 0] <= np.median(X[:, 0])]).any()
-    assert np.isnan(asked[:, 1]).mean() == pytest.approx(0.2, abs=0.02)
+    incomplete = make_missing(X, pattern="by_first_column", random_state=0)
+    assert not np.isnan(incomplete[:, 0]).any()
+    assert not np.isnan(incomplete[X[:, 0] <= np.median(X[:, 0])]).any()
+    assert np.isnan(incomplete[:, 1]).mean() == pytest.approx(0.2, abs=0.02)
     full = make_missing(X, pattern="saturated")
     assert np.nanmax(full, axis=0).max() < X[np.isnan(full)].max()
     assert np.isnan(full).mean(axis=0).tolist() == [0.2, 0.2, 0.2]

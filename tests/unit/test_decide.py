@@ -45,15 +45,15 @@ def test_the_best_threshold_is_the_best_of_all_cuts(weighted):
     score = np.round(rng.standard_normal(60) + y, 1)
     loss = np.array([[0.0, 5.0], [1.0, 0.5]])
     w = rng.integers(1, 4, 60).astype(float) if weighted else np.ones(60)
-    found = best_threshold(y, score, loss, sample_weight=w if weighted else None)
+    result = best_threshold(y, score, loss, sample_weight=w if weighted else None)
 
     def mean(cut: float) -> float:
         return float(np.average(loss[(score > cut).astype(int), y], weights=w))
 
-    np.testing.assert_allclose(found.losses, [mean(cut) for cut in found.cuts], rtol=1e-12)
+    np.testing.assert_allclose(result.losses, [mean(cut) for cut in result.cuts], rtol=1e-12)
     tried = [mean(cut) for cut in np.linspace(-4, 5, 2000)]
-    assert found.loss == pytest.approx(min(tried))
-    assert mean(found.cut) == pytest.approx(found.loss)
+    assert result.loss == pytest.approx(min(tried))
+    assert mean(result.cut) == pytest.approx(result.loss)
 
 
 def test_empirical_threshold_approaches_the_theoretical():
@@ -143,15 +143,15 @@ def test_reweight_is_invertible():
 def test_estimate_priors_increases_the_likelihood():
     X, y = make_gaussian_classes(4000, priors=[0.85, 0.15], random_state=3)
     p = expit(2.0 * X[:, 0] / 0.36)
-    found = estimate_priors(p, [0.5, 0.5])
-    assert found.priors[1] == pytest.approx(y.mean(), abs=0.01)
-    assert found.gap <= 1e-8
-    assert np.all(np.diff(found.log_likelihoods) >= -1e-15)
-    assert found.p_value < 1e-10
-    np.testing.assert_allclose(found.posteriors.mean(axis=0), found.priors, atol=1e-4)  # a fixed point of EM
+    result = estimate_priors(p, [0.5, 0.5])
+    assert result.priors[1] == pytest.approx(y.mean(), abs=0.01)
+    assert result.gap <= 1e-8
+    assert np.all(np.diff(result.log_likelihoods) >= -1e-15)
+    assert result.p_value < 1e-10
+    np.testing.assert_allclose(result.posteriors.mean(axis=0), result.priors, atol=1e-4)  # a fixed point of EM
     # no other shares have a larger likelihood
     ratio = np.column_stack([1.0 - p, p]) / 0.5
-    best = np.mean(np.log(ratio @ found.priors))
+    best = np.mean(np.log(ratio @ result.priors))
     for share in np.linspace(0.01, 0.99, 99):
         assert np.mean(np.log(ratio @ [1.0 - share, share])) <= best + 1e-8
     same = estimate_priors(expit(2.0 * make_gaussian_classes(4000, random_state=4)[0][:, 0] / 0.36), [0.5, 0.5])
@@ -176,12 +176,12 @@ def cancer() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 def test_calibrated_probabilities(cancer, method):
-    X, new, y, told = train_test_split(*cancer, random_state=0, stratify=cancer[1])
+    X, new, y, labels = train_test_split(*cancer, random_state=0, stratify=cancer[1])
     model = Calibrator(RidgeClassifier(), method=method).fit(X, y)
     assert model.protocol_ == "exact leave-one-out"
     assert model.certificate_.ok
     raw = expit(RidgeClassifier().fit(X, y).decision_function(new))
-    ours, before = evaluate(told, proba=model.predict_proba(new)), evaluate(told, proba=raw)
+    ours, before = evaluate(labels, proba=model.predict_proba(new)), evaluate(labels, proba=raw)
     assert ours["brier"].value < 0.5 * before["brier"].value
     assert ours["ece"].low == 0.0
 
@@ -213,10 +213,10 @@ def test_folds_without_exact_leave_one_out(cancer):
 
 
 def test_a_frozen_model_is_calibrated_on_new_rows(cancer):
-    X, new, y, told = train_test_split(*cancer, random_state=0)
+    X, new, y, labels = train_test_split(*cancer, random_state=0)
     model = LinearSVC().fit(X, y)
-    found = Calibrator(FrozenEstimator(model)).fit(new, told)
-    np.testing.assert_allclose(found.left_out_scores_, model.decision_function(new))
+    result = Calibrator(FrozenEstimator(model)).fit(new, labels)
+    np.testing.assert_allclose(result.left_out_scores_, model.decision_function(new))
 
 
 def test_weights_are_repeated_rows(cancer):
@@ -281,7 +281,7 @@ def test_calibrators_need_two_rows_of_a_class(cancer):
 
 
 def test_costs_move_decisions(cancer):
-    X, new, y, told = train_test_split(*cancer, random_state=1, stratify=cancer[1])
+    X, new, y, labels = train_test_split(*cancer, random_state=1, stratify=cancer[1])
     inner = LogisticRegression(C=0.1)
     plain = DecisionClassifier(inner).fit(X, y)
     np.testing.assert_array_equal(plain.predict(new), inner.fit(X, y).predict(new))
@@ -289,7 +289,7 @@ def test_costs_move_decisions(cancer):
     careful = DecisionClassifier(inner, loss={(1, 0): 50.0}).fit(X, y)  # a malignant tumour is taken for harmless
     assert careful.loss_.tolist() == [[0.0, 1.0], [50.0, 0.0]]
     assert careful.threshold_.probability == pytest.approx(50 / 51)
-    assert careful.risk(new, told).value <= 50.0 * np.mean((plain.predict(new) == 1) & (told == 0)) + 0.2
+    assert careful.risk(new, labels).value <= 50.0 * np.mean((plain.predict(new) == 1) & (labels == 0)) + 0.2
     np.testing.assert_array_equal(careful.predict(new), np.where(careful.predict_proba(new)[:, 1] > 50 / 51, 1, 0))
     np.testing.assert_allclose(careful.expected_loss(new), careful.predict_proba(new) @ careful.loss_.T)
 
@@ -323,15 +323,15 @@ def test_decisions_need_not_be_classes():
 
 def test_other_priors():
     X, y = make_gaussian_classes(2000, random_state=7)
-    new, told = make_gaussian_classes(4000, priors=[0.95, 0.05], random_state=8)
+    new, labels = make_gaussian_classes(4000, priors=[0.95, 0.05], random_state=8)
     inner = LogisticRegression(C=np.inf)
     plain = DecisionClassifier(inner).fit(X, y)
     given = DecisionClassifier(inner, priors={0: 0.95, 1: 0.05}).fit(X, y)
-    adapted, found = plain.adapt(new)
-    assert found.priors[1] == pytest.approx(0.05, abs=0.01)
-    assert adapted.priors_[1] == found.priors[1]
+    adapted, result = plain.adapt(new)
+    assert result.priors[1] == pytest.approx(0.05, abs=0.01)
+    assert adapted.priors_[1] == result.priors[1]
     assert plain.priors_.tolist() == plain.trained_priors_.tolist()
-    wrong = [np.mean(model.predict(new) != told) for model in (plain, given, adapted)]
+    wrong = [np.mean(model.predict(new) != labels) for model in (plain, given, adapted)]
     assert wrong[1] < 0.75 * wrong[0]
     assert wrong[2] < 0.75 * wrong[0]
     np.testing.assert_allclose(

@@ -104,7 +104,7 @@ def test_parts_after_other_settings():
 
 
 @pytest.mark.parametrize("spoilt", ["mean", "coef", "intercept", "directions", "outside"])
-def test_the_judge_refuses_what_is_off(spoilt):
+def test_judge_does_not_certify_what_is_off(spoilt):
     """Each alone, and weights that leave the directions."""
     model = LinearDiscriminantAnalysis().fit(X, Y)
     parts = {
@@ -140,7 +140,7 @@ def along(model, V):
 
 
 @pytest.mark.parametrize("columns", [4, 6], ids=["independent", "dependent"])
-def test_the_judge_refuses_directions_that_do_not_tell_classes_apart(columns):
+def test_judge_does_not_certify_directions_that_do_not_tell_classes_apart(columns):
     """Weights that follow from their directions, where these are too few, or any others of unit variance."""
     rows = np.column_stack([X, X[:, 0] - X[:, 1], np.full(len(X), 2.0)])[:, :columns]
     model = LinearDiscriminantAnalysis().fit(rows, Y)
@@ -155,7 +155,7 @@ def test_the_judge_refuses_directions_that_do_not_tell_classes_apart(columns):
 
 
 @pytest.mark.parametrize("solver", ["svd", "eigen"])
-def test_the_judge_refuses_directions_in_another_order(solver):
+def test_judge_does_not_certify_directions_in_another_order(solver):
     """Weights are the same, and what `transform` shows is not."""
     model = LinearDiscriminantAnalysis(solver=solver).fit(X, Y)
     assert model.certificate_.ok
@@ -200,7 +200,7 @@ def test_eigenvectors_of_a_constant_column_say_what_to_do():
     ],
     ids=str,
 )
-def test_the_judge_refuses_priors_with_the_intercepts_that_follow(settings):
+def test_judge_does_not_certify_priors_with_the_intercepts_that_follow(settings):
     """And covariances, the centre and shares of the directions; scikit-learn's fits are certified."""
     for cls in (LinearDiscriminantAnalysis, sklearn.discriminant_analysis.LinearDiscriminantAnalysis):
         model = cls(**settings).fit(X, Y)

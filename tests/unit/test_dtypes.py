@@ -48,9 +48,9 @@ KINDS = {
 @pytest.mark.parametrize("name", KINDS)
 def test_kinds(name):
     values, expected = KINDS[name]
-    found = kind(values)
-    assert found.kind == expected, found
-    assert found.reason
+    result = kind(values)
+    assert result.kind == expected, result
+    assert result.reason
 
 
 def test_a_key_by_its_name():
@@ -104,17 +104,17 @@ DATES = {
 @pytest.mark.parametrize("name", DATES)
 def test_dates(name):
     texts, moments = DATES[name]
-    found = kind(texts)
-    assert found.kind == "date", found
-    assert "either" not in found.reason
+    result = kind(texts)
+    assert result.kind == "date", result
+    assert "either" not in result.reason
     assert values_of(texts) == [dt.datetime(*m) for m in moments]
 
 
 def test_day_and_month_that_could_be_either():
     texts = ["3/4/2013", "5/1/2013"]
-    found = kind(texts)
-    assert "day and month could be either" in found.reason
-    assert "dayfirst=" in found.reason
+    result = kind(texts)
+    assert "day and month could be either" in result.reason
+    assert "dayfirst=" in result.reason
     assert values_of(texts)[0] == dt.datetime(2013, 3, 4)
     assert values_of(texts, dayfirst=True)[0] == dt.datetime(2013, 4, 3)
     assert "either" not in kind(texts, dayfirst=True).reason
@@ -128,9 +128,9 @@ def test_day_and_month_that_could_be_either():
 def test_nearly_numbers_are_pointed_out():
     texts = [str(i % 9) for i in range(ROWS)]
     texts[6] = "n.d."
-    found = kind(texts)
-    assert found.kind == "category"
-    assert "nearly all are numbers, but 'n.d.' in row 7 is not" in found.reason
+    result = kind(texts)
+    assert result.kind == "category"
+    assert "nearly all are numbers, but 'n.d.' in row 7 is not" in result.reason
 
 
 def test_declared_kinds():

@@ -26,7 +26,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def mixed(rows=60, seed=0):
+def make_mixed(rows=60, seed=0):
     rng = np.random.default_rng(seed)
     return pl.DataFrame(
         {
@@ -50,7 +50,7 @@ SIZES = {"size": ["S", "M", "L"]}
 
 
 def test_every_kind_has_its_columns_and_its_names():
-    table = mixed()
+    table = make_mixed()
     encoder = TableEncoder(ordinal=SIZES).fit(table)
     names = encoder.get_feature_names_out().tolist()
     assert names[:4] == ["age", "price", "smoker", "age.missing"]
@@ -74,7 +74,7 @@ def test_every_kind_has_its_columns_and_its_names():
 
 
 def test_columns_that_are_left_out_are_named():
-    said = [str(d) for d in TableEncoder(ordinal=SIZES).fit(mixed()).decisions_]
+    said = [str(d) for d in TableEncoder(ordinal=SIZES).fit(make_mixed()).decisions_]
     assert "id: left out: identifier, the numbers 1 to 60 in order: a row number" in said
     assert "same: left out: constant, the same value, 'x', in all rows" in said
     assert "nothing: left out: empty, no values" in said
@@ -86,11 +86,11 @@ def test_columns_that_are_left_out_are_named():
     "give", [pl.DataFrame.to_pandas, pl.DataFrame.to_arrow, pl.DataFrame.lazy], ids=["pandas", "arrow", "lazy"]
 )
 def test_frames_of_all_libraries_give_the_same(give):
-    table = mixed()
+    table = make_mixed()
     expected = TableEncoder(ordinal=SIZES).fit(table)
-    found = TableEncoder(ordinal=SIZES).fit(give(table))
-    assert found.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
-    np.testing.assert_array_equal(found.transform(table), expected.transform(give(table)))
+    result = TableEncoder(ordinal=SIZES).fit(give(table))
+    assert result.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(result.transform(table), expected.transform(give(table)))
 
 
 def test_arrays_have_columns_by_number():
@@ -152,7 +152,7 @@ def test_types_of_all_sorts():
 
 
 def test_clone_pickle_and_names_for_pandas():
-    table = mixed()
+    table = make_mixed()
     encoder = TableEncoder(ordinal=SIZES, scale=True).fit(table)
     again = pickle.loads(pickle.dumps(encoder))
     np.testing.assert_array_equal(again.transform(table), encoder.transform(table))
@@ -163,8 +163,8 @@ def test_clone_pickle_and_names_for_pandas():
     np.testing.assert_array_equal(out.to_numpy(), encoder.transform(table))
 
 
-def test_what_is_wrong_in_new_rows_is_said_with_its_place():
-    table = mixed()
+def test_errors_in_new_rows_are_reported_with_their_place():
+    table = make_mixed()
     encoder = TableEncoder(ordinal=SIZES).fit(table)
     with pytest.raises(TableError, match=r"(?i)the column 'colour' is missing: .* Is 'color' meant"):
         encoder.transform(table.rename({"colour": "color"}))
@@ -204,7 +204,7 @@ def test_a_new_level_is_zero_everywhere_or_rare_and_can_be_counted():
 
 
 def test_one_hot_equals_scikit_learns():
-    table = mixed(200, seed=3).select("colour", "size")
+    table = make_mixed(200, seed=3).select("colour", "size")
     theirs = OneHotEncoder(handle_unknown="ignore").fit_transform(table.to_pandas().fillna("~"))
     ours = Levels().fit_transform(table)
     np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
@@ -295,7 +295,7 @@ def test_whether_rows_are_encoded_alone():
     assert TableEncoder().fit(plain).row_wise
     assert not TableEncoder(scale=True).fit(plain).row_wise
     assert not TableEncoder().fit(plain.with_columns(x=pl.Series([1.0, None, 2.0]))).row_wise
-    assert not TableEncoder(ordinal=SIZES).fit(mixed()).row_wise
+    assert not TableEncoder(ordinal=SIZES).fit(make_mixed()).row_wise
     levels = pl.DataFrame({"c": ["a", "b"] * 20 + ["z"]})
     assert TableEncoder(min_frequency=1).fit(levels).row_wise
     assert not TableEncoder(min_frequency=2).fit(levels).row_wise
@@ -322,7 +322,7 @@ def test_protocols_ask_the_encoder():
 
 
 def test_folds_with_the_schema_of_the_table_have_the_same_columns():
-    table = mixed(300, seed=5)
+    table = make_mixed(300, seed=5)
     encoder = TableEncoder(types=infer_schema(table, ordinal=SIZES).text())
     whole = encoder.fit(table).schema_
     part = clone(encoder).fit(table.sample(150, seed=0)).schema_
@@ -334,7 +334,7 @@ def test_folds_with_the_schema_of_the_table_have_the_same_columns():
 
 
 def test_scale_touches_numbers_alone():
-    table = mixed(200, seed=1)
+    table = make_mixed(200, seed=1)
     encoder = TableEncoder(ordinal=SIZES, scale=True).fit(table)
     column = dict(zip(encoder.get_feature_names_out(), encoder.transform(table).T, strict=True))
     for name in ("age", "price", "size", "on.days"):
@@ -353,9 +353,9 @@ def test_sparse_output():
     assert isinstance(Z, sparse.csr_array)
     dense = TableEncoder(min_frequency=1, sparse_output=False).fit(wide).transform(wide.head(10))
     np.testing.assert_array_equal(Z.toarray(), dense)
-    small = TableEncoder(ordinal=SIZES, sparse_output=True).fit(mixed())
+    small = TableEncoder(ordinal=SIZES, sparse_output=True).fit(make_mixed())
     np.testing.assert_array_equal(
-        small.transform(mixed()).toarray(), TableEncoder(ordinal=SIZES).fit(mixed()).transform(mixed())
+        small.transform(make_mixed()).toarray(), TableEncoder(ordinal=SIZES).fit(make_mixed()).transform(make_mixed())
     )
     with pytest.raises(ValueError, match="sparse_output is True, False or 'auto'"):
         TableEncoder(sparse_output="yes").fit(wide)
@@ -383,7 +383,7 @@ def test_dates_with_hours_and_gaps():
 
 
 def test_a_block_alone():
-    table = mixed()
+    table = make_mixed()
     assert Numbers().fit(table.select("age")).get_feature_names_out().tolist() == ["age", "age.missing"]
     assert Ranks([["S", "M", "L"]]).fit_transform(table.select("size")).max() == 1.0
     assert CountBins(top=1).fit_transform(pl.DataFrame({"n": [0, 5]})).ravel().tolist() == [0, 1]
@@ -394,7 +394,7 @@ def test_a_block_alone():
 
 @pytest.mark.parametrize("many", ["target", "group"])
 def test_saved_and_loaded(tmp_path, many):
-    table, rng = mixed(300, seed=8), np.random.default_rng(0)
+    table, rng = make_mixed(300, seed=8), np.random.default_rng(0)
     table = table.with_columns(shop=pl.Series([f"s{i}" for i in rng.integers(150, size=300)]))
     y = rng.standard_normal(300)
     types = infer_schema(table, ordinal=SIZES).text()
@@ -408,7 +408,7 @@ def test_saved_and_loaded(tmp_path, many):
 
 
 def test_in_a_pipeline_of_ours():
-    table, rng = mixed(300, seed=8), np.random.default_rng(0)
+    table, rng = make_mixed(300, seed=8), np.random.default_rng(0)
     y = (table["smoker"].to_numpy() == "yes") * 3.0 + 0.1 * rng.standard_normal(300)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -23,9 +23,9 @@ def test_task_is_inferred():
 
 
 def test_constant_values_are_reported():
-    found = evaluate([1.5, 2.5, 3.0], [1.5, 2.5, 3.0])
-    assert found["mae"].method.endswith("(all values are equal)")
-    assert found["r2"].method.endswith("(all agree)")
+    result = evaluate([1.5, 2.5, 3.0], [1.5, 2.5, 3.0])
+    assert result["mae"].method.endswith("(all values are equal)")
+    assert result["r2"].method.endswith("(all agree)")
 
 
 def test_predictions_come_from_probabilities_and_scores():
@@ -40,54 +40,54 @@ def test_predictions_come_from_probabilities_and_scores():
 
 def test_classes_give_the_order_of_columns_and_may_be_missing_from_the_rows():
     proba = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.6, 0.1]]
-    found = evaluate(["z", "a", "z"], proba=proba, classes=["z", "a", "m"])
-    assert found.classes == ("z", "a", "m")
-    assert np.array_equal(found.confusion, [[1, 1, 0], [0, 1, 0], [0, 0, 0]])
-    assert np.isnan(found.per_class["m"]["sensitivity"].value)
-    assert "no row is of the class" in found.per_class["m"]["sensitivity"].method
-    assert "roc_auc" not in found.per_class["m"]
-    assert "never predicted: m" in found.notes
+    result = evaluate(["z", "a", "z"], proba=proba, classes=["z", "a", "m"])
+    assert result.classes == ("z", "a", "m")
+    assert np.array_equal(result.confusion, [[1, 1, 0], [0, 1, 0], [0, 0, 0]])
+    assert np.isnan(result.per_class["m"]["sensitivity"].value)
+    assert "no row is of the class" in result.per_class["m"]["sensitivity"].method
+    assert "roc_auc" not in result.per_class["m"]
+    assert "never predicted: m" in result.notes
 
 
 def test_it_is_a_mapping_that_prints_and_goes_to_json():
     rng = np.random.default_rng(0)
     y = rng.choice(["cat", "cow", "dog"], 120)
     proba = rng.dirichlet(np.ones(3), 120)
-    found = evaluate(y, proba=proba)
-    assert isinstance(found, Evaluation)
-    assert set(found) >= {"accuracy", "f1_macro", "precision_weighted", "roc_auc_macro", "sensitivity_micro", "ece"}
-    assert len(found) == len(list(found))
+    result = evaluate(y, proba=proba)
+    assert isinstance(result, Evaluation)
+    assert set(result) >= {"accuracy", "f1_macro", "precision_weighted", "roc_auc_macro", "sensitivity_micro", "ece"}
+    assert len(result) == len(list(result))
     with pytest.raises(KeyError, match=r"acuracy.*accuracy"):
-        found["acuracy"]
-    text = str(found)
+        result["acuracy"]
+    text = str(result)
     assert "accuracy" in text
     assert "exact binomial" in text
     assert "f1 (macro)" in text
     assert "cow" in text
-    again = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert again["figures"]["accuracy"]["value"] == found["accuracy"].value
-    assert again["confusion"] == found.confusion.tolist()
+    again = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert again["figures"]["accuracy"]["value"] == result["accuracy"].value
+    assert again["confusion"] == result.confusion.tolist()
     assert len(again["roc"]["cow"]["thresholds"]) <= 202
     assert again["roc"]["cow"]["thresholds"][0] is None
-    assert len(found._repr_html_()) < 4000
-    assert "<table>" in found._repr_html_()
-    rows = found.table()
+    assert len(result._repr_html_()) < 4000
+    assert "<table>" in result._repr_html_()
+    rows = result.table()
     assert {row["of"] for row in rows} == {"all", "macro", "weighted", "micro", "cat", "cow", "dog"}
-    assert pickle.loads(pickle.dumps(found)).to_dict() == found.to_dict()
+    assert pickle.loads(pickle.dumps(result)).to_dict() == result.to_dict()
     assert not any(isinstance(row["value"], np.generic) for row in rows)
 
 
 def test_two_classes_show_the_second():
-    found = evaluate([0, 0, 1, 1, 1], [0, 1, 1, 1, 0])
-    assert found["sensitivity"] == found.per_class[1]["sensitivity"]
-    assert found["specificity"].value == found.per_class[0]["sensitivity"].value
+    result = evaluate([0, 0, 1, 1, 1], [0, 1, 1, 1, 0])
+    assert result["sensitivity"] == result.per_class[1]["sensitivity"]
+    assert result["specificity"].value == result.per_class[0]["sensitivity"].value
 
 
 def test_json_of_nan():
-    found = evaluate([0.0, 0.5, 2.0], [0.0, 1.0, 2.0])
-    assert found["median_absolute_error"].high == np.inf
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["figures"]["median_absolute_error"]["high"] is None
-    assert "inf" in str(found)
+    result = evaluate([0.0, 0.5, 2.0], [0.0, 1.0, 2.0])
+    assert result["median_absolute_error"].high == np.inf
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["figures"]["median_absolute_error"]["high"] is None
+    assert "inf" in str(result)
 
 
 def test_seeds_decide():
@@ -104,10 +104,10 @@ def test_seeds_decide():
 def test_interval_none_skips_the_bootstrap():
     rng = np.random.default_rng(1)
     y, said = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
-    found = evaluate(y, said, interval=None)
-    assert found["f1_macro"].value == evaluate(y, said)["f1_macro"].value
-    assert np.isnan(found["f1_macro"].low)
-    assert found["f1_macro"].method == "none"
+    result = evaluate(y, said, interval=None)
+    assert result["f1_macro"].value == evaluate(y, said)["f1_macro"].value
+    assert np.isnan(result["f1_macro"].low)
+    assert result["f1_macro"].method == "none"
     assert np.isnan(evaluate(y, said + 0.5, interval=None)["r2"].low)
 
 
@@ -193,17 +193,17 @@ def test_metrics_are_scale_equivariant(unit):
 
 
 def test_intervals_without_errors_have_positive_length():
-    found = evaluate(np.repeat([0, 1, 2], 10), np.repeat([0, 1, 2], 10))
+    result = evaluate(np.repeat([0, 1, 2], 10), np.repeat([0, 1, 2], 10))
     for name in ("balanced_accuracy", "mcc", "f1_macro", "precision_macro", "f1_weighted"):
-        assert found[name].value == 1.0 == found[name].high
-        assert found[name].low < 0.9
-    assert found.per_class[1]["f1"].low < 0.9
+        assert result[name].value == 1.0 == result[name].high
+        assert result[name].low < 0.9
+    assert result.per_class[1]["f1"].low < 0.9
     # all wrong
-    found = evaluate([0] * 10 + [1] * 10, [1] * 10 + [0] * 10)
-    assert found["f1"].value == 0.0 == found["f1"].low
-    assert found["f1"].high > 0.1
-    assert found["mcc"].value == -1.0
-    assert found["mcc"].high > -0.9
+    result = evaluate([0] * 10 + [1] * 10, [1] * 10 + [0] * 10)
+    assert result["f1"].value == 0.0 == result["f1"].low
+    assert result["f1"].high > 0.1
+    assert result["mcc"].value == -1.0
+    assert result["mcc"].high > -0.9
     # all in order
     area = evaluate([0] * 10 + [1] * 10, score=np.arange(20.0) - 9.5)["roc_auc"]
     assert (area.value, area.high) == (1.0, 1.0)
@@ -212,13 +212,13 @@ def test_intervals_without_errors_have_positive_length():
 
 
 def test_undefined_metrics_have_a_reason():
-    found = evaluate([0, 0, 1, 1], [0, 0, 0, 0])
-    assert np.isnan(found["precision"].value)
-    assert "never predicted" in found["precision"].method
-    assert np.isnan(found["mcc"].value)
-    assert "one class" in found["mcc"].method
-    assert found["sensitivity"].value == 0.0
-    assert found["f1"].value == 0.0
+    result = evaluate([0, 0, 1, 1], [0, 0, 0, 0])
+    assert np.isnan(result["precision"].value)
+    assert "never predicted" in result["precision"].method
+    assert np.isnan(result["mcc"].value)
+    assert "one class" in result["mcc"].method
+    assert result["sensitivity"].value == 0.0
+    assert result["f1"].value == 0.0
     assert "constant" in evaluate([1.5, 1.5], [1.0, 2.0])["r2"].method
     assert np.isnan(evaluate([1.5], [1.0])["mae"].low)
     assert np.isnan(evaluate([0, 1, 1], proba=[0.1, 0.6, 0.7])["roc_auc"].low)
@@ -228,9 +228,9 @@ def test_reversed_score_is_noted():
     """Cookbook 5: a curve in the other corner is a score as good, turned round."""
     rng = np.random.default_rng(7)
     y = rng.integers(0, 2, 100)
-    found = evaluate(y, score=-(y + 0.3 * rng.standard_normal(100)))
-    assert found["roc_auc"].high < 0.5
-    assert any("in reverse" in note for note in found.notes)
+    result = evaluate(y, score=-(y + 0.3 * rng.standard_normal(100)))
+    assert result["roc_auc"].high < 0.5
+    assert any("in reverse" in note for note in result.notes)
 
 
 def test_wrong_quantile_is_noted():
@@ -306,7 +306,7 @@ def test_classes_that_cannot_be_ordered():
 # promises -------------------------------------------------------------------------------------------------------------
 
 
-def covered(n: int, trials: int, n_resamples: int = 300) -> dict[str, float]:
+def measure_coverage(n: int, trials: int, n_resamples: int = 300) -> dict[str, float]:
     """How often intervals hold the figure of the whole population."""
     rng = np.random.default_rng(0)
 
@@ -314,14 +314,14 @@ def covered(n: int, trials: int, n_resamples: int = 300) -> dict[str, float]:
         y = (rng.random(n) < 0.35).astype(int)
         return y, rng.standard_normal(n) + 1.5 * y
 
-    def found(y: np.ndarray, s: np.ndarray, m: int) -> Evaluation:
+    def result(y: np.ndarray, s: np.ndarray, m: int) -> Evaluation:
         proba = expit(1.5 * s - 1.125 + np.log(0.35 / 0.65))  # the true posterior
         return evaluate(y, (s > 1.0).astype(int), proba=proba, n_resamples=m)
 
-    truth = found(*draw(1_000_000), 100)
+    truth = result(*draw(1_000_000), 100)
     inside = dict.fromkeys(truth.figures, 0)
     for _ in range(trials):
-        one = found(*draw(n), n_resamples)
+        one = result(*draw(n), n_resamples)
         for name in inside:
             inside[name] += one[name].low <= (0.0 if name == "ece" else truth[name].value) <= one[name].high
     return {name: count / trials for name, count in inside.items()}
@@ -330,7 +330,7 @@ def covered(n: int, trials: int, n_resamples: int = 300) -> dict[str, float]:
 @pytest.mark.parametrize(("n", "trials"), [(80, 150), pytest.param(60, 2000, marks=pytest.mark.slow)])
 def test_coverage(n, trials):
     spread = 3.5 * np.sqrt(0.05 * 0.95 / trials)
-    for name, share in covered(n, trials).items():
+    for name, share in measure_coverage(n, trials).items():
         # asymptotic methods may be short of their level by two in a hundred with so few rows, exact ones never
         allowed = 0.02 if name in ("f1", "mcc", "balanced_accuracy", "roc_auc", "average_precision") else 0.0
         allowed = 0.01 if name in ("log_loss", "brier") else allowed

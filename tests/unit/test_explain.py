@@ -60,12 +60,12 @@ def pipeline(model):
 def stand(table, models, metric):
     """Models on the same folds, as a board has them."""
     candidates = [Candidate(name, pipeline(model)) for name, model in models.items()]
-    found = nested(candidates, table.frame, table.y, outer=5, scoring=metric.scorer, abandon=False)
+    returned = nested(candidates, table.frame, table.y, outer=5, scoring=metric.scorer, abandon=False)
     lines = [SimpleNamespace(name=name) for name in models]
-    figures = [score_of(metric, result, table.y, table.weight, table.groups) for result in found.results]
+    figures = [score_of(metric, result, table.y, table.weight, table.groups) for result in returned.results]
     standing = [
         SimpleNamespace(line=line, result=result, figure=figure)
-        for line, result, figure in zip(lines, found.results, figures, strict=True)
+        for line, result, figure in zip(lines, returned.results, figures, strict=True)
     ]
     return standing, candidates
 
@@ -228,12 +228,12 @@ class TestImportance:
         held_out = [HeldOut(model, np.arange(200, 400), 200)]
         metric = METRIC[name]
         columns = ["noise", "colour", "strong"]
-        found = permutation_importance(held_out, data, metric, scoring, columns, seconds=60.0)
-        rows = {row["name"]: row for row in found["rows"]}
-        assert [row["name"] for row in found["rows"]][:2] == ["strong", "colour"]
+        result = permutation_importance(held_out, data, metric, scoring, columns, seconds=60.0)
+        rows = {row["name"]: row for row in result["rows"]}
+        assert [row["name"] for row in result["rows"]][:2] == ["strong", "colour"]
         assert rows["strong"]["low"] > 0.5
         assert rows["noise"]["low"] < 0.0 < rows["noise"]["high"]
-        assert (found["samples"], found["repeats"], found["columns"], found["trained"]) == (200, 5, 3, 200)
+        assert (result["samples"], result["repeats"], result["columns"], result["trained"]) == (200, 5, 3, 200)
         if name == "rmse":  # shuffling adds the variance of twice the column's part
             expected = np.sqrt(2 * 4.0 + 0.25) - 0.5
             assert rows["strong"]["low"] < expected < rows["strong"]["high"]
@@ -245,10 +245,10 @@ class TestImportance:
         held_out = [HeldOut(model, np.arange(200, 400), 200)]
         scoring = Scoring("roc_auc", np.array(["a", "b"]))
         columns = ["strong", "noise"]
-        found = permutation_importance(held_out, data, METRIC["roc_auc"], scoring, columns, seconds=1e-9)
-        assert found["samples"] == 100
-        assert found["repeats"] == 1
-        assert found["rows"] == []
+        result = permutation_importance(held_out, data, METRIC["roc_auc"], scoring, columns, seconds=1e-9)
+        assert result["samples"] == 100
+        assert result["repeats"] == 1
+        assert result["rows"] == []
 
 
 class TestPowerLaw:
@@ -261,22 +261,22 @@ class TestPowerLaw:
         n = np.array([125.0, 250.0, 500.0, 1000.0])
         error = 0.1 + 2.0 * n**-0.5
         drops = np.tile(error[:-1] - error[-1], (5, 1))
-        found = _extrapolate(n, drops, error[-1])
+        result = _extrapolate(n, drops, error[-1])
         expected = 2.0 * (1000.0**-0.5 - 2000.0**-0.5)
-        assert found["gain"] == found["low"] == found["high"] == pytest.approx(expected)
-        assert found["gains"][-1] == pytest.approx(expected)
+        assert result["gain"] == result["low"] == result["high"] == pytest.approx(expected)
+        assert result["gains"][-1] == pytest.approx(expected)
         assert _extrapolate(n, drops[:2], error[-1])["low"] is None
 
     def test_flat_curve_has_no_gain(self):
         n = np.array([125.0, 250.0, 500.0, 1000.0])
-        found = _extrapolate(n, np.zeros((3, 3)), 0.2)
-        assert found["gain"] == pytest.approx(0.0, abs=1e-12)
+        result = _extrapolate(n, np.zeros((3, 3)), 0.2)
+        assert result["gain"] == pytest.approx(0.0, abs=1e-12)
 
 
 class TestColumnProfiles:
     def profiles(self, table):
-        found = profile_columns(table, deadline=time.perf_counter() + 60.0)
-        return {one["name"]: one for one in found}, [one["name"] for one in found]
+        result = profile_columns(table, deadline=time.perf_counter() + 60.0)
+        return {one["name"]: one for one in result}, [one["name"] for one in result]
 
     def test_strength_orders_columns(self):
         profiles, order = self.profiles(make_table(500))
@@ -325,20 +325,20 @@ class TestColumnProfiles:
     def test_table_without_a_target(self):
         table = make_table()
         bare = prepare(table.frame.to_dict(as_series=False), np.zeros(300), "structure")
-        found = profile_columns(LoadedTable(**{**vars(bare), "y": None}), deadline=time.perf_counter() + 60.0)
-        assert all(one["strength"] is None and sum(one["counts"]) == 300 for one in found)
+        result = profile_columns(LoadedTable(**{**vars(bare), "y": None}), deadline=time.perf_counter() + 60.0)
+        assert all(one["strength"] is None and sum(one["counts"]) == 300 for one in result)
 
 
 class TestWrongSamples:
     def test_surest_mistakes_come_first(self):
         table = make_table(300, "binary")
         (one,), _ = stand(table, {"logistic": LogisticRegression()}, METRIC["roc_auc"])
-        found = list_wrong_samples(one.result, table, ["strong", "nothing"])
-        sizes = [row["size"] for row in found["rows"]]
+        returned = list_wrong_samples(one.result, table, ["strong", "nothing"])
+        sizes = [row["size"] for row in returned["rows"]]
         assert sizes == sorted(sizes, reverse=True)
-        assert found["columns"] == ["strong"]
-        assert found["wrong"] == np.sum(one.result.predictions != table.y)
-        for row in found["rows"]:
+        assert returned["columns"] == ["strong"]
+        assert returned["wrong"] == np.sum(one.result.predictions != table.y)
+        for row in returned["rows"]:
             assert row["true"] != row["predicted"]
             assert row["true"] == table.y[row["row"] - 1]
             assert row["values"] == [table.frame["strong"][row["row"] - 1]]
@@ -348,16 +348,16 @@ class TestWrongSamples:
         y = np.where(rng.random(200) < 0.2, "b", "a")
         table = prepare({"x": [0.0, 1.0] * 100}, y, "binary")
         (one,), _ = stand(table, {"logistic": LogisticRegression()}, METRIC["accuracy"])
-        found = list_wrong_samples(one.result, table, [])
-        assert len(found["rows"]) == 2
-        assert sum(row["alike"] + 1 for row in found["rows"]) == found["wrong"]
+        returned = list_wrong_samples(one.result, table, [])
+        assert len(returned["rows"]) == 2
+        assert sum(row["alike"] + 1 for row in returned["rows"]) == returned["wrong"]
 
     def test_largest_residuals(self):
         table = make_table()
         (one,), _ = stand(table, {"ols": LinearRegression()}, METRIC["rmse"])
-        found = list_wrong_samples(one.result, table, ["strong"])
+        returned = list_wrong_samples(one.result, table, ["strong"])
         residual = table.y - one.result.predictions
-        assert abs(found["rows"][0]["size"]) == pytest.approx(np.abs(residual).max())
+        assert abs(returned["rows"][0]["size"]) == pytest.approx(np.abs(residual).max())
 
 
 @pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
@@ -366,13 +366,13 @@ def test_explain_within_the_time_limit(task):
     metric = METRICS[task][0]
     model = LinearRegression() if task == "regression" else LogisticRegression()
     standing, (candidate,) = stand(table, {"model": model}, metric)
-    found = explain(standing[0], standing, table, metric, candidate, seconds=60.0)
-    assert found["notes"] == []
-    assert found["importance"]["rows"][0]["name"] == "strong"
-    assert found["curve"]["folds"] == 5
-    assert found["curve"]["scores"][-1] == pytest.approx(standing[0].figure.value)
-    assert found["curve"]["sizes"] == sorted(found["curve"]["sizes"])
-    assert found["wrong"]["rows"]
+    result = explain(standing[0], standing, table, metric, candidate, seconds=60.0)
+    assert result["notes"] == []
+    assert result["importance"]["rows"][0]["name"] == "strong"
+    assert result["curve"]["folds"] == 5
+    assert result["curve"]["scores"][-1] == pytest.approx(standing[0].figure.value)
+    assert result["curve"]["sizes"] == sorted(result["curve"]["sizes"])
+    assert result["wrong"]["rows"]
     hurried = explain(standing[0], standing, table, metric, candidate, seconds=1e-6)
     assert hurried["importance"] is None
     assert hurried["curve"] is None
@@ -389,9 +389,9 @@ def test_failed_sections_leave_a_note(monkeypatch):
         raise ValueError("a reason of its own")
 
     monkeypatch.setattr("tenfold.cli.explain.explanation.permutation_importance", fail)
-    found = explain(standing[0], standing, table, metric, candidate, seconds=60.0)
-    assert found["notes"] == ["Permutation importance: a reason of its own"]
-    assert found["curve"] is not None
+    result = explain(standing[0], standing, table, metric, candidate, seconds=60.0)
+    assert result["notes"] == ["Permutation importance: a reason of its own"]
+    assert result["curve"] is not None
 
 
 def test_groups_are_described():
@@ -401,8 +401,8 @@ def test_groups_are_described():
     Z = np.vstack([rng.normal(size=(60, 3)), rng.normal(size=(40, 3)) + np.array([9.0, 5.0, 0.0])])
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
     models = [PCA().fit(Z), KMeans(n_clusters=2, random_state=0).fit(Z)]
-    found = describe_groups(models, Z, ["a", "b", "c"], np.arange(1, 101))
-    assert sorted(found["clusters"]["sizes"]) == [40, 60]
-    assert found["clusters"]["features"][0] == "a"
-    assert len(found["map"]["x"]) == 100
-    assert found["loadings"][0]["share"] == pytest.approx(models[0].explained_variance_ratio_[0])
+    result = describe_groups(models, Z, ["a", "b", "c"], np.arange(1, 101))
+    assert sorted(result["clusters"]["sizes"]) == [40, 60]
+    assert result["clusters"]["features"][0] == "a"
+    assert len(result["map"]["x"]) == 100
+    assert result["loadings"][0]["share"] == pytest.approx(models[0].explained_variance_ratio_[0])

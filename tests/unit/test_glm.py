@@ -92,14 +92,14 @@ def test_an_offset_is_routed():
     with sklearn.config_context(enable_metadata_routing=True):
         model = PoissonRegressor().set_fit_request(offset=True).set_predict_request(offset=True)
         pipeline = make_pipeline(StandardScaler(), model).fit(X, y, offset=offset)
-        found = pipeline.predict(X, offset=offset)
+        result = pipeline.predict(X, offset=offset)
     Z = StandardScaler().fit_transform(X)
     expected = PoissonRegressor().fit(Z, y, offset=offset).predict(Z, offset=offset)
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize("make", ["dask", "strict", "files"])
-def test_offsets_beside_rows_elsewhere(make):
+def test_offsets_of_rows_on_device_or_dask(make):
     X, y = counts()
     offset = np.linspace(0.0, 1.0, 200)
     expected = PoissonRegressor().fit(X, y, offset=offset)
@@ -113,8 +113,8 @@ def test_offsets_beside_rows_elsewhere(make):
         given = [tenfold.rows([(X[:70], y[:70]), (X[70:], y[70:])]), None, offset]
     model = PoissonRegressor().fit(given[0], given[1], offset=given[2])
     np.testing.assert_allclose(np.asarray(model.coef_), expected.coef_, rtol=1e-9)
-    found = model.predict(given[0], offset=given[2])
-    np.testing.assert_allclose(np.asarray(found), expected.predict(X, offset=offset), rtol=1e-9)
+    result = model.predict(given[0], offset=given[2])
+    np.testing.assert_allclose(np.asarray(result), expected.predict(X, offset=offset), rtol=1e-9)
     assert model.score(given[0], given[1], offset=given[2]) == pytest.approx(
         expected.score(X, y, offset=offset), abs=1e-9
     )
@@ -150,7 +150,7 @@ def test_identity_link_without_a_start():
 
 
 @pytest.mark.parametrize("factor", [1.0, 3.0])
-def test_of_all_minimisers_the_shortest_is_found(factor):
+def test_shortest_of_all_minimisers(factor):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     counts = rng.poisson(np.exp(X @ [0.5, -0.3, 0.2] + 0.1))

@@ -64,7 +64,7 @@ def test_weights_of_every_step_are_least_squares():
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_products_that_are_asked_for_are_those_of_the_whole(kind, intercept):
+def test_requested_products_are_those_of_the_whole(kind, intercept):
     X, y = data()
     rows = MemoryRows(kind(X), y[:, None], zero_weights(60))
     whole = WholeGram.of(rows.fold(Moments.lift), intercept)
@@ -110,7 +110,7 @@ def test_a_sum_of_squares_that_cannot_be_reached():
 # -- the judge -------------------------------------------------------------------------------------------------------
 
 
-def swapped(model, X, y):
+def swap_columns(model, X, y):
     """Least squares on a support with one column exchanged: no cosine with a taken column shows it."""
     worse = copy.deepcopy(model)
     support = set(np.flatnonzero(model.coef_))
@@ -124,26 +124,26 @@ def swapped(model, X, y):
 
 @pytest.mark.parametrize("name", ["OrthogonalMatchingPursuit", "ForwardSelection"])
 @pytest.mark.parametrize("shape", [(80, 12), (20, 60)])
-def test_other_columns_are_refused(name, shape):
+def test_other_columns_are_not_certified(name, shape):
     X, y = data(*shape)
     model = getattr(tenfold, name)(n_nonzero_coefs=4).fit(X, y)
-    certificate = tenfold.certify(swapped(model, X, y), X, y)
+    certificate = tenfold.certify(swap_columns(model, X, y), X, y)
     assert not certificate.ok
     assert "The rule takes other columns" in certificate.explain()
     assert tenfold.certify(model, X, y).ok
 
 
-def test_too_few_columns_are_refused():
+def test_too_few_columns_are_not_certified():
     X, y = data()
-    asked = tenfold.ForwardSelection(4).fit(X, y)
+    longer = tenfold.ForwardSelection(4).fit(X, y)
     fewer = tenfold.ForwardSelection(3).fit(X, y)
-    asked.coef_, asked.intercept_ = fewer.coef_, fewer.intercept_
-    certificate = tenfold.certify(asked, X, y)
+    longer.coef_, longer.intercept_ = fewer.coef_, fewer.intercept_
+    certificate = tenfold.certify(longer, X, y)
     assert not certificate.ok
     assert "Fewer columns than asked for" in certificate.explain()
 
 
-def test_a_sum_of_squares_is_met_and_not_earlier():
+def test_stops_at_the_sum_of_squares_and_not_earlier():
     X, y = data()
     tol = 1.05 * least_squares(X, y, tenfold.ForwardSelection(5).fit(X, y).path_)
     model = tenfold.ForwardSelection(tol=tol).fit(X, y)

@@ -34,8 +34,8 @@ def test_beside_scikit_learn(settings):
     judged = tenfold.certify(his, X, y, sample_weight=weight)
     assert ours.certificate_.objective <= judged.objective + ours.certificate_.value
     np.testing.assert_allclose(judged.objective, ours.certificate_.objective, rtol=1e-7)
-    dense, thin = (HuberRegressor(**settings).fit(part, y) for part in (X, sparse.csr_array(X)))
-    np.testing.assert_allclose(thin.coef_, dense.coef_, rtol=1e-4, atol=1e-6)
+    dense, sparse_model = (HuberRegressor(**settings).fit(part, y) for part in (X, sparse.csr_array(X)))
+    np.testing.assert_allclose(sparse_model.coef_, dense.coef_, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.3])
@@ -57,10 +57,10 @@ def test_the_bound_is_below_the_optimum_wherever_it_is_taken(strength, intercept
         v = np.append(np.linalg.lstsq(np.column_stack([X, np.ones(40)]), y, rcond=None)[0], 0.0)
         v = v + size * rng.standard_normal(4)
         v[2] *= intercept
-        found = huber_gap(problem, rows, Params(v[None, :2], v[2:3]), float(np.exp(v[3])))
-        np.testing.assert_allclose(found.objective, objective(v), rtol=1e-10)
-        assert found.lower_bound <= best + 1e-9
-        assert found.value >= found.objective - best - 1e-9
+        result = huber_gap(problem, rows, Params(v[None, :2], v[2:3]), float(np.exp(v[3])))
+        np.testing.assert_allclose(result.objective, objective(v), rtol=1e-10)
+        assert result.lower_bound <= best + 1e-9
+        assert result.value >= result.objective - best - 1e-9
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_the_scale_follows_the_units_of_the_targets(unit):
     np.testing.assert_allclose(model.coef_, unit * plain.coef_, rtol=1e-3, atol=1e-5 * unit)
 
 
-def test_a_worse_scale_is_refused():
+def test_a_worse_scale_is_not_certified():
     X, y, _ = heavy()
     model = HuberRegressor().fit(X, y)
     model.scale_ *= 1.01
@@ -152,6 +152,6 @@ def test_outliers_are_judged(cls):
     model = cls(max_iter=1000).fit(X, y, sample_weight=weight)
     assert tenfold.certify(model, X, y, weight).ok
     model.outliers_ = ~model.outliers_
-    found = tenfold.certify(model, X, y, weight)
-    assert not found.ok
-    assert "outliers_" in found.note
+    result = tenfold.certify(model, X, y, weight)
+    assert not result.ok
+    assert "outliers_" in result.note

@@ -35,7 +35,7 @@ def test_import_of_the_package_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize("name", ["Ridge", "LogisticRegression", "certify"])
-def test_import_of_a_name_adds_no_foreign_module_beyond_scikit_learns(name):
+def test_import_of_a_name_adds_no_module_beyond_those_of_scikit_learn(name):
     added = modules_after(f"from tenfold import {name}") - modules_after("import sklearn.linear_model")
     assert "tenfold" in added
     assert {module for module in added if module.partition(".")[0] != "tenfold"} == set()

@@ -52,14 +52,14 @@ UNFIT = {
 
 @pytest.mark.parametrize(("make", "reason"), UNFIT.values(), ids=UNFIT)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_refused_with_the_reason(make, reason):
+def test_raises_with_the_reason(make, reason):
     model = make(*counts())
     for ask in (lambda: model.inference_, model.summary):
         with pytest.raises(ValueError, match=reason):
             ask()
 
 
-def test_separable_classes_are_refused():
+def test_separable_classes_raise():
     X, _ = counts()
     y = X[:, 0] > 0
     with pytest.warns(UserWarning, match="no maximum"):
@@ -69,7 +69,7 @@ def test_separable_classes_are_refused():
             ask()
 
 
-def test_a_fit_that_was_cut_short_is_refused():
+def test_a_fit_that_was_cut_short_raises():
     X, y = counts()
     with pytest.warns(UserWarning, match="iteration limit"):
         model = tenfold.PoissonRegressor(alpha=0, max_iter=1).fit(X, y)
@@ -77,7 +77,7 @@ def test_a_fit_that_was_cut_short_is_refused():
         model.summary()
 
 
-def test_other_rows_are_refused():
+def test_other_rows_raise():
     model = tenfold.PoissonRegressor(alpha=0).fit(*counts())
     with pytest.raises(ValueError, match="not at the maximum of the likelihood"):
         infer(model, *counts(seed=1))
@@ -99,7 +99,7 @@ def test_what_does_not_go_together():
         infer(tenfold.Ridge().fit(X, y), X, y)
 
 
-def test_what_is_not_asked_of_least_squares():
+def test_covariances_that_least_squares_does_not_have():
     X, y = counts()
     model = tenfold.LinearRegression().fit(X, y)
     with pytest.raises(ValueError, match=r"model\.inference_"):
@@ -137,9 +137,9 @@ def test_an_offset_is_judged_and_inferred_with():
     assert not tenfold.certify(model, X, y).ok
     assert infer(model, X, y, offset=offset, covariance="nonrobust").aic == pytest.approx(model.inference_.aic)
     penalised = tenfold.GammaRegressor(alpha=0.3).fit(X, y + 1.0, offset=offset)
-    found = tenfold.certify(penalised, X, y + 1.0, offset=offset)
-    assert found.ok
-    assert found.objective == pytest.approx(penalised.certificate_.objective)
+    result = tenfold.certify(penalised, X, y + 1.0, offset=offset)
+    assert result.ok
+    assert result.objective == pytest.approx(penalised.certificate_.objective)
     with pytest.raises(ValueError, match="LinearRegression has no offset"):
         tenfold.certify(tenfold.LinearRegression().fit(X, y), X, y, offset=offset)
 
@@ -154,8 +154,8 @@ def test_the_table_names_the_columns_and_the_covariance():
         "Maximum likelihood (logistic): 80 rows, 4 coefficients, 76 degrees of freedom, covariance nonrobust"
     )
     assert [line.split()[0] for line in text.splitlines()[-4:]] == ["intercept", "dose", "age", "weight"]
-    found = infer(model, frame, y, covariance="cluster", groups=np.arange(80) // 8)
-    assert "covariance cluster by 10 groups" in str(found)
+    result = infer(model, frame, y, covariance="cluster", groups=np.arange(80) // 8)
+    assert "covariance cluster by 10 groups" in str(result)
 
 
 def test_float32_rows_have_inference():
@@ -165,7 +165,7 @@ def test_float32_rows_have_inference():
     np.testing.assert_allclose(single.standard_errors, double.standard_errors, rtol=1e-4)
 
 
-def test_a_covariance_that_is_dear_is_left_to_be_asked_for(monkeypatch):
+def test_expensive_covariance_is_computed_on_request(monkeypatch):
     from tenfold.estimators import inference_mixin
 
     monkeypatch.setattr(inference_mixin, "MAX_CHEAP_COEFFICIENTS", 3)

@@ -27,8 +27,8 @@ def test_a_density_is_off_by_no_more_than_was_allowed(kernel, h, atol, rtol):
     exact._index = replace(exact._index, tree=None)  # all rows count
     model = KernelDensity(bandwidth=h, kernel=kernel, atol=atol, rtol=rtol).fit(X, sample_weight=weight)
     assert model.certificate_.ok
-    right, found = np.exp(exact.score_samples(Q)), np.exp(model.score_samples(Q))
-    assert np.all(np.abs(found - right) <= atol + rtol * right + 1e-11 * (1.0 + right))
+    right, result = np.exp(exact.score_samples(Q)), np.exp(model.score_samples(Q))
+    assert np.all(np.abs(result - right) <= atol + rtol * right + 1e-11 * (1.0 + right))
     assert certify(model, X, sample_weight=weight).ok
 
 
@@ -52,9 +52,9 @@ def test_far_from_all_rows_the_logarithm_is_kept():
     """Every window has vanished there, and only their logarithms have not."""
     for query in ([[30.0, 30.0]], [[-500.0, 2.0]]):
         right = KernelDensity(bandwidth=0.1).fit(X).score_samples(query)
-        found = KernelDensity(bandwidth=0.1, rtol=1e-6).fit(X).score_samples(query)
+        result = KernelDensity(bandwidth=0.1, rtol=1e-6).fit(X).score_samples(query)
         assert right[0] < -1e4
-        np.testing.assert_allclose(found, right, atol=1e-6, rtol=1e-12)
+        np.testing.assert_allclose(result, right, atol=1e-6, rtol=1e-12)
 
 
 def test_boxes_are_counted_as_one():
@@ -79,13 +79,13 @@ def test_bits_do_not_depend_on_threads():
     order, points, boxes, leaf = density_tree(KernelDensity().fit(X)._index.distance, X).tree
     weight = np.random.default_rng(2).uniform(size=len(X))[order]
     below = np.append(0.0, np.cumsum(weight))
-    asked = (points, boxes, leaf, np.repeat(Q, 8, axis=0), 0, 2.0, 1, 0.5, 0, 0.2, -20.0, 1e-3, weight, below)
-    one = _core.kde_tree(*asked, 1)
+    arguments = (points, boxes, leaf, np.repeat(Q, 8, axis=0), 0, 2.0, 1, 0.5, 0, 0.2, -20.0, 1e-3, weight, below)
+    one = _core.kde_tree(*arguments, 1)
     for threads in (2, 5):
-        np.testing.assert_array_equal(_core.kde_tree(*asked, threads), one)
+        np.testing.assert_array_equal(_core.kde_tree(*arguments, threads), one)
 
 
-def test_a_density_that_is_off_by_more_is_refused(monkeypatch):
+def test_a_density_that_is_off_by_more_is_not_certified(monkeypatch):
     model = KernelDensity(bandwidth=0.1, rtol=0.01).fit(X)
     assert certify(model, X).ok
     logs = KernelDensity.score_samples

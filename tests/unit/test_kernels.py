@@ -391,7 +391,7 @@ def test_limits_and_grids_of_the_width():
         width_grid(X, 0)
 
 
-def centred_cosine(K, Y):
+def slow_alignment(K, Y):
     H = np.eye(len(K)) - 1.0 / len(K)
     C, T = H @ K @ H, H @ Y @ Y.T @ H
     return np.sum(C * T) / (np.linalg.norm(C) * np.linalg.norm(T))
@@ -399,10 +399,10 @@ def centred_cosine(K, Y):
 
 def test_alignment_is_the_cosine_of_centred_matrices():
     K = Gaussian()(X)
-    assert alignment(K, y) == pytest.approx(centred_cosine(K, y[:, None]))
+    assert alignment(K, y) == pytest.approx(slow_alignment(K, y[:, None]))
     labels = np.array(["a", "b", "c"])[np.arange(30) % 3]
     indicators = (labels[:, None] == np.array(["a", "b", "c"])).astype(float)
-    assert alignment(Gaussian(), labels, X) == pytest.approx(centred_cosine(K, indicators))
+    assert alignment(Gaussian(), labels, X) == pytest.approx(slow_alignment(K, indicators))
     assert alignment(np.ones((30, 30)), y) == 0.0
     with pytest.raises(ValueError, match="30 samples and y 3"):
         alignment(K, y[:3])
@@ -413,13 +413,13 @@ def test_the_mixture_has_the_largest_alignment():
     mixture = align(parts, X, y)
     assert mixture.weights.sum() == pytest.approx(1.0)
     assert np.all(mixture.weights >= 0.0)
-    assert mixture.alignment == pytest.approx(centred_cosine(mixture.kernel(X), y[:, None]))
+    assert mixture.alignment == pytest.approx(slow_alignment(mixture.kernel(X), y[:, None]))
     np.testing.assert_allclose(mixture.alignments, [alignment(as_kernel(k, X), y, X) for k in parts])
     assert mixture.alignment >= mixture.alignments.max() - 1e-12
     K = [as_kernel(k, X)(X) for k in parts]
     for weights in np.random.default_rng(2).dirichlet(np.ones(4), 200):
         assert (
-            centred_cosine(sum(w * k for w, k in zip(weights, K, strict=True)), y[:, None]) <= mixture.alignment + 1e-12
+            slow_alignment(sum(w * k for w, k in zip(weights, K, strict=True)), y[:, None]) <= mixture.alignment + 1e-12
         )
     with pytest.raises(ValueError, match="at least one kernel"):
         align([], X, y)
@@ -472,7 +472,7 @@ def test_damaged_kernels_raise(written, words):
         reader.read({"kernel": written})
 
 
-def test_a_base_class_says_that_it_has_no_formula():
+def test_base_class_raises_not_implemented():
     with pytest.raises(NotImplementedError):
         Kernel()(X)
     assert isinstance(Gaussian(), S.Kernel)

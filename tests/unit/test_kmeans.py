@@ -62,11 +62,11 @@ def test_the_judge_assigns_rows_by_products_of_its_own(isa, storage):
     weight, centres, place = rng.integers(0, 3, 500).astype(np.float64), X[:60].astype(np.float64), np.full(4, 0.5)
     number, square = brute(X, centres).argmin(axis=1), brute(X, centres).min(axis=1)
     block = Block(sparse.csr_array(X) if storage == "sparse" else X, np.zeros((500, 0)), weight)
-    found = check_assignment(centres, place)(block)
-    np.testing.assert_array_equal(found.weight, np.bincount(number, weight, 60))
-    np.testing.assert_allclose(found.energy, np.sum(weight * square), rtol=1e-12)
+    result = check_assignment(centres, place)(block)
+    np.testing.assert_array_equal(result.weight, np.bincount(number, weight, 60))
+    np.testing.assert_allclose(result.energy, np.sum(weight * square), rtol=1e-12)
     expected = [np.sum((weight[:, None] * (X - place))[number == k], axis=0) for k in range(60)]
-    np.testing.assert_allclose(found.sums, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(result.sums, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_the_judge_does_not_believe_the_loop_of_the_fit(monkeypatch):
@@ -215,7 +215,7 @@ def test_bad_input(cls):
         cls(3, init=lambda X, k, random_state: X[: k + 1]).fit(X)
 
 
-def test_values_that_overflow_are_refused():
+def test_values_that_overflow_raise():
     with pytest.raises(ValueError, match="Divide the columns"):
         KMeans(2).fit(blobs(20) * 1e200)
 
@@ -239,7 +239,7 @@ def test_a_step_too_few_is_not_certified():
     assert model.n_iter_ == 1
 
 
-def test_the_fall_by_a_slow_formula():
+def test_decrease_equals_a_slow_formula():
     rng = np.random.default_rng(0)
     X, weight = blobs(), rng.uniform(0.0, 2.0, 600)
     model = KMeans(4, random_state=0).fit(X, sample_weight=weight)
@@ -249,10 +249,10 @@ def test_the_fall_by_a_slow_formula():
     means = np.array([np.average(X[label == k], axis=0, weights=weight[label == k]) for k in range(4)])
     assert np.isinf(tenfold.certify(model, X, sample_weight=weight).value)  # labels and inertia of other centres
     model.labels_, model.inertia_ = label, float(before)
-    found = tenfold.certify(model, X, sample_weight=weight)
-    assert not found.ok
-    assert found.value == pytest.approx(before - weight @ brute(X, means).min(axis=1), rel=1e-9)
-    assert found.objective == pytest.approx(before, rel=1e-12)
+    result = tenfold.certify(model, X, sample_weight=weight)
+    assert not result.ok
+    assert result.value == pytest.approx(before - weight @ brute(X, means).min(axis=1), rel=1e-9)
+    assert result.objective == pytest.approx(before, rel=1e-12)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
@@ -305,16 +305,16 @@ def test_threads_change_no_bits():
     from threadpoolctl import threadpool_limits
 
     X = rng.standard_normal((20_000, 6))
-    found = []
+    result = []
     for count in (1, 2):
         with threadpool_limits(count), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found.append(KMeans(9, random_state=0, max_iter=6).fit(X))
-    np.testing.assert_array_equal(found[0].cluster_centers_, found[1].cluster_centers_)
-    assert found[0].inertia_ == found[1].inertia_
+            result.append(KMeans(9, random_state=0, max_iter=6).fit(X))
+    np.testing.assert_array_equal(result[0].cluster_centers_, result[1].cluster_centers_)
+    assert result[0].inertia_ == result[1].inertia_
 
 
-def test_verbose_says_what_scikit_learn_says(capsys):
+def test_verbose_prints_what_scikit_learn_prints(capsys):
     X = blobs()
     KMeans(3, random_state=0, verbose=1, n_init=2).fit(X)
     said = capsys.readouterr().out

@@ -14,7 +14,7 @@ def matrix(values, seed=0):
     return (Q * values) @ Q.T, Q.T
 
 
-def asked(B, limit, seed=0, beside=None):
+def run_bound(B, limit, seed=0, beside=None):
     return largest_eigenvalue.below(lambda v: v @ B, len(B), limit, 1e-14, np.random.default_rng(seed), beside)
 
 
@@ -25,14 +25,14 @@ def test_a_larger_value_is_never_denied(seed, above, kind):
     values[0] = above
     B, vectors = matrix(values, seed)
     for beside in (None, vectors[1:9], vectors[:3], vectors[70:]):
-        assert asked(B, 1.0, seed, beside) is not True
+        assert run_bound(B, 1.0, seed, beside) is not True
 
 
 @pytest.mark.parametrize("gap", [0.5, 0.9])
 def test_a_smaller_value_is_proved(gap):
     B, vectors = matrix(np.append(np.full(40, gap), np.linspace(0.0, gap, 160)))
-    assert asked(B, 1.0) is True
-    assert asked(B, 1.0, beside=vectors[:20]) is True
+    assert run_bound(B, 1.0) is True
+    assert run_bound(B, 1.0, beside=vectors[:20]) is True
 
 
 def test_vectors_that_come_next_save_steps():
@@ -53,9 +53,9 @@ def test_vectors_that_come_next_save_steps():
     assert steps(rough) < 0.6 * steps(None)
 
 
-def test_nothing_is_said_of_a_limit_that_is_too_close():
+def test_no_verdict_for_a_limit_that_is_too_close():
     B, _ = matrix(np.linspace(0.0, 1.0, 300))
-    assert asked(B, 1.0 + 1e-6) is None
+    assert run_bound(B, 1.0 + 1e-6) is None
 
 
 def test_the_chance_is_no_larger_than_stated(monkeypatch):
@@ -64,21 +64,21 @@ def test_the_chance_is_no_larger_than_stated(monkeypatch):
     monkeypatch.setattr(largest_eigenvalue, "PROBES", 1)
     values = np.append(1.0001, np.linspace(0.0, 0.3, 60))
     B, _ = matrix(values)
-    wrong = sum(asked(B, 1.0, seed) is True for seed in range(400))
+    wrong = sum(run_bound(B, 1.0, seed) is True for seed in range(400))
     assert 20 < wrong < 400 * 0.2 + 3.0 * np.sqrt(400 * 0.2 * 0.8)
 
 
 def test_a_matrix_of_zeros():
-    assert asked(np.zeros((30, 30)), 1e-8) is True
+    assert run_bound(np.zeros((30, 30)), 1e-8) is True
 
 
 def test_a_proof_goes_on_from_products_that_others_took():
     """What it asks for first may be multiplied in another's pass: the answer is the same."""
-    for top, found in ((0.9, True), (1.1, False)):
+    for top, result in ((0.9, True), (1.1, False)):
         B, vectors = matrix(np.append(top, np.linspace(0.0, 0.8, 150)))
         for beside in (None, vectors[1:9]):
             begun = largest_eigenvalue.proof(len(B), lambda: 1.0, 1e-14, np.random.default_rng(0), beside)
             first = next(begun)
             assert len(first) == largest_eigenvalue.PROBES + (0 if beside is None else len(beside))
-            assert largest_eigenvalue.finish(begun, lambda v, B=B: v @ B, first @ B) is found
-            assert asked(B, 1.0, 0, beside) is found
+            assert largest_eigenvalue.finish(begun, lambda v, B=B: v @ B, first @ B) is result
+            assert run_bound(B, 1.0, 0, beside) is result

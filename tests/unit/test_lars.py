@@ -29,10 +29,10 @@ def check_lasso_path(X, y, weight=None, positive=False):
     assert np.all(np.diff(alphas) <= 0)
     size = np.sqrt(weight @ X**2 * (weight @ y**2)).max() / weight.sum() + 1e-300
     for alpha, w in zip(alphas, path.T, strict=True):
-        pull = X.T @ (weight * (y - X @ w)) / weight.sum()
-        pull = pull if positive else np.abs(pull) * np.where(w * pull < 0, -1.0, 1.0)
-        np.testing.assert_allclose(pull[w != 0], alpha, atol=1e-9 * size)
-        assert np.all(pull <= alpha + 1e-9 * size)
+        gradient = X.T @ (weight * (y - X @ w)) / weight.sum()
+        gradient = gradient if positive else np.abs(gradient) * np.where(w * gradient < 0, -1.0, 1.0)
+        np.testing.assert_allclose(gradient[w != 0], alpha, atol=1e-9 * size)
+        assert np.all(gradient <= alpha + 1e-9 * size)
         assert not positive or np.all(w >= 0)
     return alphas, path
 
@@ -95,14 +95,14 @@ def test_a_path_that_starts_below_its_end():
     assert "All weights are zero" in model.certificate_.explain()
 
 
-def test_columns_of_very_different_length_are_refused():
+def test_columns_of_very_different_length_raise():
     X, y = data()
     X[:, 0] *= 1e120
     with pytest.raises(ValueError, match="Scale the columns"):
         tenfold.Lars().fit(X, y)
 
 
-def test_few_of_many_columns_are_read_as_they_are_asked_for():
+def test_few_of_many_columns_are_read_on_request():
     rng = np.random.default_rng(0)
     X = sparse.random_array((200, 20_000), density=0.02, rng=rng, format="csr")
     y = 3.0 * X[:, [17]].toarray()[:, 0] - 2.0 * X[:, [4000]].toarray()[:, 0]
@@ -114,7 +114,7 @@ def test_few_of_many_columns_are_read_as_they_are_asked_for():
 # -- the judge -------------------------------------------------------------------------------------------------------
 
 
-def test_unequal_angles_are_refused():
+def test_unequal_angles_are_not_certified():
     X, y = data()
     model = tenfold.Lars(n_nonzero_coefs=4).fit(X, y)
     free = tenfold.LinearRegression().fit(X[:, model.active_], y)
@@ -128,7 +128,7 @@ def test_unequal_angles_are_refused():
 
 
 @pytest.mark.parametrize("model", [tenfold.LassoLars(alpha=1e-3, max_iter=2), tenfold.LassoLarsCV(max_iter=2)])
-def test_a_path_that_is_cut_short_is_not_certified_and_says_so(model):
+def test_path_cut_short_is_not_certified(model):
     X, y = data()
     with pytest.warns(ConvergenceWarning, match=r"\(iteration limit\): duality gap") as said:
         model.fit(X, y)
@@ -173,7 +173,7 @@ def test_weights_count_as_repeated_rows_in_criteria():
 # -- the compiled walk -----------------------------------------------------------------------------------------------
 
 
-def test_the_walk_refuses_what_does_not_fit():
+def test_compiled_path_raises_for_shapes_that_do_not_fit():
     c = np.ones(3)
     with pytest.raises(ValueError, match="squares must have one entry"):
         _core.Lars(c, np.ones(2), 1.0, False, False, 0.0, 5, 1e-12)

@@ -37,7 +37,7 @@ def beside(X, Z):
 
 @every_shape
 @every_model
-def test_a_huge_penalty_leaves_nothing_and_says_so(name, shape):
+def test_huge_penalty_leaves_no_weights_and_a_note(name, shape):
     X, y = data(shape, name)
     model = MODELS[name](alpha=1e6).fit(X, y)
     assert not model.coef_.any()
@@ -85,7 +85,7 @@ def test_columns_that_come_twice(name, shape):
 
 @every_shape
 @every_model
-def test_one_sweep_is_not_enough_and_the_warning_says_by_how_much(name, shape):
+def test_warning_after_one_sweep_has_the_gap(name, shape):
     X, y = data(shape, name)
     with pytest.warns(ConvergenceWarning, match="iteration limit") as caught:
         model = MODELS[name](alpha=1e-3, tol=1e-8, max_iter=1).fit(X, y)
@@ -117,12 +117,12 @@ def test_a_path_goes_on_along_its_lines(settings):
     y = X[:, :8] @ np.append(rng.uniform(0.5, 1.5, 6), [-1.0, -0.5]) + 0.1 * rng.standard_normal(500)
     alphas = np.append(np.linspace(0.35, 0.05, 61), [0.04, 0.04, 1.0])
     path = tenfold.enet_path if "l1_ratio" in settings else tenfold.lasso_path
-    found, coefs, _, sweeps = path(X, y, alphas=alphas, tol=1e-10, return_n_iter=True, **settings)
-    np.testing.assert_array_equal(found, np.sort(alphas)[::-1])
+    result, coefs, _, sweeps = path(X, y, alphas=alphas, tol=1e-10, return_n_iter=True, **settings)
+    np.testing.assert_array_equal(result, np.sort(alphas)[::-1])
     assert "l1_ratio" in settings or max(sweeps[20:50]) == 1
     model = tenfold.ElasticNet if "l1_ratio" in settings else tenfold.Lasso
     for k in (0, 5, 30, 63):
-        alone = model(alpha=found[k], fit_intercept=False, tol=1e-12, **settings).fit(X, y)
+        alone = model(alpha=result[k], fit_intercept=False, tol=1e-12, **settings).fit(X, y)
         np.testing.assert_allclose(coefs[:, k], alone.coef_, atol=1e-4)
 
 
@@ -131,8 +131,8 @@ def test_paths_of_several_targets_that_turn_back():
     X = rng.standard_normal((300, 30))
     Y = X[:, :4] @ rng.standard_normal((4, 3)) + 0.1 * rng.standard_normal((300, 3))
     alphas = np.geomspace(2.0, 0.01, 40)
-    found, coefs, gaps = tenfold.lasso_path(X, Y, alphas=alphas, tol=1e-8)
+    result, coefs, gaps = tenfold.lasso_path(X, Y, alphas=alphas, tol=1e-8)
     assert np.all(gaps <= 1e-8 * np.sum(Y**2) / len(Y))
     for k in (10, 39):
-        alone = tenfold.MultiTaskLasso(alpha=found[k], fit_intercept=False, tol=1e-10).fit(X, Y)
+        alone = tenfold.MultiTaskLasso(alpha=result[k], fit_intercept=False, tol=1e-10).fit(X, Y)
         np.testing.assert_allclose(coefs[:, :, k], alone.coef_, atol=1e-4)

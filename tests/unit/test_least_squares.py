@@ -35,7 +35,7 @@ def test_few_sparse_features_keep_their_covariance():
     assert np.isfinite(LinearRegression().fit(X, y).inference_.standard_errors).all()
 
 
-def test_inference_after_iterations_says_why_there_is_none():
+def test_inference_after_iterations_raises_with_the_reason():
     X, y = draw(1500, 1200)
     with pytest.raises(NoInferenceError, match="leave no covariance"):
         _ = LinearRegression().fit(X, y).inference_

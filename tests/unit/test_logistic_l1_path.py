@@ -39,8 +39,8 @@ def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, rat
     folds = [train for train, _ in splitter.split(X)]
     strengths = np.tile(np.logspace(0, -6, 19), (len(folds), 1)) * np.arange(1, len(folds) + 1)[:, None]
     rows = rows_of(X, number, classes, weight)
-    found = paths(rows, folds, strengths, ratio, intercept, classes=classes, **SETTINGS)
-    assert found.params.shape == (len(folds), 19, 1 if classes == 2 else classes, 6)
+    result = paths(rows, folds, strengths, ratio, intercept, classes=classes, **SETTINGS)
+    assert result.params.shape == (len(folds), 19, 1 if classes == 2 else classes, 6)
     for f, fold in enumerate(folds):
         part = rows_of(X[fold], number[fold], classes, weight[fold])
         for a in (0, 5, 8, 18):
@@ -49,9 +49,9 @@ def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, rat
                 part, loss_of_classes(classes), mixture(strengths[f, a], ratio), intercept, outputs=outputs, **SETTINGS
             )
             assert alone.certificate.ok
-            here = objective(X[fold], number[fold], weight[fold], found.params[f, a], strengths[f, a], ratio)
+            here = objective(X[fold], number[fold], weight[fold], result.params[f, a], strengths[f, a], ratio)
             assert here <= alone.certificate.objective + 1e-6
-            assert intercept or not found.params[f, a, :, -1].any()
+            assert intercept or not result.params[f, a, :, -1].any()
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -61,11 +61,11 @@ def test_models_of_a_dense_grid_meet_the_rule_everywhere(classes):
     folds = [train for train, _ in KFold(3).split(X)]
     strengths = np.tile(np.logspace(0, -7, 120), (3, 1))
     settings = {**SETTINGS, "tol": 1e-4}
-    found = paths(rows_of(X, number, classes), folds, strengths, 1.0, True, classes=classes, **settings)
-    assert found.passes < 60
-    assert np.mean(found.iterations == 0) > 0.5
+    result = paths(rows_of(X, number, classes), folds, strengths, 1.0, True, classes=classes, **settings)
+    assert result.passes < 60
+    assert np.mean(result.iterations == 0) > 0.5
     for f, fold in enumerate(folds):
-        for l1, params in zip(strengths[f], found.params[f], strict=True):
+        for l1, params in zip(strengths[f], result.params[f], strict=True):
             u = softmax(scores(X[fold], params), axis=1) - np.eye(classes)[number[fold]]
             gradient = u.T @ np.column_stack([X[fold] - X.mean(axis=0), np.ones(len(fold))]) / len(fold)
             gradient = gradient[-len(params) :]
@@ -78,8 +78,8 @@ def test_strong_penalties_leave_no_weights_and_penalties_may_come_twice():
     X, number = problem()
     folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
     for grid in (np.repeat(np.logspace(1, -2, 5), 2), np.array([5.0]), np.full(7, 0.01)):
-        found = paths(rows_of(X, number, 2), folds, np.tile(grid, (2, 1)), 1.0, True, classes=2, **SETTINGS)
-        assert grid[0] < 1.0 or not found.params[:, 0, :, :-1].any()
+        result = paths(rows_of(X, number, 2), folds, np.tile(grid, (2, 1)), 1.0, True, classes=2, **SETTINGS)
+        assert grid[0] < 1.0 or not result.params[:, 0, :, :-1].any()
         alone = fit(
             rows_of(X[folds[1]], number[folds[1]], 2),
             loss_of_classes(2),
@@ -88,7 +88,7 @@ def test_strong_penalties_leave_no_weights_and_penalties_may_come_twice():
             outputs=1,
             **SETTINGS,
         )
-        np.testing.assert_allclose(found.params[1, -1, 0, :-1], alone.params.coef[0], atol=1e-4)
+        np.testing.assert_allclose(result.params[1, -1, 0, :-1], alone.params.coef[0], atol=1e-4)
 
 
 def test_classes_that_can_be_separated():
@@ -97,7 +97,7 @@ def test_classes_that_can_be_separated():
     X = scale(X)
     folds = [train for train, _ in KFold(3, shuffle=True, random_state=0).split(X)]
     strengths = np.tile(np.logspace(0, -7, 15), (3, 1))
-    found = paths(rows_of(X, number, 2), folds, strengths, 1.0, True, classes=2, **SETTINGS)
+    result = paths(rows_of(X, number, 2), folds, strengths, 1.0, True, classes=2, **SETTINGS)
     for f, fold in enumerate(folds):
         for a in (7, 11):
             alone = fit(
@@ -108,7 +108,7 @@ def test_classes_that_can_be_separated():
                 outputs=1,
                 **SETTINGS,
             )
-            here = objective(X[fold], number[fold], None, found.params[f, a], strengths[f, a], 1.0)
+            here = objective(X[fold], number[fold], None, result.params[f, a], strengths[f, a], 1.0)
             assert here <= alone.certificate.objective + 1e-6
 
 
@@ -141,7 +141,7 @@ def test_too_many_coefficients_or_cells_go_alone():
 
 
 @pytest.mark.parametrize("q", [1, 4, 30])
-def test_signs_are_found(q):
+def test_signs_of_the_solution(q):
     """The least subgradient is zero, from any start, and threads change no bit."""
     rng = np.random.default_rng(q)
     m = 20

@@ -50,17 +50,17 @@ def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, rou
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X))
     folds = [train for train, _ in splitter.split(X)]
     strengths = np.tile(np.logspace(0, -6, 7), (len(folds), 1)) * np.arange(1, len(folds) + 1)[:, None]
-    found = paths(rows_of(X, number, classes, weight), folds, strengths, 0.0, intercept, classes=classes, **SETTINGS)
-    assert found.params.shape == (len(folds), 7, 1 if classes == 2 else classes, 6)
+    result = paths(rows_of(X, number, classes, weight), folds, strengths, 0.0, intercept, classes=classes, **SETTINGS)
+    assert result.params.shape == (len(folds), 7, 1 if classes == 2 else classes, 6)
     for f, fold in enumerate(folds):
         part = rows_of(X[fold], number[fold], classes, weight[fold])
         for a in (0, 3, 6):
             outputs = 1 if classes == 2 else classes
             alone = fit(part, loss_of_classes(classes), L2(strengths[f, a]), intercept, outputs=outputs, **SETTINGS)
             assert alone.certificate.ok
-            here = objective(X[fold], number[fold], weight[fold], found.params[f, a], strengths[f, a])
+            here = objective(X[fold], number[fold], weight[fold], result.params[f, a], strengths[f, a])
             assert here <= alone.certificate.objective + 1e-6
-            assert intercept or not found.params[f, a, :, -1].any()
+            assert intercept or not result.params[f, a, :, -1].any()
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -69,10 +69,10 @@ def test_models_of_a_dense_grid_meet_the_rule_everywhere(classes):
     X, number = problem(n=600, classes=classes)
     folds = [train for train, _ in KFold(3).split(X)]
     strengths = np.tile(np.logspace(0, -7, 60), (3, 1))
-    found = paths(rows_of(X, number, classes), folds, strengths, 0.0, True, classes=classes, **SETTINGS)
-    assert found.passes < 40
+    result = paths(rows_of(X, number, classes), folds, strengths, 0.0, True, classes=classes, **SETTINGS)
+    assert result.passes < 40
     for f, fold in enumerate(folds):
-        for strength, params in zip(strengths[f], found.params[f], strict=True):
+        for strength, params in zip(strengths[f], result.params[f], strict=True):
             z = X[fold] @ params[:, :-1].T + params[:, -1]
             z = np.column_stack([np.zeros(len(z)), z]) if classes == 2 else z
             q = np.exp(z - z.max(axis=1)[:, None])
@@ -109,11 +109,11 @@ def test_every_model_on_blocks_meets_the_criterion(kind, intercept, splitter, mo
     strengths = np.tile(np.logspace(0.5, -7, 100), (len(folds), 1)) * np.arange(1, len(folds) + 1)[:, None]
     usual = {**SETTINGS, "tol": 1e-4}
     rows = rows_of(kind(X), number, 5, weight)
-    found = paths(rows, folds, strengths, 0.0, intercept, classes=5, **usual)
-    assert found.params.shape == (len(folds), 100, 5, 9)
-    assert np.count_nonzero(found.iterations) < 0.5 * found.iterations.size
+    result = paths(rows, folds, strengths, 0.0, intercept, classes=5, **usual)
+    assert result.params.shape == (len(folds), 100, 5, 9)
+    assert np.count_nonzero(result.iterations) < 0.5 * result.iterations.size
     for f, fold in enumerate(folds):
-        for strength, params in zip(strengths[f], found.params[f], strict=True):
+        for strength, params in zip(strengths[f], result.params[f], strict=True):
             here = slopes_of_classes(X[fold], number[fold], weight[fold], params, strength, intercept)
             assert np.abs(here).max() <= usual["tol"]
             # what may be gained is less than a millionth of what there is to gain
@@ -138,11 +138,11 @@ def test_one_penalty_and_penalties_that_come_twice_on_blocks(monkeypatch):
     X, number = problem(classes=4)
     folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
     for grid in (np.repeat(np.logspace(0, -3, 5), 2), np.array([0.1])):
-        found = paths(rows_of(X, number, 4), folds, np.tile(grid, (2, 1)), 0.0, True, classes=4, **SETTINGS)
+        result = paths(rows_of(X, number, 4), folds, np.tile(grid, (2, 1)), 0.0, True, classes=4, **SETTINGS)
         alone = fit(
             rows_of(X[folds[1]], number[folds[1]], 4), loss_of_classes(4), L2(grid[-1]), True, outputs=4, **SETTINGS
         )
-        np.testing.assert_allclose(found.params[1, -1, :, :-1], alone.params.coef, atol=1e-4)
+        np.testing.assert_allclose(result.params[1, -1, :, :-1], alone.params.coef, atol=1e-4)
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -151,11 +151,11 @@ def test_penalties_that_come_twice_and_one_alone(route, monkeypatch):
     X, number = problem()
     folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
     for grid in (np.repeat(np.logspace(0, -3, 5), 2), np.array([0.1])):
-        found = paths(rows_of(X, number, 2), folds, np.tile(grid, (2, 1)), 0.0, True, classes=2, **SETTINGS)
+        result = paths(rows_of(X, number, 2), folds, np.tile(grid, (2, 1)), 0.0, True, classes=2, **SETTINGS)
         alone = fit(
             rows_of(X[folds[1]], number[folds[1]], 2), loss_of_classes(2), L2(grid[-1]), True, outputs=1, **SETTINGS
         )
-        np.testing.assert_allclose(found.params[1, -1, 0, :-1], alone.params.coef[0], atol=1e-4)
+        np.testing.assert_allclose(result.params[1, -1, 0, :-1], alone.params.coef[0], atol=1e-4)
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -166,11 +166,11 @@ def test_classes_that_can_be_separated(route, monkeypatch):
     X = scale(X)
     folds = [train for train, _ in KFold(3, shuffle=True, random_state=0).split(X)]
     strengths = np.tile(np.logspace(0, -8, 9), (3, 1))
-    found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
-    assert route == "loop" or found.iterations.max() >= quasi_newton_batched.PATIENCE
+    result = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
+    assert route == "loop" or result.iterations.max() >= quasi_newton_batched.PATIENCE
     for f, fold in enumerate(folds):
         alone = fit(rows_of(X[fold], number[fold], 2), loss_of_classes(2), L2(1e-8), True, outputs=1, **SETTINGS)
-        here = objective(X[fold], number[fold], None, found.params[f, -1], 1e-8)
+        here = objective(X[fold], number[fold], None, result.params[f, -1], 1e-8)
         assert here <= alone.certificate.objective + 1e-6
 
 
@@ -179,10 +179,10 @@ def test_rows_that_come_twice_and_few_rows_go_alone():
     twice = [np.repeat(np.arange(0, 300, 2), 2), np.arange(150)]
     few = [np.arange(0, 300, 75), np.arange(150)]
     for folds in (twice, few):
-        found = paths(rows_of(X, number, 2), folds, np.full((2, 2), 0.1), 0.0, True, classes=2, **SETTINGS)
+        result = paths(rows_of(X, number, 2), folds, np.full((2, 2), 0.1), 0.0, True, classes=2, **SETTINGS)
         for f, fold in enumerate(folds):
             alone = fit(rows_of(X[fold], number[fold], 2), loss_of_classes(2), L2(0.1), True, outputs=1, **SETTINGS)
-            np.testing.assert_allclose(found.params[f, 0, 0, :-1], alone.params.coef[0], atol=1e-3)
+            np.testing.assert_allclose(result.params[f, 0, 0, :-1], alone.params.coef[0], atol=1e-3)
 
 
 def test_sparse_rows_and_many_folds():
@@ -190,11 +190,11 @@ def test_sparse_rows_and_many_folds():
     X[np.abs(X) < 3.0] = 0.0
     folds = [np.delete(np.arange(80), k) for k in range(40)]
     strengths = np.full((40, 2), [0.1, 0.01])
-    dense, thin = (
+    dense, compressed = (
         paths(rows_of(kind(X), number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
         for kind in (np.ascontiguousarray, sparse.csr_array)
     )
-    np.testing.assert_allclose(thin.params, dense.params, atol=1e-4)
+    np.testing.assert_allclose(compressed.params, dense.params, atol=1e-4)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -210,8 +210,8 @@ def test_scores_are_scikit_learns(classes, name, weighted, monkeypatch):
     chosen = np.arange(0, len(X), 3)
     X, all_rows, number = X[chosen], X, number[chosen]
     weight = None if weight is None else weight[chosen]
-    found = scores(name, all_rows, chosen, number, weight, params)
-    for one, here in zip(params, found, strict=True):
+    result = scores(name, all_rows, chosen, number, weight, params)
+    for one, here in zip(params, result, strict=True):
         model.coef_, model.intercept_ = one[:, :-1], one[:, -1]
         assert here == pytest.approx(get_scorer(name)(model, X, number, sample_weight=weight), rel=1e-10)
     with pytest.raises(ZeroDivisionError, match="nothing to score"):
@@ -239,9 +239,9 @@ def test_few_rows_take_few_passes(monkeypatch):
     X, number = problem(n=200)
     folds = [train for train, _ in KFold(5).split(X)]
     strengths = np.tile(np.logspace(0, -6, 20), (5, 1))
-    found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **{**SETTINGS, "tol": 1e-4})
-    assert found.passes <= 15
-    assert (found.iterations > 0).any()
+    result = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **{**SETTINGS, "tol": 1e-4})
+    assert result.passes <= 15
+    assert (result.iterations > 0).any()
 
 
 def slopes(X, number, weight, params, strength, intercept):
@@ -272,18 +272,18 @@ def test_models_of_the_compiled_loop_meet_the_criterion(change, intercept, weigh
     shift = X.mean(axis=0, dtype=np.float64) if intercept else np.zeros(X.shape[1])
     settings = {"shift": shift, "tol": 1e-6, "max_iter": 100}
     with counting_work() as work:
-        found = follow_newton(rows, folds, strengths, intercept, **settings)
+        result = follow_newton(rows, folds, strengths, intercept, **settings)
     reads = work.products / X.size
-    assert found.passes * 2 <= reads <= found.passes * (2 + X.shape[1] / 2)
-    assert found.iterations.max() < 100
+    assert result.passes * 2 <= reads <= result.passes * (2 + X.shape[1] / 2)
+    assert result.iterations.max() < 100
     for f, fold in enumerate(folds):
         weight = None if rows.weight is None else rows.weight[fold]
         away = X[fold].astype(np.float64) - shift
-        assert slopes(away, number[fold], weight, found.params[f, :, 0], strengths[f], intercept).max() <= 1e-6
-    assert intercept or not found.params[..., -1].any()
+        assert slopes(away, number[fold], weight, result.params[f, :, 0], strengths[f], intercept).max() <= 1e-6
+    assert intercept or not result.params[..., -1].any()
     with threadpool_limits(1):
         alone = follow_newton(rows, folds, strengths, intercept, **settings)
-    np.testing.assert_array_equal(alone.params, found.params)
+    np.testing.assert_array_equal(alone.params, result.params)
 
 
 def test_compiled_loop_leaves_singular_hessians_to_others():
@@ -294,7 +294,7 @@ def test_compiled_loop_leaves_singular_hessians_to_others():
     strengths = np.full((3, 1), 1e-18)
     shift = X.mean(axis=0)
     assert follow_newton(rows_of(X, number, 2), folds, strengths, True, shift=shift, tol=1e-6, max_iter=100) is None
-    found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
+    result = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
     lost = X.copy()
     lost[50, 2] = np.nan
     none = np.zeros(X.shape[1])
@@ -303,4 +303,4 @@ def test_compiled_loop_leaves_singular_hessians_to_others():
         is None
     )
     for f, fold in enumerate(folds):
-        assert slopes(X[fold], number[fold], None, found.params[f, :, 0], strengths[f], True).max() <= 1e-5
+        assert slopes(X[fold], number[fold], None, result.params[f, :, 0], strengths[f], True).max() <= 1e-5

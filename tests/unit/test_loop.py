@@ -53,7 +53,7 @@ def test_the_iteration_limit(limit):
     assert position(solution) == limit
 
 
-def test_a_limit_that_is_met_by_the_last_step_is_converged():
+def test_converged_at_the_last_allowed_step():
     assert run(falling(), max_iter=3).status is Status.CONVERGED
 
 
@@ -77,24 +77,24 @@ def test_the_time_limit():
 
 
 def test_an_interrupted_run_keeps_the_last_complete_step():
-    def interrupted():
+    def interrupt():
         yield step(0, 8.0)
         yield step(1, 4.0)
         raise KeyboardInterrupt
 
-    solution = run(interrupted(), max_iter=50)
+    solution = run(interrupt(), max_iter=50)
     assert solution.status is Status.INTERRUPTED
     assert position(solution) == 1.0
     assert len(solution.trace) == 2
 
 
 def test_an_interrupt_before_the_first_step_goes_through():
-    def interrupted():
+    def interrupt():
         raise KeyboardInterrupt
         yield
 
     with pytest.raises(KeyboardInterrupt):
-        run(interrupted(), max_iter=50)
+        run(interrupt(), max_iter=50)
 
 
 def test_other_errors_go_through():
@@ -111,7 +111,7 @@ def test_no_step_at_all_is_an_error():
         run(iter([]), max_iter=50)
 
 
-def test_a_watch_sees_every_step_after_the_start_and_may_stop():
+def test_callback_sees_every_step_after_the_start_and_may_stop():
     seen = []
 
     def callback(record, params):
@@ -125,7 +125,7 @@ def test_a_watch_sees_every_step_after_the_start_and_may_stop():
     assert position(solution) == 2.0
 
 
-def test_a_watch_that_says_no_changes_nothing():
+def test_callback_that_returns_false_changes_nothing():
     watched = run(falling(), max_iter=50, callback=lambda record, params: False)
     assert (watched.status, watched.iterations) == (Status.CONVERGED, 3)
 
@@ -139,5 +139,5 @@ def test_every_status_has_a_sentence(status):
 @pytest.mark.parametrize(
     "status", [Status.MAX_ITER, Status.TIME_LIMIT, Status.NO_MAXIMUM, Status.STALLED, Status.INTERRUPTED]
 )
-def test_a_sentence_about_trouble_says_what_to_do(status):
+def test_explanations_of_failures_have_advice(status):
     assert any(word in status.message for word in ("increase", "Allow", "Use", "Scale", "Fit again"))

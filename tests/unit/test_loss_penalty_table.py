@@ -16,7 +16,7 @@ from tenfold.plans.loss_penalty_table import LOSSES, PENALTIES, penalty_of, sele
 GROUPS = [0, 0, 1, 1, 2, 2]
 
 
-def made(loss):
+def make_targets(loss):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 6)) + 0.5
     z = X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.0]
@@ -39,7 +39,7 @@ def model_of(loss, penalty, **settings):
 @pytest.mark.parametrize("penalty", [None, *PENALTIES])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_cell_of_the_matrix(loss, penalty):
-    X, y = made(loss)
+    X, y = make_targets(loss)
     model = model_of(loss, penalty)
     known = select_method(LOSSES[loss](), penalty_of(penalty, 0.05, 0.5, GROUPS, 6))
     if known.rejected:
@@ -58,7 +58,7 @@ def test_a_cell_of_the_matrix(loss, penalty):
 
 @pytest.mark.parametrize(("loss", "penalty"), [("softmax", None), ("softmax", "l2"), ("softmax", "elasticnet")])
 def test_a_softmax_is_logistic_regression_of_several_classes(loss, penalty):
-    X, y = made("softmax")
+    X, y = make_targets("softmax")
     ratio = 0.4 if penalty == "elasticnet" else 0.0
     C = np.inf if penalty is None else 1 / (120 * 0.05)
     solver = "saga" if penalty == "elasticnet" else "lbfgs"
@@ -72,7 +72,7 @@ def test_a_softmax_is_logistic_regression_of_several_classes(loss, penalty):
 
 def test_priors_of_classes():
     """Seeger 8.3.2: sum_k beta_k / 2 ||w_k||^2; the optimum by a general minimiser."""
-    X, y = made("softmax")
+    X, y = make_targets("softmax")
     number, beta = np.searchsorted(["ant", "bee", "cat"], y), np.array([0.02, 0.1, 0.7])
 
     def objective(theta):
@@ -95,9 +95,9 @@ def test_priors_of_classes():
         worse = GeneralizedLinearClassifier("softmax", "l2", alpha=np.where(np.arange(3) == k, 2.0, 1.0) * beta)
         other = worse.fit(X, y)
         other.alpha = beta
-        found = tenfold.certify(other, X, y)
-        assert not found.ok
-        assert found.value >= found.objective - best.fun
+        result = tenfold.certify(other, X, y)
+        assert not result.ok
+        assert result.value >= result.objective - best.fun
 
 
 def test_priors_of_classes_with_many_columns():
@@ -113,7 +113,7 @@ def test_priors_of_classes_with_many_columns():
 @pytest.mark.parametrize("penalty", [None, "l2", "l1", "elasticnet", "group", L2(np.array([0.1, 0.3]))])
 def test_a_softmax_of_two_classes_is_logistic(penalty):
     """w = w_1 - w_0 of the problem in both: its objective, by splitting the difference, is the same."""
-    X, y = made("logistic")
+    X, y = make_targets("logistic")
     model = model_of("softmax", penalty).fit(X, y)
     assert model.certificate_.ok
     assert tenfold.certify(model, X, y).ok
@@ -130,8 +130,8 @@ def test_a_softmax_of_two_classes_is_logistic(penalty):
     assert model.certificate_.objective == pytest.approx(loss + value, rel=1e-9)
 
 
-def test_strengths_that_do_not_fit_are_refused():
-    X, y = made("softmax")
+def test_strengths_that_do_not_fit_raise():
+    X, y = make_targets("softmax")
     with pytest.raises(ValueError, match="one for each of 3 classes and all positive"):
         GeneralizedLinearClassifier("softmax", "l2", alpha=[1.0, 2.0]).fit(X, y)
     with pytest.raises(ValueError, match="one for each of 3 classes and all positive"):
@@ -149,8 +149,8 @@ def test_strengths_that_do_not_fit_are_refused():
 
 
 @pytest.mark.parametrize("loss", ["softmax", "logistic", "hinge"])
-def test_weights_that_leave_one_class_with_rows_are_refused(loss):
-    X, y = made("softmax")
+def test_weights_that_leave_one_class_with_rows_raise(loss):
+    X, y = make_targets("softmax")
     y = y if loss == "softmax" else np.where(y == "ant", "ant", "bee")
     with pytest.raises(ValueError, match="weight zero"):
         GeneralizedLinearClassifier(loss).fit(X, y, sample_weight=np.where(y == "ant", 1.0, 0.0))
@@ -159,7 +159,7 @@ def test_weights_that_leave_one_class_with_rows_are_refused(loss):
 
 
 def test_probabilities_belong_to_likelihoods():
-    X, y = made("logistic")
+    X, y = make_targets("logistic")
     model = GeneralizedLinearClassifier("logistic", alpha=0.05).fit(X, y)
     theirs = tenfold.LogisticRegression(C=1 / 6.0).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-3)
@@ -173,7 +173,7 @@ def test_probabilities_belong_to_likelihoods():
 @pytest.mark.parametrize(("loss", "penalty"), [("student", "l2"), ("tanh", "l2"), ("student", "l1"), ("tanh", "group")])
 def test_losses_that_are_not_convex_start_several_times(loss, penalty):
     """The result is at rest, not worse than from the first start alone, and depends on the seed alone."""
-    X, y = made("logistic" if loss == "tanh" else loss)
+    X, y = make_targets("logistic" if loss == "tanh" else loss)
     model = model_of(loss, penalty, alpha=0.01, random_state=3).fit(X, y)
     assert (model.certificate_.kind, model.certificate_.ok) == ("stationarity", True)
     again = model_of(loss, penalty, alpha=0.01, random_state=3).fit(X, y)
@@ -183,21 +183,21 @@ def test_losses_that_are_not_convex_start_several_times(loss, penalty):
 
 
 def test_weights_of_one_sign():
-    X, y = made("square")
+    X, y = make_targets("square")
     model = GeneralizedLinear("huber", ElasticNet(0.01, positive=True)).fit(X, y)
     assert model.certificate_.ok
     assert np.all(model.coef_ >= 0.0)
     assert tenfold.certify(model, X, y).ok
 
 
-def test_the_perceptron_is_refused_with_the_reason():
-    X, y = made("hinge")
+def test_perceptron_loss_raises_with_the_reason():
+    X, y = make_targets("hinge")
     with pytest.raises(ValueError, match="least, zero, at no weights"):
         GeneralizedLinearClassifier("perceptron").fit(X, y)
 
 
 def test_equal_to_the_classes_that_have_a_name():
-    X, y = made("square")
+    X, y = make_targets("square")
     assert GeneralizedLinear("quantile", "l1", alpha=0.05).fit(X, y).coef_ == pytest.approx(
         tenfold.QuantileRegressor(alpha=0.05).fit(X, y).coef_, abs=1e-7
     )
@@ -207,14 +207,14 @@ def test_equal_to_the_classes_that_have_a_name():
     assert GeneralizedLinear("square", L2(0.5)).fit(X, y).coef_ == pytest.approx(
         tenfold.Ridge(alpha=60.0).fit(X, y).coef_, rel=1e-6
     )
-    X, y = made("logistic")
+    X, y = make_targets("logistic")
     assert GeneralizedLinearClassifier(Logistic(), "l2", alpha=1 / 120).fit(X, y).coef_ == pytest.approx(
         tenfold.LogisticRegression().fit(X, y).coef_, rel=1e-3
     )
 
 
 def test_losses_of_the_other_kind():
-    X, y = made("square")
+    X, y = make_targets("square")
     with pytest.raises(ValueError, match="use GeneralizedLinearClassifier"):
         GeneralizedLinear("hinge").fit(X, y)
     with pytest.raises(ValueError, match="use GeneralizedLinear"):

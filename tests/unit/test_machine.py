@@ -110,9 +110,9 @@ def in_child(work):
             os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        found = pipe.read()
+        result = pipe.read()
     os.waitpid(child, 0)
-    return found
+    return result
 
 
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
@@ -126,7 +126,7 @@ def test_available_memory_is_a_number_of_bytes():
     assert 0 < available_memory() < 1 << 50
 
 
-def test_memory_that_is_not_there_is_refused_with_bytes_and_advice():
+def test_missing_memory_raises_with_bytes_and_advice():
     with pytest.raises(
         MemoryError, match=r"The matrix needs 1,152,921,504,606,846,976 bytes and only [\d,]+ are available. Use less."
     ):
@@ -134,7 +134,7 @@ def test_memory_that_is_not_there_is_refused_with_bytes_and_advice():
     require_memory("A small matrix", 1 << 10, "")
 
 
-def test_a_square_matrix_that_cannot_fit_is_refused_before_the_work(monkeypatch):
+def test_square_matrix_beyond_memory_raises_before_the_work(monkeypatch):
     monkeypatch.setattr(machine, "available_memory", lambda: 1 << 20)
     X = np.random.default_rng(0).standard_normal((3000, 2000))
     from tenfold import Ridge
@@ -163,7 +163,7 @@ else:
     assert done.returncode == 0, done.stderr
 
 
-def test_work_is_counted_where_it_is_asked_for():
+def test_work_is_counted_on_request():
     X = np.ones((50, 4))
     params = Params(np.zeros((3, 4)), np.zeros(3))
     forward(X, params)
@@ -192,7 +192,7 @@ def test_several_tasks_share_the_threads_and_keep_their_order():
 
 
 def test_an_interruption_stops_what_goes_on_or_leaves_what_has_not_begun(monkeypatch):
-    def interrupted(tasks):
+    def interrupt(tasks):
         assert begun.wait(20)
         raise KeyboardInterrupt
 
@@ -202,7 +202,7 @@ def test_an_interruption_stops_what_goes_on_or_leaves_what_has_not_begun(monkeyp
         assert halted.wait(20)
         return k
 
-    monkeypatch.setattr(machine, "wait", interrupted)
+    monkeypatch.setattr(machine, "wait", interrupt)
     with threadpool_limits(2):
         begun, halted, count = threading.Event(), threading.Event(), []
         assert run_concurrently(work, range(3), MIN_PARALLEL_ENTRIES, halted.set) == [0, 1, 2]

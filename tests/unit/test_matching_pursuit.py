@@ -49,7 +49,7 @@ def test_steps_are_those_of_the_definition(intercept, precompute, kind):
     assert model.certificate_.ok
 
 
-def test_columns_that_are_asked_for_a_few_at_a_time():
+def test_columns_requested_a_few_at_a_time():
     """The p x p matrix is never formed."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((50, 20_000))
@@ -97,7 +97,7 @@ def test_every_target_has_steps_of_its_own():
 # -- the judge -------------------------------------------------------------------------------------------------------
 
 
-def test_another_path_is_refused():
+def test_another_path_is_not_certified():
     """Weights that are those of a path, but of one that the rule does not take."""
     X, y = data()
     model = MatchingPursuit(6).fit(X, y)
@@ -124,7 +124,7 @@ def test_another_path_is_refused():
         (lambda m: setattr(m, "coef_", m.coef_ * np.nan), "not finite"),
     ],
 )
-def test_what_is_refused(change, said):
+def test_invalid_requests_raise(change, said):
     X, y = data()
     model = MatchingPursuit(6).fit(X, y)
     change(model)

@@ -41,14 +41,14 @@ def marginal(mixture, k, there):
 
 def log_densities(model, X):
     """By definition, row by row: of the columns that are there."""
-    mixture, found = model._mixture(), []
+    mixture, result = model._mixture(), []
     for row in X:
         there = np.flatnonzero(~np.isnan(row))
         parts = np.log(mixture.weights)
         if there.size:
             parts = parts + [marginal(mixture, k, there).logpdf(row[there]) for k in range(len(parts))]
-        found.append(logsumexp(parts))
-    return np.array(found)
+        result.append(logsumexp(parts))
+    return np.array(result)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -97,26 +97,26 @@ def test_gaps_that_follow_from_the_rest_change_nothing():
 
 def objective(model, X, mixture, kind):
     """(1/n) [log-likelihood + log prior], by definition."""
-    found = log_densities(type("M", (), {"_mixture": lambda self: mixture})(), X).sum()
+    result = log_densities(type("M", (), {"_mixture": lambda self: mixture})(), X).sum()
     a, b = model.weight_concentration_prior or 1.0, model.mean_precision_prior or 0.0
-    found += (a - 1.0) * np.log(mixture.weights).sum()
+    result += (a - 1.0) * np.log(mixture.weights).sum()
     k, p = mixture.shape
     tied = kind == "tied"
     for c in range(k):
         C, away = mixture.matrix(c), mixture.means[c] - model.mean_prior
-        found -= 0.5 * b * away @ np.linalg.solve(C, away)
+        result -= 0.5 * b * away @ np.linalg.solve(C, away)
         if kind != "unit":
-            found -= 0.5 * np.linalg.slogdet(C)[1]  # the normal prior's determinant
+            result -= 0.5 * np.linalg.slogdet(C)[1]  # the normal prior's determinant
     if kind != "unit":
         v, V = model.degrees_of_freedom_prior, model.covariance_prior
         for c in range(1 if tied else k):
             C = mixture.matrix(c)
             if kind in ("full", "tied"):
-                found -= 0.5 * (v + p + 1) * np.linalg.slogdet(C)[1] + 0.5 * np.trace(np.linalg.solve(C, V))
+                result -= 0.5 * (v + p + 1) * np.linalg.slogdet(C)[1] + 0.5 * np.trace(np.linalg.solve(C, V))
             else:
                 s = np.diag(C) if kind == "diag" else np.diag(C)[:1]
-                found -= float(np.sum(0.5 * (v + 2) * np.log(s) + 0.5 * np.asarray(V) / s))
-    return found / len(X)
+                result -= float(np.sum(0.5 * (v + 2) * np.log(s) + 0.5 * np.asarray(V) / s))
+    return result / len(X)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -134,7 +134,7 @@ def test_the_mode_of_the_posterior(kind):
     assert model.certificate_.ok
     assert certify(model, X).ok
 
-    def moved(v):
+    def move(v):
         weights = at.weights * np.exp(v[:2])
         step = v[6:].reshape(at.covariances.shape)
         step = step + step.T if kind == "tied" else step + np.swapaxes(step, 1, 2) if kind == "full" else step
@@ -143,7 +143,7 @@ def test_the_mode_of_the_posterior(kind):
             model, X, Mixture(kind, weights / weights.sum(), at.means + v[2:6].reshape(2, 2), changed), kind
         )
 
-    gradient = optimize.approx_fprime(np.zeros(6 + at.covariances.size), moved, 1e-6)
+    gradient = optimize.approx_fprime(np.zeros(6 + at.covariances.size), move, 1e-6)
     np.testing.assert_allclose(gradient, 0.0, atol=2e-5)
 
 
@@ -300,7 +300,7 @@ class Count:
         return len(self.estimators) == self.stop
 
 
-def test_callbacks_are_told_of_every_step():
+def test_callbacks_see_every_step():
     X, count = clouds(), Count()
     model = GaussianMixture(3, random_state=0, tol=1e-6).set_callbacks(count).fit(X)
     assert len(count.estimators) == model.n_iter_ > 2
@@ -386,7 +386,7 @@ def test_bad_rows():
         GaussianMixture(reg_covar=0.0).fit(np.column_stack([X, np.ones(20)]))
 
 
-def test_perturbed_models_are_refused():
+def test_perturbed_models_are_not_certified():
     X = with_gaps(clouds(120, 3), 0.1)
     model = GaussianMixture(3, random_state=0, tol=1e-8, max_iter=2000).fit(X)
     assert certify(model, X).ok
@@ -432,7 +432,7 @@ def kl(mean, C, model, k):
 
 
 @pytest.mark.parametrize("source", ["devices", "Dask"])
-def test_gaps_elsewhere(source):
+def test_certify_on_device_and_dask(source):
     X = with_gaps(clouds(60, 3))
     here = GaussianMixture(2, random_state=0).fit(X)
     if source == "devices":
@@ -475,17 +475,17 @@ class Mean:
 
 def test_the_driver():
     X = np.arange(5.0)[:, None]
-    found = em(Mean(), X, 10.0, tol=1e-9)
-    assert found.params == 2.0
-    assert found.converged
-    assert found.n_iter == len(found.bounds) == 3
-    assert found.status == "converged"
+    result = em(Mean(), X, 10.0, tol=1e-9)
+    assert result.params == 2.0
+    assert result.converged
+    assert result.n_iter == len(result.bounds) == 3
+    assert result.status == "converged"
     stopped = em(Mean(), X, 10.0, tol=0.0, callback=lambda iteration, bound, params: iteration == 2)
     assert stopped.n_iter == 2
     assert stopped.status == "stopped by a callback"
 
 
-def test_a_bound_that_falls_is_an_error():
+def test_decreasing_bound_raises():
     class Worse(Mean):
         wrong = 3.0
 
@@ -495,7 +495,7 @@ def test_a_bound_that_falls_is_an_error():
     assert allowed.params == 6.0
 
 
-def test_the_driver_refuses():
+def test_driver_raises():
     with pytest.raises(ValueError, match="max_iter"):
         em(Mean(), [[1.0]], 0.0, max_iter=0)
     with pytest.raises(ValueError, match="NaN"):
@@ -508,9 +508,9 @@ def test_the_driver_fits_a_mixture():
 
     X = clouds()
     model = GaussianMixture(3, random_state=0, reg_covar=0.0, tol=1e-6, max_iter=500).fit(X)
-    found = em(GaussianSteps(Gaussians("full"), False), X, model._mixture(), tol=1e-10, max_iter=500)
-    assert found.bounds[0] == pytest.approx(model.score(X), rel=1e-12)
-    assert found.bounds[-1] >= found.bounds[0]
+    result = em(GaussianSteps(Gaussians("full"), False), X, model._mixture(), tol=1e-10, max_iter=500)
+    assert result.bounds[0] == pytest.approx(model.score(X), rel=1e-12)
+    assert result.bounds[-1] >= result.bounds[0]
 
 
 def test_files_of_rows(tmp_path):
@@ -522,7 +522,7 @@ def test_files_of_rows(tmp_path):
     np.testing.assert_array_equal(there.predict(table), here.predict(X))
 
 
-def test_verbose_says_what_scikit_learn_says(capsys):
+def test_verbose_prints_what_scikit_learn_prints(capsys):
     X = np.random.default_rng(0).standard_normal((200, 2)) + 5.0 * (np.arange(200) % 2)[:, None]
     GaussianMixture(2, random_state=0, verbose=1, verbose_interval=1, n_init=2).fit(X)
     said = capsys.readouterr().out

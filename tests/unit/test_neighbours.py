@@ -50,7 +50,7 @@ def test_numbers_of_neighbours_that_are_none(k, error):
         NearestNeighbors(n_neighbors=k).fit(X)
 
 
-def test_missing_values_are_refused_with_what_takes_them():
+def test_missing_values_raise_and_name_what_takes_them():
     bad = X.copy()
     bad[0, 0] = np.nan
     with pytest.raises(ValueError, match=r"nan_euclidean.*MixedNB"):
@@ -183,7 +183,7 @@ def test_functions_as_metrics():
         ({"leaf_size": 0}, "'leaf_size' parameter"),
     ],
 )
-def test_settings_that_are_refused(settings, words):
+def test_invalid_settings_raise(settings, words):
     with pytest.raises(ValueError, match=words):
         NearestNeighbors(**settings).fit(X)
 
@@ -322,8 +322,8 @@ def test_a_radius_for_each_query():
     rng = np.random.default_rng(1)
     radii = rng.uniform(0.2, 1.5, len(Q))
     for algorithm in ("brute", "kd_tree"):
-        found = NearestNeighbors(algorithm=algorithm).fit(X).radius_neighbors(Q, radii, return_distance=False)
-        for q, radius, rows in zip(Q, radii, found, strict=True):
+        result = NearestNeighbors(algorithm=algorithm).fit(X).radius_neighbors(Q, radii, return_distance=False)
+        for q, radius, rows in zip(Q, radii, result, strict=True):
             np.testing.assert_array_equal(rows, np.flatnonzero(np.linalg.norm(X - q, axis=1) <= radius))
 
 
@@ -331,14 +331,14 @@ def radius_models(**settings):
     return (cls(**settings) for cls in (RadiusNeighborsClassifier, sklearn.neighbors.RadiusNeighborsClassifier))
 
 
-def test_queries_without_neighbours_are_refused():
+def test_queries_without_neighbours_raise():
     far = np.vstack([Q, [[99.0, 0.0, 0.0]]])
     with pytest.raises(ValueError, match=r"No neighbors found for test samples array\(\[25\]\)"):
         RadiusNeighborsClassifier(radius=50.0).fit(X, Y).predict(far)
     with pytest.warns(UserWarning, match="predicting NaN"):
-        found = RadiusNeighborsRegressor(radius=50.0).fit(X, Y).predict(far)
-    assert np.isnan(found[-1])
-    assert not np.isnan(found[:-1]).any()
+        result = RadiusNeighborsRegressor(radius=50.0).fit(X, Y).predict(far)
+    assert np.isnan(result[-1])
+    assert not np.isnan(result[:-1]).any()
 
 
 @pytest.mark.parametrize("label", ["most_frequent", 2])
@@ -352,12 +352,12 @@ def test_labels_of_outliers(label):
 
 def test_labels_of_outliers_that_are_no_classes():
     ours, his = (model.fit(X, Y) for model in radius_models(radius=0.5, outlier_label=7))
-    found = []
+    result = []
     for model in (ours, his):
         with pytest.warns(UserWarning, match="Outlier label 7 is not in training classes"):
-            found.append(model.predict([[99.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
-    assert found[0].tolist() == found[1].tolist()
-    assert found[0][0] == 7
+            result.append(model.predict([[99.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    assert result[0].tolist() == result[1].tolist()
+    assert result[0][0] == 7
     for model in radius_models(outlier_label="word"):
         with pytest.raises(TypeError, match="dtype of outlier_label"):
             model.fit(X, Y)

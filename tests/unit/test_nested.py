@@ -85,12 +85,12 @@ class Counting(FunctionTransformer):
 
 def test_out_of_fold_outputs_cover_every_sample(numbers):
     X, y = numbers
-    found = nested({"mean": DummyRegressor(), "ridge": RidgeCV()}, X, y)
-    ridge = found["ridge"]
+    result = nested({"mean": DummyRegressor(), "ridge": RidgeCV()}, X, y)
+    ridge = result["ridge"]
     assert ridge.predictions.shape == y.shape
     assert ridge.tested.all()
-    assert found.best is ridge
-    assert [one.name for one in found.ranking] == ["ridge", "mean"]
+    assert result.best is ridge
+    assert [one.name for one in result.ranking] == ["ridge", "mean"]
     assert ridge.certificate.ok
     assert ridge.interval().low < ridge.score < ridge.interval().high
     assert "Nadeau" in ridge.interval().method
@@ -98,10 +98,10 @@ def test_out_of_fold_outputs_cover_every_sample(numbers):
     assert ridge.fit_seconds > 0
     assert ridge.predict_microseconds > 0
     assert ridge.peak_bytes is None or ridge.peak_bytes >= 0
-    assert "r2" in found.words
-    assert "5 random folds" in found.words
+    assert "r2" in result.words
+    assert "5 random folds" in result.words
     with pytest.raises(KeyError, match="there are mean, ridge"):
-        found["lasso"]
+        result["lasso"]
 
 
 # -- honesty
@@ -122,9 +122,9 @@ def test_a_target_encoder_leaks_nothing():
         X, y = noise(seed=seed)
         means = TargetEncoder(target_type="binary", smooth=1e-9, cv=2, random_state=0)
         model = make_pipeline(means, RidgeClassifierCV([1e-3, 1.0]))
-        found = nested({"model": model}, X, y, random_state=seed)["model"]
-        assert "refits the whole pipeline" in found.words
-        scores += found.scores.tolist()
+        result = nested({"model": model}, X, y, random_state=seed)["model"]
+        assert "refits the whole pipeline" in result.words
+        scores += result.scores.tolist()
     assert abs(np.mean(scores) - 0.5) < 3 * np.std(scores, ddof=1) / np.sqrt(len(scores))
 
 
@@ -150,10 +150,10 @@ def test_target_encoder_does_not_bias_selection():
     alphas = [1e-3, 1e6]
     leak = make_pipeline(MeansOfTarget(), RidgeCV(alphas))
     assert leak.fit(X, y * 1.0)[-1].alpha_ == 1e-3
-    found = nested({"model": leak}, X, y * 1.0)["model"]
-    assert found.params == {"ridgecv__alpha": 1e6}
-    assert {one for params in found.chosen for one in params.values()} == {1e6}
-    assert found.score < 0.02
+    result = nested({"model": leak}, X, y * 1.0)["model"]
+    assert result.params == {"ridgecv__alpha": 1e6}
+    assert {one for params in result.chosen for one in params.values()} == {1e6}
+    assert result.score < 0.02
 
 
 def test_an_encoder_of_tables_leaks_nothing():
@@ -167,19 +167,19 @@ def test_an_encoder_of_tables_leaks_nothing():
         rng = np.random.default_rng(seed)
         y = rng.integers(0, 2, 400)
         many, few = ([f"p{k}" for k in rng.integers(0, levels, 400)] for levels in (150, 3))
-        found = nested({"model": model}, polars.DataFrame({"place": many}), y, refit=False)["model"]
-        assert found.words.endswith("TableEncoder looks at the target, so every inner fold refits the whole pipeline.")
-        right.append(np.mean(found.predictions == y))
+        result = nested({"model": model}, polars.DataFrame({"place": many}), y, refit=False)["model"]
+        assert result.words.endswith("TableEncoder looks at the target, so every inner fold refits the whole pipeline.")
+        right.append(np.mean(result.predictions == y))
     assert abs(np.mean(right) - 0.5) < 3 * 0.5 / np.sqrt(800)
-    found = nested({"model": model}, polars.DataFrame({"place": few}), y, refit=False)["model"]
-    assert found.words == "RidgeClassifierCV chooses by exact leave-one-out."
+    result = nested({"model": model}, polars.DataFrame({"place": few}), y, refit=False)["model"]
+    assert result.words == "RidgeClassifierCV chooses by exact leave-one-out."
 
 
 def test_no_score_beats_the_baseline_on_a_shuffled_target():
     X, y = make_classification(200, 8, random_state=0)
     y = np.random.default_rng(1).permutation(y)
     logistic = LogisticRegressionCV(l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False)
-    found = nested(
+    returned = nested(
         {
             "baseline": DummyClassifier(),
             "ridge": RidgeClassifierCV(),
@@ -191,9 +191,9 @@ def test_no_score_beats_the_baseline_on_a_shuffled_target():
         y,
         abandon=False,
     )
-    for result in found.results:
+    for result in returned.results:
         interval = result.interval()
-        assert interval.low <= found["baseline"].score <= interval.high
+        assert interval.low <= returned["baseline"].score <= interval.high
 
 
 def unit(X):
@@ -225,8 +225,8 @@ def unit(X):
     ],
 )
 def test_shortcut_by_estimator_and_steps(model, how):
-    found, reason = shortcut(model)
-    assert found == how
+    result, reason = shortcut(model)
+    assert result == how
     assert reason.endswith(".")
 
 
@@ -246,20 +246,20 @@ def test_shortcut_reads_supervised_and_row_wise():
 def test_groups_are_left_out_together(numbers):
     X, y = numbers
     groups = np.arange(len(y)) // 10
-    found = nested({"ridge": RidgeCV(), "neighbours": KNeighborsCV([5, 9])}, X, y, groups=groups, abandon=False)
-    assert found["ridge"].words.startswith("RidgeCV chooses by the inner folds")
-    assert "Groups or time tie rows together" in found["neighbours"].words
-    for fold in found["ridge"].folds:
+    result = nested({"ridge": RidgeCV(), "neighbours": KNeighborsCV([5, 9])}, X, y, groups=groups, abandon=False)
+    assert result["ridge"].words.startswith("RidgeCV chooses by the inner folds")
+    assert "Groups or time tie rows together" in result["neighbours"].words
+    for fold in result["ridge"].folds:
         assert not set(groups[fold.rows]) & set(np.delete(groups, fold.rows))
     assert shortcut(KNeighborsCV(), exchangeable=False)[0] is None
 
 
 def test_inner_folds_only_for_selection(numbers):
     X, y = numbers
-    found = nested({"ridge": Ridge(), "grid": RidgeCV()}, X, y, groups=np.arange(len(y)) % 2, abandon=False)
-    assert found["ridge"].state == "ok"
-    assert found["grid"].state == "failed"
-    assert "two groups at least" in found["grid"].reason
+    result = nested({"ridge": Ridge(), "grid": RidgeCV()}, X, y, groups=np.arange(len(y)) % 2, abandon=False)
+    assert result["ridge"].state == "ok"
+    assert result["grid"].state == "failed"
+    assert "two groups at least" in result["grid"].reason
     ties = np.repeat([0, 1, 2], [150, 150, 142])  # the first period has a single time
     assert nested({"grid": RidgeCV()}, X, y, time=ties)["grid"].state == "ok"
 
@@ -276,12 +276,12 @@ def test_inner_folds_only_for_selection(numbers):
 )
 def test_cv_estimators_get_the_inner_folds(numbers, model):
     X, y = (part[:150] for part in numbers)
-    found = nested({"model": model}, X, y, outer=3)["model"]
-    assert found.state == "ok"
-    assert "inner folds" in found.words
-    assert found.tried > 1
-    assert found.free == found.tried - 1
-    assert all(np.isfinite(list(one.values())).all() for one in found.chosen)
+    result = nested({"model": model}, X, y, outer=3)["model"]
+    assert result.state == "ok"
+    assert "inner folds" in result.words
+    assert result.tried > 1
+    assert result.free == result.tried - 1
+    assert all(np.isfinite(list(one.values())).all() for one in result.chosen)
     after = nested({"model": make_pipeline(SelectKBest(k=4), model)}, X, y, outer=3)["model"]
     assert after.state == "ok"
     assert ("refits" in after.words) or ("can mislead the choice" in after.words)
@@ -290,21 +290,21 @@ def test_cv_estimators_get_the_inner_folds(numbers, model):
 def test_grid_over_a_cv_estimator(numbers):
     X, y = numbers
     model = make_pipeline(PCA(), LassoCV(alphas=5))
-    found = nested([("model", model, {"pca__n_components": [1, 5]})], X, y, outer=3)["model"]
-    assert (found.state, found.tried, found.params) == ("ok", 2, {"pca__n_components": 5})
+    result = nested([("model", model, {"pca__n_components": [1, 5]})], X, y, outer=3)["model"]
+    assert (result.state, result.tried, result.params) == ("ok", 2, {"pca__n_components": 5})
     model = make_pipeline(SelectKBest(), RidgeCV([1e-3, 1e3]))
-    found = nested([("model", model, {"selectkbest__k": [1, 5]})], X, y, outer=3)["model"]
-    assert (found.tried, found.params) == (4, {"selectkbest__k": 5, "ridgecv__alpha": 1e-3})
+    result = nested([("model", model, {"selectkbest__k": [1, 5]})], X, y, outer=3)["model"]
+    assert (result.tried, result.params) == (4, {"selectkbest__k": 5, "ridgecv__alpha": 1e-3})
 
 
 def test_selection_by_an_information_criterion(numbers):
     X, y = numbers
     models = {"parzen": ParzenRegressor("loo"), "fixed": ParzenRegressor(1.0), "bic": LassoLarsIC("bic")}
-    found = nested(models, X[:100], y[:100], outer=3, abandon=False)
-    assert found["parzen"].words == "ParzenRegressor chooses by exact leave-one-out."
-    assert found["parzen"].params["bandwidth"] > 0
-    assert found["fixed"].words == "Nothing to choose."
-    assert "BIC" in found["bic"].words
+    result = nested(models, X[:100], y[:100], outer=3, abandon=False)
+    assert result["parzen"].words == "ParzenRegressor chooses by exact leave-one-out."
+    assert result["parzen"].params["bandwidth"] > 0
+    assert result["fixed"].words == "Nothing to choose."
+    assert "BIC" in result["bic"].words
 
 
 # -- what goes wrong
@@ -312,11 +312,11 @@ def test_selection_by_an_information_criterion(numbers):
 
 def test_failed_candidate_does_not_end_the_others(numbers):
     X, y = numbers
-    found = nested({"broken": Broken(), "mean": DummyRegressor()}, X, y)
-    assert found["broken"].state == "failed"
-    assert found["broken"].reason == "RuntimeError in fold 1: no luck today"
-    assert np.isnan(found["broken"].score)
-    assert found["mean"].state == "ok"
+    result = nested({"broken": Broken(), "mean": DummyRegressor()}, X, y)
+    assert result["broken"].state == "failed"
+    assert result["broken"].reason == "RuntimeError in fold 1: no luck today"
+    assert np.isnan(result["broken"].score)
+    assert result["mean"].state == "ok"
     grid = nested([("broken", Broken(), {}), ("some", Lasso(), {"alpha": [-1.0, 1.0]})], X, y, outer=3)
     assert grid["broken"].state == "failed"
     assert grid["some"].params == {"alpha": 1.0}
@@ -326,49 +326,49 @@ def test_worse_candidate_is_given_up(numbers):
     X, y = numbers
     events = []
     far = DummyRegressor(strategy="constant", constant=10_000.0)
-    found = nested(
+    result = nested(
         [("ridge", RidgeCV()), ("far", far), Candidate("kept", far, keep=True)], X, y, callback=events.append
     )
-    assert found["far"].state == "abandoned"
-    assert len(found["far"].folds) == 1
-    assert found["far"].reason.startswith("Given up after 1 of 5 folds: worse than ridge by")
-    assert found["kept"].state == "ok"
-    assert [one.name for one in found.ranking] == ["ridge", "kept", "far"]
+    assert result["far"].state == "abandoned"
+    assert len(result["far"].folds) == 1
+    assert result["far"].reason.startswith("Given up after 1 of 5 folds: worse than ridge by")
+    assert result["kept"].state == "ok"
+    assert [one.name for one in result.ranking] == ["ridge", "kept", "far"]
     assert nested([("ridge", RidgeCV()), ("far", far)], X, y, abandon=False)["far"].state == "ok"
     assert [event.kind for event in events if event.name == "far"] == ["started", "fold", "finished"]
-    assert np.isnan(found["far"].predictions).sum() == (~found["far"].tested).sum() > 0
+    assert np.isnan(result["far"].predictions).sum() == (~result["far"].tested).sum() > 0
 
 
 def test_racing_by_folds():
     X, y = make_classification(300, 5, random_state=0)
-    found = nested({"ridge": RidgeClassifierCV(), "guess": DummyClassifier()}, X, y, scoring="roc_auc")
-    assert found["guess"].state == "abandoned"
-    assert len(found["guess"].folds) == 3
-    assert "of 3 folds" in found["guess"].reason
+    result = nested({"ridge": RidgeClassifierCV(), "guess": DummyClassifier()}, X, y, scoring="roc_auc")
+    assert result["guess"].state == "abandoned"
+    assert len(result["guess"].folds) == 3
+    assert "of 3 folds" in result["guess"].reason
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "neg_brier_score"])
 def test_losses_of_classes(scoring):
     X, y = make_classification(300, 5, random_state=0)
-    found = nested({"neighbours": KNeighborsClassifierCV(), "guess": DummyClassifier()}, X, y, scoring=scoring)
-    assert len(found["guess"].folds) < 5
-    assert "rows" in found["guess"].reason
+    result = nested({"neighbours": KNeighborsClassifierCV(), "guess": DummyClassifier()}, X, y, scoring=scoring)
+    assert len(result["guess"].folds) < 5
+    assert "rows" in result["guess"].reason
 
 
 def test_time_limit_interrupts_a_fit(numbers):
     X, y = numbers
     begin = time.perf_counter()
-    found = nested({"endless": Endless(), "ridge": RidgeCV()}, X, y, per_model_limit=0.3)
+    result = nested({"endless": Endless(), "ridge": RidgeCV()}, X, y, per_model_limit=0.3)
     assert time.perf_counter() - begin < 3.0
-    assert found["endless"].state == "timed out"
-    assert found["endless"].reason == "The time for a candidate was over after 0 folds."
-    assert found["ridge"].state == "ok"
-    found = nested({"ridge": RidgeCV(), "endless": Endless(), "mean": DummyRegressor()}, X, y, time_limit=1.0)
-    assert found["endless"].state == "timed out"
-    assert found["endless"].reason.startswith("Fold 1 was ended after")
-    assert found["ridge"].state == "ok"
-    assert found["ridge"].model is not None
-    assert found["mean"].state == "abandoned"
+    assert result["endless"].state == "timed out"
+    assert result["endless"].reason == "The time for a candidate was over after 0 folds."
+    assert result["ridge"].state == "ok"
+    result = nested({"ridge": RidgeCV(), "endless": Endless(), "mean": DummyRegressor()}, X, y, time_limit=1.0)
+    assert result["endless"].state == "timed out"
+    assert result["endless"].reason.startswith("Fold 1 was ended after")
+    assert result["ridge"].state == "ok"
+    assert result["ridge"].model is not None
+    assert result["mean"].state == "abandoned"
     nothing = nested({"ridge": RidgeCV()}, X, y, time_limit=0.0)["ridge"]
     assert (nothing.state, nothing.folds) == ("not started", ())
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
@@ -378,52 +378,52 @@ def test_time_limit_interrupts_a_fit(numbers):
 def test_time_limit_in_other_threads(numbers):
     """No signal reaches them: the time is looked at between fits, and estimators with a limit are given one."""
     X, y = numbers
-    found = []
+    result = []
 
     class Slow(DummyRegressor):
         def fit(self, X, y):
             time.sleep(0.1)
             return super().fit(X, y)
 
-    thread = threading.Thread(target=lambda: found.append(nested({"slow": Slow()}, X, y, time_limit=0.25)))
+    thread = threading.Thread(target=lambda: result.append(nested({"slow": Slow()}, X, y, time_limit=0.25)))
     thread.start()
     thread.join()
-    assert found[0]["slow"].state == "timed out"
-    assert 1 <= len(found[0]["slow"].folds) <= 2
+    assert result[0]["slow"].state == "timed out"
+    assert 1 <= len(result[0]["slow"].folds) <= 2
 
 
 def test_ctrl_c_keeps_results_so_far(numbers):
     """The best so far is fitted to all samples."""
     X, y = numbers
     CtrlC.fits = 0
-    found = nested({"ridge": RidgeCV(), "pressed": CtrlC(), "later": DummyRegressor()}, X, y)
-    assert found.interrupted
-    assert found["ridge"].state == "interrupted"
-    assert len(found["ridge"].folds) == 2
-    assert found["ridge"].certificate.ok
-    assert found["ridge"].reason == "Interrupted after 2 of 5 folds."
-    assert found["pressed"].state == "interrupted"
-    assert len(found["pressed"].folds) == 1
-    assert len(found["later"].folds) <= 1
+    result = nested({"ridge": RidgeCV(), "pressed": CtrlC(), "later": DummyRegressor()}, X, y)
+    assert result.interrupted
+    assert result["ridge"].state == "interrupted"
+    assert len(result["ridge"].folds) == 2
+    assert result["ridge"].certificate.ok
+    assert result["ridge"].reason == "Interrupted after 2 of 5 folds."
+    assert result["pressed"].state == "interrupted"
+    assert len(result["pressed"].folds) == 1
+    assert len(result["later"].folds) <= 1
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_callback_can_end_everything(numbers):
     X, y = numbers
-    found = nested(
+    result = nested(
         {"ridge": RidgeCV(), "neighbours": KNeighborsCV()}, X, y, callback=lambda event: event.name == "neighbours"
     )
-    assert found.interrupted
-    assert [one.state for one in found.results] == ["interrupted", "interrupted"]
-    assert [len(one.folds) for one in found.results] == [1, 0]
-    assert found["ridge"].model is not None
+    assert result.interrupted
+    assert [one.state for one in result.results] == ["interrupted", "interrupted"]
+    assert [len(one.folds) for one in result.results] == [1, 0]
+    assert result["ridge"].model is not None
 
 
 def test_all_candidates_run_on_a_fold_before_the_next(numbers):
     X, y = numbers
     events = list(nested_events({"mean": DummyRegressor(), "ridge": RidgeCV()}, X, y, outer=3, abandon=False))
-    met = [(event.name, event.fold) for event in events if event.kind == "fold"]
-    assert met == [(name, fold) for fold in (1, 2, 3) for name in ("mean", "ridge")]
+    active = [(event.name, event.fold) for event in events if event.kind == "fold"]
+    assert active == [(name, fold) for fold in (1, 2, 3) for name in ("mean", "ridge")]
     assert [event.name for event in events if event.kind == "started"] == ["mean", "ridge"]
     assert [event.name for event in events if event.kind == "finished"] == ["ridge", "mean"]  # the best first
     assert events[-1].best.name == "ridge"
@@ -448,22 +448,22 @@ def test_candidates_too_slow_for_the_limit_run_last():
     X, y = np.zeros((4000, 1)), np.arange(4000.0)
     models = {"slow": Sleeping(10.0, 2000.0), "mean": Sleeping(5e-5, 2000.0), "quick": Sleeping(1e-7, 1999.0)}
     events = []
-    found = nested(models, X, y, time_limit=6.0, abandon=False, callback=events.append)
-    assert [found[name].state for name in models] == ["not started", "ok", "ok"]
-    assert "A fold takes about" in found["slow"].reason
+    result = nested(models, X, y, time_limit=6.0, abandon=False, callback=events.append)
+    assert [result[name].state for name in models] == ["not started", "ok", "ok"]
+    assert "A fold takes about" in result["slow"].reason
     assert [event.name for event in events if event.kind == "started"] == ["quick", "mean"]
 
 
 def test_partial_candidates_are_ranked_on_common_folds(numbers):
     X, y = numbers
-    found = nested({"ridge": RidgeCV(), "mean": DummyRegressor()}, X, y, abandon=False)
-    ridge = found["ridge"]
+    result = nested({"ridge": RidgeCV(), "mean": DummyRegressor()}, X, y, abandon=False)
+    ridge = result["ridge"]
     hard = int(np.argmin(ridge.scores))
     order = [hard, *(i for i in range(5) if i != hard)]
     ridge = replace(ridge, folds=tuple(ridge.folds[i] for i in order))
     slightly = replace(ridge, name="cut", folds=(replace(ridge.folds[0], score=ridge.folds[0].score + 1e-3),))
     assert slightly.score < ridge.score
-    assert [one.name for one in rank([ridge, slightly, found["mean"]])][:2] == ["cut", "ridge"]
+    assert [one.name for one in rank([ridge, slightly, result["mean"]])][:2] == ["cut", "ridge"]
 
 
 def test_warnings_are_kept_with_the_candidate(numbers):
@@ -480,9 +480,9 @@ def test_warnings_are_kept_with_the_candidate(numbers):
 # -- sameness
 
 
-def comparable(found):
+def comparable(result):
     return [
-        (one.name, one.state, one.scores.tolist(), str(one.chosen), one.predictions.tolist()) for one in found.results
+        (one.name, one.state, one.scores.tolist(), str(one.chosen), one.predictions.tolist()) for one in result.results
     ]
 
 
@@ -536,32 +536,32 @@ def test_labels_of_any_kind_and_rare_ones():
     X = rng.standard_normal((60, 2))
     y = np.array(["yes", "no", "rare"])[np.r_[np.arange(57) % 2, [2, 2, 2]]]
     for scoring in ("neg_log_loss", "neg_brier_score", "accuracy"):
-        found = nested({"guess": DummyClassifier()}, X, y, scoring=scoring)["guess"]
-        assert found.state == "ok", found.reason
-        assert found.probabilities.shape == (60, 3)
-        np.testing.assert_allclose(found.probabilities.sum(axis=1), 1.0)
-        assert np.isfinite(found.scores).all()
-    assert found.predictions.dtype.kind == "U"
+        result = nested({"guess": DummyClassifier()}, X, y, scoring=scoring)["guess"]
+        assert result.state == "ok", result.reason
+        assert result.probabilities.shape == (60, 3)
+        np.testing.assert_allclose(result.probabilities.sum(axis=1), 1.0)
+        assert np.isfinite(result.scores).all()
+    assert result.predictions.dtype.kind == "U"
     alone = nested({"ridge": RidgeClassifierCV()}, X, np.r_[np.zeros(59), 1.0], scoring="neg_mean_squared_error")
     assert alone["ridge"].state in ("ok", "failed")
 
 
 def test_periods_leave_rows_untested(numbers):
     X, y = numbers
-    found = nested({"ridge": RidgeCV()}, X, y, time=np.arange(len(y)))["ridge"]
-    assert found.words.startswith("RidgeCV chooses by the inner folds")
-    assert not found.tested[: len(y) // 6].any()
-    assert np.isnan(found.predictions[~found.tested]).all()
+    result = nested({"ridge": RidgeCV()}, X, y, time=np.arange(len(y)))["ridge"]
+    assert result.words.startswith("RidgeCV chooses by the inner folds")
+    assert not result.tested[: len(y) // 6].any()
+    assert np.isnan(result.predictions[~result.tested]).all()
     labels = nested({"guess": DummyClassifier()}, X, y > 100, time=np.arange(len(y)))["guess"]
     assert labels.predictions[0] is None
 
 
 def test_a_single_split(numbers):
     X, y = numbers
-    found = nested([("ridge", Ridge(), {"alpha": [0.1, 1.0]})], X, y, outer="hold-out")["ridge"]
-    assert len(found.folds) == 1
-    assert np.isnan(found.standard_error)
-    assert np.isnan(found.interval().low)
+    result = nested([("ridge", Ridge(), {"alpha": [0.1, 1.0]})], X, y, outer="hold-out")["ridge"]
+    assert len(result.folds) == 1
+    assert np.isnan(result.standard_error)
+    assert np.isnan(result.interval().low)
 
 
 def test_callable_scoring(numbers):
@@ -570,9 +570,11 @@ def test_callable_scoring(numbers):
     def worst(model, X, y):
         return -np.max(np.abs(model.predict(X) - y))
 
-    found = nested([("ridge", make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [1, 9]})], X, y, scoring=worst)
-    assert found.scoring == "worst"
-    assert found["ridge"].score < -100
+    result = nested(
+        [("ridge", make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [1, 9]})], X, y, scoring=worst
+    )
+    assert result.scoring == "worst"
+    assert result["ridge"].score < -100
     weighted = nested({"ridge": Ridge()}, X, y, scoring=worst, sample_weight=np.ones(len(y)))
     assert np.isfinite(weighted["ridge"].score)
 

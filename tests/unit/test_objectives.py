@@ -85,7 +85,7 @@ class L1:
         return np.sign(x) * np.maximum(np.abs(x) - step * self.strength, 0.0)
 
 
-def small_gradient(gradient, fall):
+def small_gradient(gradient, decrease):
     return float(np.max(np.abs(gradient))) / 1e-8
 
 
@@ -98,8 +98,8 @@ def objectives():
 
 
 def network():
-    found = Network()
-    return found, found.start
+    result = Network()
+    return result, result.start
 
 
 PATHS = {
@@ -146,17 +146,17 @@ def test_derivatives_belong_together(name):
 def test_fista_finds_a_sparse_expansion():
     """With an L1 penalty on the coefficients of a kernel expansion: the conditions of a minimum hold."""
     objective, start = kernel_machine(Square()), np.zeros(N + 1)
-    found = [
+    result = [
         run(fista.steps(objective, L1(0.01), start, lambda x, here: np.inf, momentum=fast), max_iter=4000)
         for fast in (True, False)
     ]
-    x = found[0].params
+    x = result[0].params
     g = objective.read(x).gradient
     used = x != 0.0
     assert 0 < np.count_nonzero(used) < N
     np.testing.assert_allclose(g[used], -0.01 * np.sign(x[used]), atol=1e-5)
     assert np.all(np.abs(g[~used]) <= 0.01 + 1e-5)
-    assert found[1].trace[-1].objective >= found[0].trace[-1].objective - 1e-9
+    assert result[1].trace[-1].objective >= result[0].trace[-1].objective - 1e-9
 
 
 def test_conjugate_gradients_solve_with_a_kernel_matrix():
@@ -175,7 +175,7 @@ def test_smooth_solvers_know_neither_samples_nor_weights(module):
         assert not hasattr(module, name)
 
 
-def judged_kernel_machine(loss):
+def judge_kernel_machine(loss):
     """The same for the judge: gradients are by functions, whose squared norm is the penalty."""
     K, y = kernel_data(loss)
     return DesignProblem(
@@ -183,7 +183,7 @@ def judged_kernel_machine(loss):
     )
 
 
-def penalised_loss(data, x):
+def slow_objective(data, x):
     """The objective of a kernel machine, written out."""
     K, y = data.design.block.matrix, data.design.targets
     z = K @ x[0, :N] + x[0, N]
@@ -196,12 +196,12 @@ def test_the_gap_of_kernel_logistic_regression_is_a_tight_bound(size):
     objective, start = kernel_machine(Logistic()), np.zeros(N + 1)
     best = run(newton.steps(objective, start, small_gradient), max_iter=100).params
     reference = scipy.optimize.minimize(lambda x: objective.read(x)[:2], start, jac=True, method="BFGS", tol=1e-10).fun
-    rng, data = np.random.default_rng(4), judged_kernel_machine(Logistic())
+    rng, data = np.random.default_rng(4), judge_kernel_machine(Logistic())
     for _ in range(5):
         x = (best + size * rng.standard_normal(N + 1))[None]
         certificate = smooth_gap(data, x, x[:, -1])[0]
-        excess = penalised_loss(data, x) - reference
-        assert certificate.objective == pytest.approx(penalised_loss(data, x), rel=1e-14)
+        excess = slow_objective(data, x) - reference
+        assert certificate.objective == pytest.approx(slow_objective(data, x), rel=1e-14)
         assert certificate.value + certificate.floor + 1e-12 >= excess
         assert certificate.ok == (size <= 1e-4)
         tight = smooth_gap(data, x, x[:, -1], tol=0.0)[0]
@@ -213,7 +213,7 @@ def test_the_gap_of_kernel_logistic_regression_is_a_tight_bound(size):
 def test_a_function_whose_norm_is_too_small_is_not_certified():
     """The weights of a kernel machine are judged by the norm of their function, not by their own length."""
     best = run(newton.steps(kernel_machine(Logistic()), np.zeros(N + 1), small_gradient), max_iter=100).params
-    data = judged_kernel_machine(Logistic())
+    data = judge_kernel_machine(Logistic())
     assert smooth_gap(data, best[None], best[-1:])[0].ok
     shrunk = best.copy()
     shrunk[:N] *= 0.99
@@ -222,7 +222,7 @@ def test_a_function_whose_norm_is_too_small_is_not_certified():
 
 def test_the_gap_of_a_kernel_machine_with_a_nonsmooth_loss():
     """A support vector machine by its dual, from an independent minimiser: certified with slopes, refused without."""
-    data = judged_kernel_machine(Hinge())
+    data = judge_kernel_machine(Hinge())
     K, y = data.design.block.matrix, data.design.targets[:, 0]
     # max over 0 <= a <= 1/N with a'y = 0 of  sum a - (a y)'K (a y) / (2 strength)
     Q = K * np.outer(y, y) / STRENGTH
@@ -237,14 +237,14 @@ def test_the_gap_of_a_kernel_machine_with_a_nonsmooth_loss():
     x = np.append(w, np.mean((y - K @ w)[inside]))[None]
     slopes = -N * a * y
     certificate = fenchel_gap(data, x, x[:, -1], dual=slopes)
-    excess = penalised_loss(data, x) + solution.fun
+    excess = slow_objective(data, x) + solution.fun
     assert certificate.ok
     assert certificate.value + certificate.floor >= excess - 1e-9
     worse = x.copy()
     worse[0, :N] += 0.05 * np.random.default_rng(5).standard_normal(N)
     other = fenchel_gap(data, worse, worse[:, -1], dual=slopes)
     assert not other.ok
-    assert other.value >= penalised_loss(data, worse) + solution.fun - 1e-9
+    assert other.value >= slow_objective(data, worse) + solution.fun - 1e-9
 
 
 def test_a_network_is_judged_by_its_gradient():

@@ -20,39 +20,39 @@ def stream() -> tuple[np.ndarray, np.ndarray]:
 def by_hand(X: np.ndarray, y: np.ndarray, batch: int) -> np.ndarray:
     model, lost = TheirGaussianNB(), []
     for at in range(0, len(y), batch):
-        rows, told = X[at : at + batch], y[at : at + batch]
+        rows, labels = X[at : at + batch], y[at : at + batch]
         if at:
-            lost.append(model.predict(rows) != told)
-        model.partial_fit(rows, told, classes=[-1, 1])
+            lost.append(model.predict(rows) != labels)
+        model.partial_fit(rows, labels, classes=[-1, 1])
     return np.concatenate(lost)
 
 
 @pytest.mark.parametrize("batch", [20, 7])
 def test_losses_are_those_of_the_loop_written_out(stream, batch):
     X, y = stream
-    found = evaluate_online(GaussianNB(), X, y, batch_size=batch, window=50)
+    result = evaluate_online(GaussianNB(), X, y, batch_size=batch, window=50)
     lost = by_hand(X, y, batch)
-    np.testing.assert_array_equal(found.loss, lost)
-    assert found.first == batch
-    assert found.total == lost.sum()
-    np.testing.assert_allclose(found.running, [lost[: t + 1].mean() for t in range(len(lost))])
-    np.testing.assert_allclose(found.windowed, [lost[max(t - 49, 0) : t + 1].mean() for t in range(len(lost))])
-    assert found.figure.value == pytest.approx(lost.mean())
+    np.testing.assert_array_equal(result.loss, lost)
+    assert result.first == batch
+    assert result.total == lost.sum()
+    np.testing.assert_allclose(result.running, [lost[: t + 1].mean() for t in range(len(lost))])
+    np.testing.assert_allclose(result.windowed, [lost[max(t - 49, 0) : t + 1].mean() for t in range(len(lost))])
+    assert result.figure.value == pytest.approx(lost.mean())
     half = np.sqrt(np.log(2 / 0.05) / (2 * len(lost)))
-    assert found.figure.high - found.figure.value == pytest.approx(half)
-    json.dumps(found.to_dict(), allow_nan=False)
-    assert "mistakes" in str(found)
+    assert result.figure.high - result.figure.value == pytest.approx(half)
+    json.dumps(result.to_dict(), allow_nan=False)
+    assert "mistakes" in str(result)
 
 
 def test_fitted_model_is_evaluated_from_the_first_sample(stream):
     X, y = stream
     model = GaussianNB().fit(X[:100], y[:100])
     means = model.theta_.copy()
-    found = evaluate_online(model, X[100:], y[100:], batch_size=10)
-    assert found.first == 0
-    assert len(found.loss) == 500
+    result = evaluate_online(model, X[100:], y[100:], batch_size=10)
+    assert result.first == 0
+    assert len(result.loss) == 500
     np.testing.assert_array_equal(model.theta_, means)
-    assert not np.array_equal(found.model.theta_, means)
+    assert not np.array_equal(result.model.theta_, means)
 
 
 def test_jump_triggers_an_alarm_and_restart_helps(stream):
@@ -93,15 +93,15 @@ def test_numbers_and_their_losses():
 def test_batches_may_come_one_by_one(stream):
     X, y = stream
     batches = ((X[at : at + 20], y[at : at + 20]) for at in range(0, 600, 20))
-    found = evaluate_online(GaussianNB(), batches, classes=[-1, 1])
-    np.testing.assert_array_equal(found.loss, by_hand(X, y, 20))
+    result = evaluate_online(GaussianNB(), batches, classes=[-1, 1])
+    np.testing.assert_array_equal(result.loss, by_hand(X, y, 20))
 
 
 def test_frames_are_taken(stream):
     pandas = pytest.importorskip("pandas")
     X, y = stream
-    found = evaluate_online(GaussianNB(), pandas.DataFrame(X, columns=list("abcde")), pandas.Series(y), batch_size=20)
-    np.testing.assert_array_equal(found.loss, by_hand(X, y, 20))
+    result = evaluate_online(GaussianNB(), pandas.DataFrame(X, columns=list("abcde")), pandas.Series(y), batch_size=20)
+    np.testing.assert_array_equal(result.loss, by_hand(X, y, 20))
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ class Something:
     name = "svd"
 
 
-def test_the_first_wrong_parameter_is_refused_with_what_was_expected_and_what_came():
+def test_first_invalid_parameter_raises_with_what_was_expected_and_what_came():
     with pytest.raises(InvalidParameterError) as caught:
         check_parameters(Something(), {"name": (choice("svd"),), "size": (real(0), nothing())})
     assert str(caught.value) == (

@@ -83,8 +83,8 @@ def test_the_scan_is_the_recursion(way, kind, dtype):
     label = np.random.default_rng(1).integers(0, settings.get("classes", 2), 40)
     last, _, _ = written_out(X.astype(float), label, 4, **settings)
     model = model_of(Perceptron, settings, 4).fit(kind(X), label, sample_weight=settings.get("weight"))
-    found = np.column_stack([model.coef_, model.intercept_])
-    np.testing.assert_allclose(found, last, rtol=1e-12 if dtype == np.float64 else 1e-6, atol=1e-12)
+    result = np.column_stack([model.coef_, model.intercept_])
+    np.testing.assert_allclose(result, last, rtol=1e-12 if dtype == np.float64 else 1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize("way", ["plain", "positive", "normalised", "weights", "joint", "joint, positive"])
@@ -235,23 +235,23 @@ def test_files_are_learned_from_block_by_block(monkeypatch):
 
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 10)
     X, y, _ = apart(700, 3)
-    found = tenfold.rows([(X[:100], y[:100]), (X[100:], y[100:])])
+    result = tenfold.rows([(X[:100], y[:100]), (X[100:], y[100:])])
     for cls in (Perceptron, AveragedPerceptron, VotedPerceptron):
-        model = cls(max_iter=3000, tol=None).fit(found)
+        model = cls(max_iter=3000, tol=None).fit(result)
         assert model.certificate_.ok
-        assert model.score(found) == 1.0
-        assert np.array_equal(model.predict(found), model.predict(X))
+        assert model.score(result) == 1.0
+        assert np.array_equal(model.predict(result), model.predict(X))
 
 
 def test_held_back_rows_are_not_learned_from():
     X, y, _ = apart(60, 3)
     X[0] = 1e9  # would dominate the weights
-    chosen = [k for k in range(40) if _held(X, y, k)]
+    chosen = [k for k in range(40) if _is_held_out(X, y, k)]
     model = Perceptron(early_stopping=True, random_state=chosen[0], shuffle=False).fit(X, y)
     assert np.abs(model.coef_).max() < 1e6
 
 
-def _held(X, y, seed):
+def _is_held_out(X, y, seed):
     from sklearn.model_selection import StratifiedShuffleSplit
 
     return 0 in next(StratifiedShuffleSplit(test_size=0.1, random_state=seed).split(X, y))[1]
@@ -290,7 +290,7 @@ def test_bad_starts():
         model.fit(X[:, :2], y)
 
 
-def test_the_compiled_scan_refuses_what_does_not_fit():
+def test_compiled_scan_raises_for_shapes_that_do_not_fit():
     one = np.ones(1)
     state = _core.Perceptron(np.zeros((1, 2)), np.zeros(1), 1.0, "intercept")
     X, order, label = np.zeros((3, 2)), np.arange(3), np.zeros(3, np.int32)
@@ -300,10 +300,10 @@ def test_the_compiled_scan_refuses_what_does_not_fit():
         with pytest.raises(ValueError, match="must"):
             state.scan(**given)
     for index in (2, -1):
-        thin = {"data": one, "indices": np.array([index], np.int32), "indptr": np.array([0, 1], np.int32), "p": 2}
+        compressed = {"data": one, "indices": np.array([index], np.int32), "indptr": np.array([0, 1], np.int32), "p": 2}
         rest = {"order": order[:1], "label": label[:1], "weight": None, "counts": False, "keep": False, "threads": 1}
         with pytest.raises(ValueError, match="not a column"):
-            state.scan_csr(**thin, **rest)
+            state.scan_csr(**compressed, **rest)
     with pytest.raises(ValueError, match="two targets"):
         _core.Perceptron(np.zeros((1, 2)), np.zeros(1), 1.0, "joint")
 
@@ -313,17 +313,17 @@ def test_threads_in_turn_find_the_bits_of_one(dtype, monkeypatch):
     """Enough rows for several threads to take turns."""
     X, y, _ = apart(70_000, 20)
     X = np.asarray(X, dtype=dtype)
-    found = []
+    result = []
     for number in (1, 2, 3):
         monkeypatch.setattr("tenfold.solvers.perceptron.threads", lambda entries, number=number: number)
-        found.append(Perceptron(max_iter=2, tol=None).fit(X, y))
-    for other in found[1:]:
-        np.testing.assert_array_equal(other.coef_, found[0].coef_)
-        assert other.n_mistakes_ == found[0].n_mistakes_ > 0
+        result.append(Perceptron(max_iter=2, tol=None).fit(X, y))
+    for other in result[1:]:
+        np.testing.assert_array_equal(other.coef_, result[0].coef_)
+        assert other.n_mistakes_ == result[0].n_mistakes_ > 0
 
 
 @pytest.mark.parametrize("several", [2, 3])
-def test_votes_that_are_not_those_that_predict_are_refused(several):
+def test_votes_other_than_those_of_predict_are_not_certified(several):
     rng = np.random.default_rng(several)
     y = np.arange(60) % several
     X = 4.0 * rng.standard_normal((several, 4))[y] + 0.1 * rng.standard_normal((60, 4))

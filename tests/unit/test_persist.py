@@ -46,7 +46,7 @@ def attributes(contents):
     return contents.json["model"]["model"]["attributes"]
 
 
-def refused(path, file, words):
+def check_error(path, file, words):
     path.write_bytes(file if isinstance(file, bytes) else file.file())
     with pytest.raises(LoadError, match=words):
         tenfold.load(path)
@@ -119,19 +119,19 @@ VALUES = [
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_values_come_back_to_the_bit(value):
-    found = again(value)
-    assert same(found, value)
+    result = again(value)
+    assert same(result, value)
     if isinstance(value, np.ndarray):
-        assert found.flags.writeable
-        assert found.flags.f_contiguous == value.flags.f_contiguous
+        assert result.flags.writeable
+        assert result.flags.f_contiguous == value.flags.f_contiguous
 
 
 @pytest.mark.parametrize("name", ["MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"])
 def test_random_state_is_restored(name):
     generator = np.random.Generator(getattr(np.random, name)(3))
     generator.standard_normal(5)
-    found = again(generator)
-    assert np.array_equal(found.standard_normal(7), generator.standard_normal(7))
+    result = again(generator)
+    assert np.array_equal(result.standard_normal(7), generator.standard_normal(7))
     legacy = np.random.RandomState(2)
     legacy.standard_normal(3)
     assert np.array_equal(again(legacy).standard_normal(3), legacy.standard_normal(3))
@@ -287,15 +287,15 @@ def test_invalid_files_raise(path):
     with pytest.raises(LoadError, match="could not be opened"):
         tenfold.load(path.parent)
     for file in (b"", b"short", b"something else than a zip, and long enough", b"PK\x03\x04" + bytes(100)):
-        refused(path, file, "too short|not a model|cut short")
+        check_error(path, file, "too short|not a model|cut short")
 
 
 def test_truncated_or_extended_file_raises(path, ridge):
     whole = path.read_bytes()
     for end in range(0, len(whole), 97):
-        refused(path, whole[:end], "short|damaged")
-    refused(path, whole + b"more", "added behind")
-    refused(path, b"more" + whole, "begin")
+        check_error(path, whole[:end], "short|damaged")
+    check_error(path, whole + b"more", "added behind")
+    check_error(path, b"more" + whole, "begin")
 
 
 def test_checksums_cover_every_byte(path, ridge):
@@ -306,33 +306,33 @@ def test_checksums_cover_every_byte(path, ridge):
     for start, size in places:
         changed = bytearray(whole)
         changed[start + 60 + size // 2] ^= 4
-        refused(path, bytes(changed), "damaged")
+        check_error(path, bytes(changed), "damaged")
 
 
 def zip_of(entries):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for entry, content in entries:
-            archive.writestr(entry, content)
+        for entry, text in entries:
+            archive.writestr(entry, text)
     return file.getvalue()
 
 
 @pytest.mark.parametrize("name", ["../escape.npy", "/etc/passwd", "arrays/../model.json", "arrays/01.npy", "other.txt"])
 def test_unknown_entry_names_raise(path, ridge, name):
     ridge.entries[name] = b""
-    refused(path, ridge, "which no model has")
+    check_error(path, ridge, "which no model has")
 
 
 def test_duplicate_entries_raise(path, ridge):
     with pytest.warns(UserWarning, match="Duplicate name"):
         file = zip_of([("model.json", "{}"), ("model.json", "{}")])
-    refused(path, file, "two entries")
+    check_error(path, file, "two entries")
 
 
 def test_symbolic_link_raises(path, ridge):
     link = zipfile.ZipInfo("model.json")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
-    refused(path, zip_of([(link, "/etc/passwd")]), "link")
+    check_error(path, zip_of([(link, "/etc/passwd")]), "link")
 
 
 def test_encrypted_entry_raises(path, ridge):
@@ -340,18 +340,18 @@ def test_encrypted_entry_raises(path, ridge):
     directory = file.index(b"PK\x01\x02")
     file[6] |= 1
     file[directory + 8] |= 1
-    refused(path, bytes(file), "encrypted")
+    check_error(path, bytes(file), "encrypted")
 
 
 def test_other_compression_raises(path):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_BZIP2) as archive:
         archive.writestr("model.json", "{}")
-    refused(path, file.getvalue(), "compressed in a way")
+    check_error(path, file.getvalue(), "compressed in a way")
 
 
 def test_zip_bomb_raises(path, ridge):
-    refused(path, zip_of([("model.json", " " * 10_000_000)]), "max_ratio")
+    check_error(path, zip_of([("model.json", " " * 10_000_000)]), "max_ratio")
 
 
 def test_overlapping_entries_raise(path):
@@ -359,7 +359,7 @@ def test_overlapping_entries_raise(path):
     file = bytearray(zip_of([("arrays/0.npy", b"a" * 50), ("arrays/1.npy", b"a" * 50)]))
     second = file.index(b"PK\x01\x02", file.index(b"PK\x01\x02") + 4)
     struct.pack_into("<I", file, second + 42, 0)
-    refused(path, bytes(file), "overlap|damaged")
+    check_error(path, bytes(file), "overlap|damaged")
 
 
 def test_limits(path, ridge):
@@ -378,9 +378,9 @@ def test_limits(path, ridge):
 
 def test_json_that_is_too_deep(path, ridge):
     deep = "[" * 100_000 + "]" * 100_000
-    refused(path, zip_of([("model.json", deep + "1" * 3)]), "damaged|max_ratio")
+    check_error(path, zip_of([("model.json", deep + "1" * 3)]), "damaged|max_ratio")
     attributes(ridge)["n_iter_"] = json.loads("[" * 300 + "]" * 300)
-    refused(path, ridge, "max_depth")
+    check_error(path, ridge, "max_depth")
 
 
 @pytest.mark.parametrize(
@@ -399,18 +399,18 @@ def test_invalid_json_raises(path, text, words):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("model.json", text)
-    refused(path, file.getvalue(), words)
+    check_error(path, file.getvalue(), words)
 
 
 def test_versions(path, ridge):
     later = ridge.copy()
     later.json["version"] = 2
-    refused(path, later, "version 2 of the format.*install a later")
+    check_error(path, later, "version 2 of the format.*install a later")
     later.json["version"] = "1"
-    refused(path, later, "which version")
+    check_error(path, later, "which version")
     more = ridge.copy()
     more.json["more"] = 1
-    refused(path, more, "nothing else")
+    check_error(path, more, "nothing else")
     tenfold.save(make_pipeline(StandardScaler(), tenfold.Ridge()).fit(X, y), path)
     older = Contents(path.read_bytes())
     older.json["made by"]["scikit-learn"] = "1.2.3"
@@ -433,31 +433,31 @@ def with_model(contents, **changes):
 
 def test_classes_come_from_the_table(path, ridge):
     for name in ("os.system", "sklearn.Ridge", "tenfold.certify", "tenfold.Moments", "builtins.eval", 3, None):
-        refused(path, with_model(ridge, **{"class": name}), "is not loaded")
-    refused(path, with_model(ridge, more=1), "nothing else")
+        check_error(path, with_model(ridge, **{"class": name}), "is not loaded")
+    check_error(path, with_model(ridge, more=1), "nothing else")
     for kind in ("reduce", "module", "Model"):
         changed = ridge.copy()
         changed.json["model"] = {kind: ["os", "system"]}
-        refused(path, changed, "not known here")
+        check_error(path, changed, "not known here")
     changed = ridge.copy()
     changed.json["model"] = {"function": "system"}
-    refused(path, changed, "function 'system'")
+    check_error(path, changed, "function 'system'")
     changed.json["model"] = [1, 2]
-    refused(path, changed, "does not use|something else")
+    check_error(path, changed, "does not use|something else")
 
 
 def test_names_come_from_the_class(path, ridge):
-    refused(path, with_model(ridge, parameters={"__class__": 1}), "no parameter '__class__'")
+    check_error(path, with_model(ridge, parameters={"__class__": 1}), "no parameter '__class__'")
     for name in ("predict", "__class__", "_registration", "fit"):
         changed = ridge.copy()
         attributes(changed)[name] = 1
-        refused(path, changed, f"no attribute {name!r}")
+        check_error(path, changed, f"no attribute {name!r}")
 
 
 def test_parameters_are_those_that_fit_takes(path, ridge):
     changed = ridge.copy()
     changed.json["model"]["model"]["parameters"]["alpha"] = "large"
-    refused(path, changed, "alpha")
+    check_error(path, changed, "alpha")
 
 
 ARRAYS = [
@@ -481,14 +481,14 @@ def test_inconsistent_arrays_raise(path, ridge, array, words):
         path.write_bytes(ridge.file())
         assert tenfold.load(path).predict(X).shape == (40, 2)
     else:
-        refused(path, ridge, words)
+        check_error(path, ridge, words)
 
 
 def test_an_array_of_objects_is_no_pickle(path, ridge):
     file = io.BytesIO()
     np.save(file, np.array([{}, None, 1], dtype=object), allow_pickle=True)
     ridge.entries[f"arrays/{attributes(ridge)['coef_']['array']}.npy"] = file.getvalue()
-    refused(path, ridge, "header")
+    check_error(path, ridge, "header")
 
 
 @pytest.mark.parametrize(
@@ -498,7 +498,7 @@ def test_false_header_allocates_no_memory(path, ridge, shape):
     name = f"arrays/{attributes(ridge)['coef_']['array']}.npy"
     header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     ridge.entries[name] = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(24)
-    refused(path, ridge, "claims the shape|header")
+    check_error(path, ridge, "claims the shape|header")
 
 
 def test_invalid_bits_raise(path):
@@ -506,52 +506,52 @@ def test_invalid_bits_raise(path):
     contents = Contents(path.read_bytes())
     name = f"arrays/{attributes(contents)['outliers_']['array']}.npy"
     contents.entries[name] = contents.entries[name][:-1] + b"\x07"
-    refused(path, contents, "bits that are no values")
+    check_error(path, contents, "bits that are no values")
 
 
 def test_array_used_twice_or_never_raises(path, ridge):
     changed = ridge.copy()
     attributes(changed)["n_iter_"] = attributes(changed)["coef_"]
-    refused(path, changed, "twice|does not use")
+    check_error(path, changed, "twice|does not use")
     ridge.put(99, np.zeros(3))
-    refused(path, ridge, "does not use")
+    check_error(path, ridge, "does not use")
     attributes(ridge)["coef_"] = {"array": "../../x"}
-    refused(path, ridge, "no array")
+    check_error(path, ridge, "no array")
 
 
-def changed_model(model, path, name, array):
+def change_model(model, path, name, array):
     tenfold.save(model, path)
     contents = Contents(path.read_bytes())
-    found = attributes(contents)
+    result = attributes(contents)
     for step in name.split("."):
-        found = found["record"][1][step] if "record" in found else found[step]
-    contents.put(found["array"], array)
+        result = result["record"][1][step] if "record" in result else result[step]
+    contents.put(result["array"], array)
     return contents
 
 
 def test_class_and_row_indices_are_checked(path):
     labels = np.digitize(X[:, 0], [-0.3, 0.3])
     model = tenfold.KNeighborsClassifier().fit(X, labels)
-    refused(path, changed_model(model, path, "_y", np.full(40, 3)), "numbers of classes")
-    refused(path, changed_model(model, path, "_y", np.full(40, -1)), "numbers of classes")
-    refused(path, changed_model(model, path, "_fit_X", np.full((40, 3), np.nan)), "no missing values")
-    refused(path, changed_model(model, path, "classes_", np.array([0, 2, 1])), "classes_ must be")
-    refused(path, changed_model(model, path, "classes_", np.array([0, 0, 1])), "classes_ must be")
+    check_error(path, change_model(model, path, "_y", np.full(40, 3)), "numbers of classes")
+    check_error(path, change_model(model, path, "_y", np.full(40, -1)), "numbers of classes")
+    check_error(path, change_model(model, path, "_fit_X", np.full((40, 3), np.nan)), "no missing values")
+    check_error(path, change_model(model, path, "classes_", np.array([0, 2, 1])), "classes_ must be")
+    check_error(path, change_model(model, path, "classes_", np.array([0, 0, 1])), "classes_ must be")
     weighted = tenfold.KNeighborsClassifier().fit(X, labels, sample_weight=np.tile([1.0, 0.0], 20))
-    refused(path, changed_model(weighted, path, "_kept", np.arange(20) * 3), "_kept must be")
+    check_error(path, change_model(weighted, path, "_kept", np.arange(20) * 3), "_kept must be")
     voted = tenfold.VotedPerceptron(random_state=0).fit(X, labels)
     rows = len(voted._voters.row)
-    refused(path, changed_model(voted, path, "_voters.row", np.full(rows, 10_000)), "Voters")
-    refused(path, changed_model(voted, path, "_voters.up", np.full(rows, 3, np.int32)), "Voters")
+    check_error(path, change_model(voted, path, "_voters.row", np.full(rows, 10_000)), "Voters")
+    check_error(path, change_model(voted, path, "_voters.up", np.full(rows, 3, np.int32)), "Voters")
     mixture = tenfold.GaussianNB().fit(X, labels)
-    refused(path, changed_model(mixture, path, "var_", -mixture.var_), "var_ must be")
+    check_error(path, change_model(mixture, path, "var_", -mixture.var_), "var_ must be")
 
 
 def test_cyclic_tree_raises(path):
     tenfold.save(tenfold.BisectingKMeans(3, random_state=0).fit(X), path)
     contents = Contents(path.read_bytes())
     attributes(contents)["_tree"][1] = {"tuple": [0, 2]}
-    refused(path, contents, "_tree must be a tree")
+    check_error(path, contents, "_tree must be a tree")
 
 
 def test_sparse_indices_are_checked(path):
@@ -570,7 +570,7 @@ def test_sparse_indices_are_checked(path):
     ]:
         changed = contents.copy()
         changed.put(number, array)
-        refused(path, changed, "sparse matrix")
+        check_error(path, changed, "sparse matrix")
 
 
 def test_codes_of_sklearn_encoders_are_checked(path):
@@ -580,8 +580,8 @@ def test_codes_of_sklearn_encoders_are_checked(path):
     tenfold.save(OneHotEncoder(sparse_output=False).fit(np.arange(6).reshape(3, 2)), path)
     contents = Contents(path.read_bytes())
     attributes(contents)["_n_features_outs"] = [3, 1]
-    refused(path, contents, "categories and codes")
+    check_error(path, contents, "categories and codes")
     tenfold.save(CountVectorizer().fit(["one two", "three"]), path)
     contents = Contents(path.read_bytes())
     attributes(contents)["vocabulary_"]["dict"][0][1] = 1_000_000
-    refused(path, contents, "number the columns")
+    check_error(path, contents, "number the columns")

@@ -39,7 +39,7 @@ def pictures():
     plt.close("all")
 
 
-def drawn(display):
+def check_drawn(display):
     """A display that was drawn, and whose picture can be made."""
     assert display.figure_ is display.ax_.figure
     display.figure_.canvas.draw()
@@ -81,7 +81,7 @@ def test_importing_the_displays_imports_no_matplotlib():
 )
 def test_the_path_passes_through_the_model(model):
     fitted = model.fit(X, y)
-    path = drawn(PathDisplay.from_estimator(fitted, X, y))
+    path = check_drawn(PathDisplay.from_estimator(fitted, X, y))
     assert path.coefs.shape == (len(path.x), 4)
     assert len(path.ax_.lines) == 4 + (path.chosen is not None)
     if path.chosen is not None and not isinstance(model, tenfold.Lars):
@@ -101,7 +101,7 @@ def test_paths_of_targets_classes_and_frames():
         logistic = tenfold.LogisticRegressionCV(
             Cs=[0.1, 1.0, 10.0], cv=3, l1_ratios=(0.0,), scoring="neg_log_loss", use_legacy_attributes=legacy
         ).fit(X, labels)
-        path = drawn(PathDisplay.from_estimator(logistic, target=2))
+        path = check_drawn(PathDisplay.from_estimator(logistic, target=2))
         assert path.coefs.shape == (3, 4)
         assert path.x_name == "C"
         assert np.all(np.diff(np.linalg.norm(path.coefs, axis=1)) > 0.0)
@@ -141,7 +141,7 @@ CHOOSING = [
 @pytest.mark.parametrize(("model", "target", "chosen", "name"), CHOOSING, ids=lambda one: type(one).__name__)
 def test_smallest_error_is_at_the_chosen_value(model, target, chosen, name):
     fitted = model.fit(X, target)
-    tried = drawn(LeaveOneOutDisplay.from_estimator(fitted))
+    tried = check_drawn(LeaveOneOutDisplay.from_estimator(fitted))
     assert tried.chosen == float(getattr(fitted, chosen))
     assert tried.x[np.argmin(tried.error)] == pytest.approx(tried.chosen)
     assert tried.x_name == name
@@ -151,7 +151,7 @@ def test_smallest_error_is_at_the_chosen_value(model, target, chosen, name):
 
 def test_histograms_show_the_risk_of_every_number_of_bins():
     model = tenfold.Histogram().fit(X[:, :1])
-    tried = drawn(LeaveOneOutDisplay.from_estimator(model))
+    tried = check_drawn(LeaveOneOutDisplay.from_estimator(model))
     assert tried.x[np.argmin(tried.error)] == tried.chosen == len(model.counts_)
 
 
@@ -173,7 +173,7 @@ def test_one_standard_error_takes_the_simpler_model():
 
 def test_spectra():
     pca = tenfold.PCA(3).fit(X)
-    shown = drawn(SpectrumDisplay.from_estimator(make_pipeline(StandardScaler(), pca).fit(X)))
+    shown = check_drawn(SpectrumDisplay.from_estimator(make_pipeline(StandardScaler(), pca).fit(X)))
     assert np.array_equal(shown.values, pca.explained_variance_)
     assert shown.cumulative[-1] == pytest.approx(pca.explained_variance_ratio_.sum())
     assert len(shown.ax_.patches) == 3
@@ -185,7 +185,7 @@ def test_spectra():
         tenfold.LinearDiscriminantAnalysis().fit(X, labels),
         tenfold.LinearRegression().fit(X, y),
     ):
-        values = drawn(SpectrumDisplay.from_estimator(model)).values
+        values = check_drawn(SpectrumDisplay.from_estimator(model)).values
         assert values.ndim == 1
         assert np.all(np.diff(values) <= 1e-12)
     with pytest.raises(ValueError, match="has no spectrum"):
@@ -205,7 +205,7 @@ def test_spectra():
 )
 def test_traces_decrease_and_certificate_is_the_judges(model, target):
     fitted = model.fit(X, target)
-    trace = drawn(CertificateDisplay.from_estimator(fitted))
+    trace = check_drawn(CertificateDisplay.from_estimator(fitted))
     assert trace.objective[-1] <= trace.objective[0]
     assert (trace.value, trace.ok) == (fitted.certificate_.value, fitted.certificate_.ok)
     assert trace.excess[0] in (0.0, 1.0)
@@ -214,7 +214,7 @@ def test_traces_decrease_and_certificate_is_the_judges(model, target):
         with pytest.raises(ValueError, match="by must be"):
             trace.plot(by="seconds")
     else:
-        assert drawn(trace.plot(by="seconds")).ax_.get_xlabel() == "seconds"
+        assert check_drawn(trace.plot(by="seconds")).ax_.get_xlabel() == "seconds"
 
 
 def test_a_model_without_steps_has_no_trace():
@@ -235,7 +235,7 @@ def test_a_model_without_steps_has_no_trace():
 )
 def test_decision_boundary_equals_predictions(model, target, count):
     fitted = model.fit(X, target)
-    plane = drawn(
+    plane = check_drawn(
         DecisionBoundaryDisplay.from_estimator(fitted, X, target, columns=(0, 3), grid_resolution=15, at=np.ones(4))
     )
     assert (None if plane.classes is None else len(plane.classes)) == count
@@ -252,7 +252,7 @@ def test_decision_boundary_equals_predictions(model, target, count):
 def test_planes_of_frames_and_probabilities():
     frame = pd.DataFrame(X[:, :2], columns=["long", "wide"])
     model = tenfold.GaussianNB().fit(frame, two)
-    plane = drawn(DecisionBoundaryDisplay.from_estimator(model, frame, two, response_method="predict_proba"))
+    plane = check_drawn(DecisionBoundaryDisplay.from_estimator(model, frame, two, response_method="predict_proba"))
     assert (plane.xlabel, plane.ylabel) == ("long", "wide")
     assert 0.0 <= plane.response.min() <= plane.response.max() <= 1.0
     with pytest.raises(ValueError, match="two of 2 columns"):
@@ -263,13 +263,13 @@ def test_planes_of_frames_and_probabilities():
 def test_reliability_agrees_with_sklearn(strategy):
     model = tenfold.LogisticRegression().fit(X, two)
     said = model.predict_proba(X)[:, 1]
-    shown = drawn(ReliabilityDisplay.from_estimator(model, X, two, n_bins=5, strategy=strategy))
+    shown = check_drawn(ReliabilityDisplay.from_estimator(model, X, two, n_bins=5, strategy=strategy))
     true, predicted = calibration_curve(two, said, n_bins=5, strategy=strategy)
     assert shown.prob_true == pytest.approx(true)
     assert shown.prob_pred == pytest.approx(predicted)
     assert shown.count.sum() == len(X)
     assert np.all((shown.low <= shown.prob_true) & (shown.prob_true <= shown.high))
-    again = drawn(ReliabilityDisplay.from_predictions(two, said, n_bins=5, strategy=strategy))
+    again = check_drawn(ReliabilityDisplay.from_predictions(two, said, n_bins=5, strategy=strategy))
     assert np.array_equal(again.prob_true, shown.prob_true)
 
 
@@ -291,14 +291,14 @@ def test_reliability_of_one_class_of_several_and_bad_input():
 
 def test_residuals():
     model = tenfold.Ridge().fit(X, y)
-    shown = drawn(ResidualDisplay.from_estimator(model, X, y, subsample=30))
+    shown = check_drawn(ResidualDisplay.from_estimator(model, X, y, subsample=30))
     assert np.array_equal(shown.residuals, y - model.predict(X))
     assert len(shown.ax_.collections[0].get_offsets()) == 30
     assert shown.ax_.get_title() == "Ridge"
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots()
-    both = drawn(ResidualDisplay.from_predictions(y, model.predict(X), ax=ax, kind="actual_vs_predicted"))
+    both = check_drawn(ResidualDisplay.from_predictions(y, model.predict(X), ax=ax, kind="actual_vs_predicted"))
     assert both.ax_ is ax
     with pytest.raises(ValueError, match="kind must be"):
         shown.plot(kind="other")

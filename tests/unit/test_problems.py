@@ -36,15 +36,15 @@ def test_value_gradient_and_hessian(loss, intercept, shifted, kind):
         z = (X - (0 if shift is None else shift)) @ v[:3] + v[3]
         return weight @ loss.value(y[:, 0], z) / weight.sum() + 0.15 * v[:3] @ v[:3]
 
-    found = evaluate(
+    result = evaluate(
         problem, MemoryRows(kind(X), y, weight), Params(point[None, :3].copy(), point[3:].copy()), 2, shift
     )
-    np.testing.assert_allclose(found.value, [objective(point)], rtol=1e-13)
+    np.testing.assert_allclose(result.value, [objective(point)], rtol=1e-13)
     h = 1e-5
     free = 4 if intercept else 3
     steps = h * np.eye(4)[:free]
     slopes = np.array([(objective(point + s) - objective(point - s)) / (2 * h) for s in steps])
-    np.testing.assert_allclose(found.gradient[0, :free], slopes, atol=1e-8)
+    np.testing.assert_allclose(result.gradient[0, :free], slopes, atol=1e-8)
     curves = np.array(
         [
             [
@@ -60,11 +60,11 @@ def test_value_gradient_and_hessian(loss, intercept, shifted, kind):
             for s in steps
         ]
     )
-    np.testing.assert_allclose(found.hessian[:free, :free], curves, atol=1e-4)
+    np.testing.assert_allclose(result.hessian[:free, :free], curves, atol=1e-4)
     if not intercept:
         # the intercept stays where it is: no slope, and a Hessian that can be factored
-        assert found.gradient[0, 3] == 0.0
-        np.testing.assert_array_equal(found.hessian[3], [0, 0, 0, 1])
+        assert result.gradient[0, 3] == 0.0
+        np.testing.assert_array_equal(result.hessian[3], [0, 0, 0, 1])
 
 
 def test_one_strength_for_each_target():
@@ -93,8 +93,8 @@ def test_looking_ahead_reads_the_same_objectives(kind):
     shift = rng.standard_normal(3)
     first, values = evaluate_ahead(problem, rows, points[0], 2, shift, points[1:])
     alone = evaluate(problem, rows, points[0], 2, shift)
-    for found, expected in zip(first, alone, strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for result, expected in zip(first, alone, strict=True):
+        np.testing.assert_array_equal(result, expected)
     assert values == [float(evaluate(problem, rows, point, 2, shift).value[0]) for point in points[1:]]
 
 

@@ -28,11 +28,11 @@ def test_the_minimum_of_the_model(intercept, index):
     np.testing.assert_allclose(move, X @ d + b, atol=1e-12)
     assert sweeps <= 2_000
     assert not d[10:].any()
-    pull = g + X.T @ (c * move) + l2 * d
+    gradient = g + X.T @ (c * move) + l2 * d
     there = w + d
     used = there[:10] != 0.0
-    np.testing.assert_allclose(pull[:10][used], -l1 * np.sign(there[:10][used]), atol=1e-8)
-    assert np.all(np.abs(pull[:10][~used]) <= l1 + 1e-8)
+    np.testing.assert_allclose(gradient[:10][used], -l1 * np.sign(there[:10][used]), atol=1e-8)
+    assert np.all(np.abs(gradient[:10][~used]) <= l1 + 1e-8)
     assert abs(slope + c @ move) <= 1e-8 if intercept else b == 0.0
 
 
@@ -44,12 +44,12 @@ def test_sparse_rows_of_many_columns_are_certified(settings):
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     weight[::11] = 0.0
     settings = {"l1_ratio": 1.0, "solver": "saga", **settings}
-    thin = tf.LogisticRegression(**settings).fit(X, y, sample_weight=weight)
+    sparse_model = tf.LogisticRegression(**settings).fit(X, y, sample_weight=weight)
     dense = tf.LogisticRegression(**settings).fit(X.toarray(), y, sample_weight=weight)
-    assert thin.certificate_.ok
-    assert abs(thin.certificate_.objective - dense.certificate_.objective) <= 2e-6
+    assert sparse_model.certificate_.ok
+    assert abs(sparse_model.certificate_.objective - dense.certificate_.objective) <= 2e-6
     if settings["C"] == 1e-6:
-        assert not thin.coef_.any()
+        assert not sparse_model.coef_.any()
 
 
 def test_one_step_is_not_enough_and_a_start_is_kept():

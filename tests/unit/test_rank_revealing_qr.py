@@ -52,15 +52,15 @@ def test_the_shortest_solution_whichever_way(name, intercept, weighted, monkeypa
     weight = rng.integers(0, 3, N).astype(float) if weighted else None
     original, taken = rank_revealing_qr.factor_gram, []
 
-    def spied(*arguments):
+    def record(*arguments):
         taken.append(original(*arguments))
         return taken[-1]
 
-    monkeypatch.setattr(rank_revealing_qr, "factor_gram", spied)
+    monkeypatch.setattr(rank_revealing_qr, "factor_gram", record)
     model = LinearRegression(fit_intercept=intercept).fit(X, y, weight)
     monkeypatch.setattr(rank_revealing_qr, "factor_gram", lambda *_: None)
     slow = LinearRegression(fit_intercept=intercept).fit(X, y, weight)
-    assert [found is not None for found in taken] == [quick]
+    assert [result is not None for result in taken] == [quick]
     assert model.certificate_.ok
     assert slow.certificate_.ok
     single = X.dtype == np.float32
@@ -79,8 +79,8 @@ def test_the_shortest_solution_whichever_way(name, intercept, weighted, monkeypa
 def test_rows_of_sparse_arrays_are_not_copied(kind):
     X = kind(sp.random(1000, 30, 0.1, format="csr", random_state=0))
     for part in (slice(0, 10), slice(100, 900), slice(990, 2000), slice(5, 5), slice(None, None, 3)):
-        found, expected = some_rows(X, part), X[part]
-        assert type(found) is kind
-        assert found.shape == expected.shape
-        assert (found != expected).nnz == 0
+        result, expected = some_rows(X, part), X[part]
+        assert type(result) is kind
+        assert result.shape == expected.shape
+        assert (result != expected).nnz == 0
     assert np.shares_memory(some_rows(X, slice(2, 9)).data, X.data)

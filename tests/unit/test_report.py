@@ -50,10 +50,10 @@ def test_headline_is_the_first_sentence():
 
 
 def test_tiles_name_score_baseline_and_certificate():
-    found = {tile["name"]: tile for tile in tiles(make_record())}
-    assert found["RMSE"]["value"] == "2.0"
-    assert found["baseline"]["words"] == "ours is 80 % better"
-    assert found["certificate"]["value"] == "certified"
+    result = {tile["name"]: tile for tile in tiles(make_record())}
+    assert result["RMSE"]["value"] == "2.0"
+    assert result["baseline"]["words"] == "ours is 80 % better"
+    assert result["certificate"]["value"] == "certified"
 
 
 def test_distant_baseline_is_given_in_the_caption():
@@ -133,11 +133,11 @@ def test_charts_skip_what_cannot_be_drawn():
 
 
 def test_confusion_is_shaded_by_the_true_class():
-    found = confusion({"classes": ["a", "b"], "counts": [[3, 1], [0, 0]]})
-    assert found["rows"][0]["cells"][0]["shade"] == "0.87"
-    assert found["rows"][0]["recall"] == "75"
-    assert found["precision"] == ["100", "0"]
-    assert found["rows"][1]["recall"] == ""
+    result = confusion({"classes": ["a", "b"], "counts": [[3, 1], [0, 0]]})
+    assert result["rows"][0]["cells"][0]["shade"] == "0.87"
+    assert result["rows"][0]["recall"] == "75"
+    assert result["precision"] == ["100", "0"]
+    assert result["rows"][1]["recall"] == ""
     assert confusion({"classes": list("abcd") * 10, "counts": []}) is None
 
 

@@ -113,8 +113,8 @@ def test_path_scores_of_classifiers(classes, model, scoring):
 def test_fallback_to_single_fits(numbers):
     X, y = numbers
     for grid in ({"alpha": [1.0, np.inf]}, {"alpha": [1.0, 0.0]}, {"alpha": [1.0, 1.0]}, {"solver": ["svd", "lsqr"]}):
-        found = Search(Ridge(), grid, scoring="r2", cv=3, race=False).fit(X, y)
-        assert np.isfinite(found.best_score_)
+        result = Search(Ridge(), grid, scoring="r2", cv=3, race=False).fit(X, y)
+        assert np.isfinite(result.best_score_)
     frame = pytest.importorskip("pandas").DataFrame(X)
     assert Search(Ridge(), {"alpha": [1.0, 2.0]}, scoring="r2", cv=3).fit(frame, y).best_params_ == {"alpha": 1.0}
     assert Search(Ridge(), {"alpha": [1.0, 2.0]}, scoring="r2", cv=3).fit(sparse.csr_array(X), y).best_score_ > 0.3
@@ -161,14 +161,14 @@ def test_racing_gives_up_worse_settings():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((400, 1)), rng.standard_normal(400)
     Timed.fits = {}
-    found = Search(Timed(), {"value": [0.0, 0.01, 50.0]}, cv=10, scoring="neg_mean_squared_error", refit=False)
-    found.fit(X, y)
+    result = Search(Timed(), {"value": [0.0, 0.01, 50.0]}, cv=10, scoring="neg_mean_squared_error", refit=False)
+    result.fit(X, y)
     assert Timed.fits == {0.0: 10, 0.01: 10, 50.0: 3}
-    assert found.cv_results_["abandoned_after"].tolist() == [0, 0, 3]
-    assert found.cv_results_["rank_test_score"][2] == 3
-    assert "1 were given up" in found.words_
-    assert np.isnan(found.cv_results_["split3_test_score"][2])
-    assert found.best_params_["value"] in (0.0, 0.01)
+    assert result.cv_results_["abandoned_after"].tolist() == [0, 0, 3]
+    assert result.cv_results_["rank_test_score"][2] == 3
+    assert "1 were given up" in result.words_
+    assert np.isnan(result.cv_results_["split3_test_score"][2])
+    assert result.best_params_["value"] in (0.0, 0.01)
 
 
 def test_false_positive_rate_of_racing():
@@ -186,20 +186,20 @@ def test_time_limit_is_respected(numbers):
     X, y = numbers
     begin = time.perf_counter()
     grid = {"value": [150.0, 100.0, 50.0], "seconds": [0.05]}
-    found = Search(Timed(), grid, cv=5, time_limit=0.4, race=False).fit(X, y)
+    result = Search(Timed(), grid, cv=5, time_limit=0.4, race=False).fit(X, y)
     assert time.perf_counter() - begin < 1.5
-    assert found.best_params_["value"] == 150.0
-    assert "the time was over" in found.words_
+    assert result.best_params_["value"] == 150.0
+    assert "the time was over" in result.words_
     with pytest.raises(TimeoutError, match="No setting was scored within"):
         Search(Timed(seconds=0.2), {"value": [1.0]}, time_limit=0.05).fit(X, y)
 
 
 def test_failed_fits_are_skipped_or_raised(numbers):
     X, y = numbers
-    found = Search(Lasso(), {"alpha": [-1.0, 0.1]}, together=False).fit(X, y)
-    assert found.best_params_ == {"alpha": 0.1}
-    assert np.isnan(found.cv_results_["mean_test_score"][0])
-    assert found.cv_results_["rank_test_score"].tolist() == [2, 1]
+    result = Search(Lasso(), {"alpha": [-1.0, 0.1]}, together=False).fit(X, y)
+    assert result.best_params_ == {"alpha": 0.1}
+    assert np.isnan(result.cv_results_["mean_test_score"][0])
+    assert result.cv_results_["rank_test_score"].tolist() == [2, 1]
     with pytest.raises(ValueError, match="alpha"):
         Search(Lasso(), {"alpha": [-1.0, -2.0]}).fit(X, y)
     with pytest.raises(ValueError, match="Invalid parameter"):
@@ -238,9 +238,9 @@ def test_unknown_simplicity_raises(numbers):
     X, y = numbers
     with pytest.raises(ValueError, match="which values of scale__with_std are simpler"):
         search(PIPE, {"scale__with_std": [True, False]}, X, y, select="one_se")
-    found = search(Ridge(), {"alpha": [1.0, 2.0]}, X, y)
+    result = search(Ridge(), {"alpha": [1.0, 2.0]}, X, y)
     with pytest.raises(ValueError, match="names gamma, which no setting has"):
-        one_standard_error(found.cv_results_, "gamma")
+        one_standard_error(result.cv_results_, "gamma")
     with pytest.raises(ValueError, match="put its rows in order"):
         one_standard_error(np.ones((2, 2)), "alpha")
     with pytest.raises(ValueError, match="got shape"):
@@ -261,13 +261,13 @@ def test_scikit_learns_checks(estimator, check):
 
 def test_methods_of_the_best_model(classes, numbers):
     X, y = classes
-    found = Search(LogisticRegression(), {"C": [0.1, 1.0]}, cv=3).fit(X, y)
-    assert found.predict_proba(X).shape == (200, 2)
-    assert found.predict_log_proba(X).shape == (200, 2)
-    assert found.decision_function(X).shape == (200,)
-    assert found.classes_.tolist() == [0, 1]
-    assert found.certificate_.ok
-    assert not hasattr(found, "transform")
+    result = Search(LogisticRegression(), {"C": [0.1, 1.0]}, cv=3).fit(X, y)
+    assert result.predict_proba(X).shape == (200, 2)
+    assert result.predict_log_proba(X).shape == (200, 2)
+    assert result.decision_function(X).shape == (200,)
+    assert result.classes_.tolist() == [0, 1]
+    assert result.certificate_.ok
+    assert not hasattr(result, "transform")
     components = Search(PCA(), {"n_components": [1, 3]}, cv=3).fit(X)
     assert components.inverse_transform(components.transform(X)).shape == X.shape
     assert Search(KernelDensity(), {"bandwidth": [0.1, 1.0]}).fit(X[:, :2]).best_params_ == {"bandwidth": 1.0}

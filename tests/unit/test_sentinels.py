@@ -42,10 +42,10 @@ NAMED = {
 def test_named(name: str) -> None:
     values, sentinels = NAMED[name]
     frame = with_value(values, *sentinels)
-    (found,) = find_sentinels(frame)
-    assert found.column == "x"
+    (result,) = find_sentinels(frame)
+    assert result.column == "x"
     option = ",".join(f"{value:.10g}" for value in sorted(sentinels))
-    assert found.sentence.endswith(f"--missing x={option}")
+    assert result.sentence.endswith(f"--missing x={option}")
     assert find_sentinels(read_table(frame, missing={"x": sentinels})) == []
 
 
@@ -70,9 +70,9 @@ def test_not_named(name: str) -> None:
 @settings(max_examples=100, deadline=None)
 def test_any_order_gives_the_same_sentence(values: list[float]) -> None:
     frame = pl.DataFrame({"x": values})
-    found = find_sentinels(frame, types={"x": "number"})
-    assert found == find_sentinels(frame.reverse(), types={"x": "number"})
-    assert found == find_sentinels(frame.sort("x"), types={"x": "number"})
+    result = find_sentinels(frame, types={"x": "number"})
+    assert result == find_sentinels(frame.reverse(), types={"x": "number"})
+    assert result == find_sentinels(frame.sort("x"), types={"x": "number"})
 
 
 def test_the_schema_remembers_missing_values(tmp_path) -> None:

@@ -30,13 +30,13 @@ def hulls_meet(X, sign, intercept):
 @given(X=hnp.arrays(np.float64, st.tuples(st.integers(3, 9), st.integers(1, 3)), elements=few))
 def test_whatever_is_called_is_right(intercept, kind, X):
     y = np.arange(len(X)) % 2
-    found = separability(kind(X), y, fit_intercept=intercept)
-    assert found.separable is not None, "small whole numbers can always be decided"
-    assert found.separable is not hulls_meet(X, np.where(y == 1, 1.0, -1.0), intercept)
-    assert 0.0 <= found.lower <= found.upper * (1 + 1e-9) + 1e-12
-    if found.separable:
-        by = margins(X, y, found.coef, found.intercept if intercept else None)
-        assert by.of_set >= found.lower > 0.0
+    result = separability(kind(X), y, fit_intercept=intercept)
+    assert result.separable is not None, "small whole numbers can always be decided"
+    assert result.separable is not hulls_meet(X, np.where(y == 1, 1.0, -1.0), intercept)
+    assert 0.0 <= result.lower <= result.upper * (1 + 1e-9) + 1e-12
+    if result.separable:
+        by = margins(X, y, result.coef, result.intercept if intercept else None)
+        assert by.of_set >= result.lower > 0.0
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -45,10 +45,10 @@ def test_the_largest_margin_is_that_of_a_hard_margin_machine(seed, p):
     X, y, _ = apart(80, p, seed)
     machine = SVC(kernel="linear", C=1e9, tol=1e-8).fit(X, y)
     expected = 1.0 / np.linalg.norm(machine.coef_)
-    found = separability(X, y)
-    assert found.separable is True
-    assert found.certificate.ok, found.certificate.explain()
-    np.testing.assert_allclose([found.lower, found.upper], expected, rtol=1e-5)
+    result = separability(X, y)
+    assert result.separable is True
+    assert result.certificate.ok, result.certificate.explain()
+    np.testing.assert_allclose([result.lower, result.upper], expected, rtol=1e-5)
     moved = separability(X + 1e4, y)
     np.testing.assert_allclose(moved.lower, expected, rtol=1e-4)
 
@@ -56,10 +56,10 @@ def test_the_largest_margin_is_that_of_a_hard_margin_machine(seed, p):
 @pytest.mark.parametrize("p", [2, 6, 30])
 def test_classes_that_overlap_are_proved_to(p):
     X, y, _ = classes(40 * p, p)
-    found = separability(X, y)
-    assert found.separable is False
-    assert (found.lower, found.upper) == (0.0, 0.0)
-    assert "hulls of the classes meet" in found.certificate.explain()
+    result = separability(X, y)
+    assert result.separable is False
+    assert (result.lower, result.upper) == (0.0, 0.0)
+    assert "hulls of the classes meet" in result.certificate.explain()
 
 
 def test_one_row_in_both_classes():
@@ -69,7 +69,7 @@ def test_one_row_in_both_classes():
     assert separability(X, [0, 0, 1, 1]).separable is True
 
 
-def test_bad_proofs_are_refused():
+def test_invalid_proofs_are_rejected():
     """The judge believes neither a direction nor a combination."""
     X, y, _ = apart(40, 3)
     sign = np.where(y == "bee", 1.0, -1.0)
@@ -88,8 +88,8 @@ def test_seegers_margin_takes_rows_to_length_one():
     a, b = (separability(Z, y, fit_intercept=False, normalize=True) for Z in (X, scaled))
     assert a.separable
     np.testing.assert_allclose(a.lower, b.lower, rtol=1e-5)
-    found = margins(X, y, a.coef)
-    np.testing.assert_allclose(found.normalised_of_set, a.lower, rtol=1e-6)
+    result = margins(X, y, a.coef)
+    np.testing.assert_allclose(result.normalised_of_set, a.lower, rtol=1e-6)
 
 
 def test_margins_distances_and_projections():
@@ -97,21 +97,21 @@ def test_margins_distances_and_projections():
     X, w, b = rng.standard_normal((30, 3)), np.array([1.0, -2.0, 0.5]), 0.7
     y = rng.integers(0, 2, 30)
     for kind in (np.asarray, sparse.csr_array):
-        found = margins(kind(X), y, w, b)
+        result = margins(kind(X), y, w, b)
         sign = np.where(y == 1, 1.0, -1.0)
-        np.testing.assert_allclose(found.functional, sign * (X @ w + b), rtol=1e-12)
-        np.testing.assert_allclose(found.geometric, found.functional / np.linalg.norm(w), rtol=1e-12)
+        np.testing.assert_allclose(result.functional, sign * (X @ w + b), rtol=1e-12)
+        np.testing.assert_allclose(result.geometric, result.functional / np.linalg.norm(w), rtol=1e-12)
         A, v = np.column_stack([X, np.ones(30)]), np.append(w, b)
         cosine = sign * (A @ v) / np.linalg.norm(A, axis=1) / np.linalg.norm(v)
-        np.testing.assert_allclose(np.cos(found.angles), cosine, rtol=1e-9, atol=1e-12)
-        feet = found.projections(kind(X))
+        np.testing.assert_allclose(np.cos(result.angles), cosine, rtol=1e-9, atol=1e-12)
+        feet = result.projections(kind(X))
         np.testing.assert_allclose(feet @ w + b, 0.0, atol=1e-12)
-        np.testing.assert_allclose(np.linalg.norm(X - feet, axis=1), np.abs(found.distances(kind(X))), rtol=1e-9)
-        assert abs(found.origin @ w + b) < 1e-12
-        assert found.mistakes == np.sum(found.functional <= 0)
-        assert found.slab == 0.0
+        np.testing.assert_allclose(np.linalg.norm(X - feet, axis=1), np.abs(result.distances(kind(X))), rtol=1e-9)
+        assert abs(result.origin @ w + b) < 1e-12
+        assert result.mistakes == np.sum(result.functional <= 0)
+        assert result.slab == 0.0
     twice = margins(X, y, 2 * w, 2 * b)
-    np.testing.assert_allclose(twice.geometric, found.geometric, rtol=1e-12)
+    np.testing.assert_allclose(twice.geometric, result.geometric, rtol=1e-12)
 
 
 def test_bad_input():

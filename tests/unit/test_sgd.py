@@ -20,13 +20,13 @@ def data(n=60, p=11, seed=0):
     return X, y
 
 
-def learned(X, y, rule, epochs, weight=None, **options):
+def learn(X, y, rule, epochs, weight=None, **options):
     start = start_at(np.zeros((1, X.shape[1])), np.zeros(1))
     return fit(MemoryRows(X, y[:, None], weight), rule, [Target()], start, max_iter=epochs, **options)
 
 
 def check(X, y, rule, epochs=3, weight=None, decay=1.0):
-    fitted = learned(X, y, rule, epochs, weight)
+    fitted = learn(X, y, rule, epochs, weight)
     dense = X.toarray() if sparse.issparse(X) else X
     w, b, average, objective = recursion(dense, y, rule, epochs, weight, decay=decay)
     np.testing.assert_allclose(fitted.state.last.coef[0], w, rtol=1e-9, atol=1e-12)
@@ -84,7 +84,7 @@ def test_a_penalty_so_strong_that_weights_are_put_to_zero():
         check(X, y, Rule("hinge", penalised=True, alpha=20.0, l1_ratio=ratio, schedule="constant", eta0=0.1, average=1))
 
 
-def test_a_scale_that_becomes_small_is_settled():
+def test_small_scale_of_the_weights_is_applied():
     """A thousand decays by 0.9 would leave 1e-46 of the scale."""
     X, y = data(200)
     check(X, y, Rule("log_loss", penalised=True, alpha=1.0, schedule="constant", eta0=0.1, average=50), epochs=5)
@@ -100,8 +100,8 @@ def test_every_instruction_set(isa, p):
         _core.set_isa(isa)
         for rule in rules:
             check(X, y, rule)
-            single = learned(X.astype(np.float32), y, rule, 3)
-            double = learned(X.astype(np.float32).astype(np.float64), y, rule, 3)
+            single = learn(X.astype(np.float32), y, rule, 3)
+            double = learn(X.astype(np.float32).astype(np.float64), y, rule, 3)
             np.testing.assert_allclose(single.params.coef, double.params.coef, rtol=1e-12)
     finally:
         _core.set_isa(best)
@@ -199,7 +199,7 @@ def test_rows_in_blocks_are_the_rows_in_memory():
     rule = Rule("log_loss", penalised=True, alpha=0.1, schedule="optimal", average=10)
     start = start_at(np.zeros((1, 5)), np.zeros(1))
     one = fit(BatchRows(blocks, y[:, None]), rule, [Target()], start, max_iter=3)
-    np.testing.assert_array_equal(one.params.coef, learned(X, y, rule, 3).params.coef)
+    np.testing.assert_array_equal(one.params.coef, learn(X, y, rule, 3).params.coef)
     shuffled = fit(BatchRows(blocks, y[:, None]), rule, [Target(seed=2)], start, max_iter=3)
     assert not np.array_equal(one.params.coef, shuffled.params.coef)
     np.testing.assert_allclose(one.params.coef, shuffled.params.coef, atol=0.1)
@@ -221,13 +221,13 @@ def test_a_state_is_gone_on_from():
 def test_patience_ends_a_fit_and_the_adaptive_rate_first_slows_down():
     X, y = data(300)
     constant = Rule("log_loss", penalised=True, alpha=0.01, schedule="constant", eta0=0.05)
-    ended = learned(X, y, constant, 1000, patience=Patience(1e-3, 3))
+    ended = learn(X, y, constant, 1000, patience=Patience(1e-3, 3))
     assert ended.status is Status.CONVERGED
     assert 4 <= ended.iterations < 100
-    adaptive = learned(X, y, Rule(**{**constant.__dict__, "schedule": "adaptive"}), 1000, patience=Patience(1e-3, 3))
+    adaptive = learn(X, y, Rule(**{**constant.__dict__, "schedule": "adaptive"}), 1000, patience=Patience(1e-3, 3))
     assert adaptive.status is Status.CONVERGED
     assert adaptive.iterations > ended.iterations
-    limit = learned(X, y, constant, 3, patience=Patience(1e-3, 3))
+    limit = learn(X, y, constant, 3, patience=Patience(1e-3, 3))
     assert limit.status is Status.MAX_ITER
     assert limit.iterations == len(limit.trace) == 3
 
@@ -244,10 +244,10 @@ def test_rows_kept_apart_end_a_fit():
     rule = Rule("squared_error", penalised=True, alpha=0.01, schedule="constant", eta0=0.01)
     skip = np.zeros(300, dtype=np.uint8)
     skip[200:] = 1
-    fitted = learned(X, y, rule, 500, patience=Patience(1e-3, 3), held=held, skip=skip, callback=callback)
+    fitted = learn(X, y, rule, 500, patience=Patience(1e-3, 3), held=held, skip=skip, callback=callback)
     assert fitted.status is Status.CONVERGED
     assert len(seen) == fitted.iterations
-    only = learned(X[:200], y[:200], rule, fitted.iterations)
+    only = learn(X[:200], y[:200], rule, fitted.iterations)
     np.testing.assert_array_equal(fitted.params.coef, only.params.coef)
     scores = []
     for params in seen:
@@ -256,24 +256,24 @@ def test_rows_kept_apart_end_a_fit():
     assert max(scores[:-3]) + 1e-3 > max(scores[-3:])
 
 
-def test_an_overflow_and_what_is_not_finite_are_told():
+def test_overflow_and_values_that_are_not_finite_raise():
     X, y = data()
     rule = Rule("squared_error", schedule="constant", eta0=10.0)
     with pytest.raises(NotFinite, match=r"under-/overflow occurred at epoch #\d+"):
-        learned(1e160 * X, y, rule, 1000)
+        learn(1e160 * X, y, rule, 1000)
     X[30, 2] = np.nan
     for loss in LOSSES:
         with pytest.raises(NotFinite):
-            learned(X, y, Rule(loss, eta0=0.01), 1)
+            learn(X, y, Rule(loss, eta0=0.01), 1)
     with pytest.raises(NotFinite):
-        learned(sparse.csr_array(np.where(X > 0.5, X, 0.0) + np.where(np.isnan(X), X, 0.0)), y, Rule("hinge"), 1)
+        learn(sparse.csr_array(np.where(X > 0.5, X, 0.0) + np.where(np.isnan(X), X, 0.0)), y, Rule("hinge"), 1)
 
 
-def test_a_time_limit_and_a_watch_end_a_fit():
+def test_time_limit_and_callback_end_a_fit():
     X, y = data()
     rule = Rule("hinge", eta0=0.01)
-    assert learned(X, y, rule, 10**6, time_limit=0.05).status is Status.TIME_LIMIT
-    stopped = learned(X, y, rule, 100, callback=lambda record, params: True)
+    assert learn(X, y, rule, 10**6, time_limit=0.05).status is Status.TIME_LIMIT
+    stopped = learn(X, y, rule, 100, callback=lambda record, params: True)
     assert stopped.status is Status.STOPPED
     assert stopped.iterations == 1
 
@@ -288,14 +288,14 @@ def test_an_interrupt_keeps_the_last_epoch():
             raise KeyboardInterrupt
         return False
 
-    fitted = learned(X, y, Rule("log_loss", eta0=0.1), 100, callback=callback)
+    fitted = learn(X, y, Rule("log_loss", eta0=0.1), 100, callback=callback)
     assert fitted.status is Status.INTERRUPTED
-    np.testing.assert_array_equal(fitted.params.coef, learned(X, y, Rule("log_loss", eta0=0.1), 3).params.coef)
+    np.testing.assert_array_equal(fitted.params.coef, learn(X, y, Rule("log_loss", eta0=0.1), 3).params.coef)
 
 
-def test_the_certificate_says_how_to_ask():
+def test_certificate_refers_to_certify():
     X, y = data()
-    certificate = learned(X, y, Rule("hinge"), 1).certificate
+    certificate = learn(X, y, Rule("hinge"), 1).certificate
     assert not certificate.ok
     assert certificate.status == "not judged"
     assert "tenfold.certify(model, X, y)" in certificate.explain()
@@ -345,12 +345,12 @@ def learner(**changes):
         ({"average": -1}, "average must not be negative"),
     ],
 )
-def test_the_loop_refuses_rules_that_mean_nothing(changes, message):
+def test_compiled_loop_raises_for_invalid_rules(changes, message):
     with pytest.raises(ValueError, match=message):
         learner(**changes)
 
 
-def test_the_loop_refuses_what_is_out_of_bounds():
+def test_compiled_loop_raises_for_indices_out_of_bounds():
     X, y, one = np.ones((3, 2)), np.ones(3), learner()
     good = (X, y, None, None, [one], 0, 3, 1)
     _core.sgd_scan(*good)

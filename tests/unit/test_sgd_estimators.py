@@ -50,7 +50,7 @@ def test_values_that_are_not_finite(row, bad, kind):
 
 
 @every_learner
-def test_an_overflow_says_what_to_do(row):
+def test_overflow_raises_with_advice(row):
     X, y, _ = tall(row)
     with pytest.raises(ValueError, match=r"overflow occurred at epoch #1\. Scaling input data with StandardScaler"):
         row.make().fit(1e200 * X, y)
@@ -197,7 +197,7 @@ def test_probabilities_are_there_with_two_losses_only():
 
 
 @every_learner
-def test_an_iteration_limit_is_told(row):
+def test_iteration_limit_is_reported(row):
     X, y, _ = tall(row)
     with pytest.warns(ConvergenceWarning, match=f"{row.name} .iteration limit.: Maximum number of iteration reached"):
         model = row.make(max_iter=2).fit(X, y)
@@ -210,7 +210,7 @@ def test_an_iteration_limit_is_told(row):
 
 
 @every_learner
-def test_a_time_limit_is_told(row):
+def test_time_limit_is_reported(row):
     X, y, _ = tall(row)
     with pytest.warns(ConvergenceWarning, match="time limit"):
         model = row.make(max_iter=10**7, tol=None, time_limit=0.02).fit(X, y)
@@ -258,7 +258,7 @@ def test_callbacks_hear_every_epoch_and_can_stop(row):
 
 
 @every_learner
-def test_a_fit_is_not_judged_and_says_so(row):
+def test_fit_is_not_judged_and_its_certificate_has_a_note(row):
     X, y, _ = tall(row)
     certificate = row.make().fit(X, y).certificate_
     assert certificate.status == "not judged"
@@ -365,8 +365,8 @@ def test_an_l1_penalty_leaves_zeros_and_a_huge_one_nothing_else():
     assert 0 < np.sum(some.coef_ == 0.0) < 20
     none = SGDClassifier(penalty="l1", alpha=10.0, random_state=0).fit(X, y)
     assert not none.coef_.any()
-    thin = SGDClassifier(penalty="l1", alpha=10.0, random_state=0).fit(sparse.csr_array(X), y)
-    assert not thin.coef_.any()
+    sparse_model = SGDClassifier(penalty="l1", alpha=10.0, random_state=0).fit(sparse.csr_array(X), y)
+    assert not sparse_model.coef_.any()
 
 
 def test_batches_and_averages_come_nearer_to_the_optimum():

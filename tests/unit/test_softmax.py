@@ -10,7 +10,7 @@ from tenfold.stats.derivatives import Params, derivatives, losses_along, losses_
 from tenfold.stats.softmax import class_curvatures, rough_softmax, sum_class_curvatures
 
 
-def _given(n, p, K, dtype=np.float64, seed=0):
+def _draw(n, p, K, dtype=np.float64, seed=0):
     random = np.random.default_rng(seed)
     X = np.ascontiguousarray(random.standard_normal((n, p)) + 3.0, dtype=dtype)
     y = random.integers(0, K, (n, 1)).astype(np.float64)
@@ -23,7 +23,7 @@ def _given(n, p, K, dtype=np.float64, seed=0):
 @pytest.mark.parametrize(("n", "p", "K"), [(1, 1, 3), (37, 5, 3), (700, 100, 10), (333, 17, 4), (130, 200, 7)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_rough_sums_have_the_digits_of_single_precision(isa, n, p, K, dtype):
-    X, y, weight, params, shift = _given(n, p, K, dtype)
+    X, y, weight, params, shift = _draw(n, p, K, dtype)
     kept = _core.isa()
     try:
         _core.set_isa(isa)
@@ -41,28 +41,28 @@ def test_rough_sums_have_the_digits_of_single_precision(isa, n, p, K, dtype):
 
 @pytest.mark.parametrize(("n", "p", "K"), [(1, 1, 3), (300, 41, 3), (2500, 100, 4)])
 def test_curvatures_of_classes(n, p, K):
-    X, y, weight, params, shift = _given(n, p, K)
+    X, y, weight, params, shift = _draw(n, p, K)
     Z = np.column_stack([X - shift, np.ones(n)])
     for at in (params, Params(np.zeros((K, p)), np.zeros(K))):
         q = Softmax().probabilities((X - shift) @ at.coef.T + at.intercept)
         expected = np.einsum("nk,ni,nj->kij", weight[:, None] * q * (1.0 - q), Z, Z)
-        found = MemoryRows(X, y, weight).fold(class_curvatures(at, shift)).sum
-        assert len(found) == (K if at is params else 1)
-        np.testing.assert_allclose(found, expected[: len(found)], atol=1e-5 * np.abs(expected).max())
+        result = MemoryRows(X, y, weight).fold(class_curvatures(at, shift)).sum
+        assert len(result) == (K if at is params else 1)
+        np.testing.assert_allclose(result, expected[: len(result)], atol=1e-5 * np.abs(expected).max())
 
 
 def test_curvatures_summed_over_models():
     """Each counts by the share that it has of the group of a row."""
     n, p, K = 300, 41, 3
-    X, y, weight, params, shift = _given(n, p, K)
+    X, y, weight, params, shift = _draw(n, p, K)
     group, share = (np.arange(n) % 3).astype(np.int32), np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
     both = Params(np.stack([params.coef, -0.5 * params.coef]), np.stack([params.intercept, 0.0 * params.intercept]))
-    found = MemoryRows(X, y, weight, group).fold(sum_class_curvatures(both, share, shift)).sum
-    expected = np.zeros_like(found)
+    result = MemoryRows(X, y, weight, group).fold(sum_class_curvatures(both, share, shift)).sum
+    expected = np.zeros_like(result)
     for m in range(2):
         own, at = weight * share[group, m], Params(both.coef[m], both.intercept[m])
         expected += MemoryRows(X, y, own).fold(class_curvatures(at, shift)).sum
-    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+    np.testing.assert_allclose(result, expected, atol=1e-5 * np.abs(expected).max())
 
 
 def test_losses_at_margins():
@@ -71,13 +71,13 @@ def test_losses_at_margins():
     y, z, dz = random.integers(0, K, (n, 1)).astype(float), 3.0 * random.standard_normal((n, K)), np.ones((n, K))
     weight = random.integers(0, 3, n) / n
     loss, dz = Softmax(), dz * random.standard_normal((n, K))
-    found = losses_at(loss, y, z, weight[:, None])
+    result = losses_at(loss, y, z, weight[:, None])
     u = weight[:, None] * loss.slope(y, z)
-    np.testing.assert_allclose(found.u, u, atol=1e-15)
-    np.testing.assert_allclose(found.value, np.sum(weight[:, None] * loss.value(y, z)), rtol=1e-13)
-    np.testing.assert_allclose(found.level.slope, u.sum(axis=0), atol=1e-13)
+    np.testing.assert_allclose(result.u, u, atol=1e-15)
+    np.testing.assert_allclose(result.value, np.sum(weight[:, None] * loss.value(y, z)), rtol=1e-13)
+    np.testing.assert_allclose(result.level.slope, u.sum(axis=0), atol=1e-13)
     np.testing.assert_allclose(
-        found.level.curvature, np.sum(weight[:, None] * loss.curvature(y, z), axis=0), rtol=1e-12
+        result.level.curvature, np.sum(weight[:, None] * loss.curvature(y, z), axis=0), rtol=1e-12
     )
     first, second, _ = losses_along(loss, y, z, dz, 0.7, weight[:, None])
     at = z + 0.7 * dz
@@ -85,7 +85,7 @@ def test_losses_at_margins():
     np.testing.assert_allclose(second, np.sum(weight[:, None] * loss.bend(y, at, dz)), rtol=1e-12)
 
 
-def test_bad_class_numbers_are_refused():
+def test_bad_class_numbers_raise():
     with pytest.raises(ValueError, match="numbers of classes"):
         _core.softmax_at_margins(np.full((2, 1), 3.0), np.zeros((2, 3)), np.ones(2), 1)
 

@@ -64,8 +64,8 @@ def test_a_correction_repairs_a_wrong_start(intercept):
     centred = X - (moments.mean if intercept else 0.0)
     residual = Y - X @ wrong.coef.T - wrong.intercept
     gradient = -(weight[:, None] * residual).T @ centred + ALPHA[:, None] * wrong.coef
-    found = normal_equations.correct(wrong, factor, gradient, moments, intercept)
-    np.testing.assert_allclose(found.coef, exact(X, Y, weight, ALPHA, intercept)[0], rtol=1e-9)
+    result = normal_equations.correct(wrong, factor, gradient, moments, intercept)
+    np.testing.assert_allclose(result.coef, exact(X, Y, weight, ALPHA, intercept)[0], rtol=1e-9)
 
 
 def test_normal_equations_do_not_know_units():
@@ -114,8 +114,8 @@ def test_dual(kind, intercept):
     """Wide rows: with a penalty the ridge solution, without one the shortest that interpolates."""
     X, Y, weight = data(n=8, p=20)
     centred, target_mean = dual_ridge.about_means(MemoryRows(kind(X), Y, weight), intercept)
-    found = dual_ridge.solve(centred, ALPHA)
-    coef = next(part for part in found if np.shape(part) == (2, 20))
+    result = dual_ridge.solve(centred, ALPHA)
+    coef = next(part for part in result if np.shape(part) == (2, 20))
     np.testing.assert_allclose(coef, exact(X, Y, weight, ALPHA, intercept)[0], rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(target_mean, weight @ Y / weight.sum() if intercept else np.zeros(2), rtol=1e-12)
 
@@ -178,7 +178,7 @@ def test_newton(strength, intercept):
     y = np.where(Y[:, :1] > np.median(Y[:, 0]), 1.0, -1.0)
     rows, problem = MemoryRows(X, y, weight), Glm(Logistic(), L2(strength), intercept)
 
-    def measure(gradient, fall):
+    def measure(gradient, decrease):
         return float(np.max(np.abs(gradient))) / 1e-10
 
     solution = run(newton.steps(LinearObjective(problem, rows, np.zeros(4)), np.zeros(5), measure), max_iter=30)
@@ -190,21 +190,21 @@ def test_newton(strength, intercept):
 
 
 @pytest.mark.parametrize("signal", [0.05, 1.0, 5.0])
-def test_a_leap_falls_further_than_a_step(signal):
+def test_leap_decreases_more_than_a_step(signal):
     """From zero weights, in two passes: where there is much to learn, to where Newton's method is after four steps."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 5))
     y = np.where(signal * X[:, :1] + rng.logistic(size=(3000, 1)) > 0, 1.0, -1.0)
     rows, problem, shift = MemoryRows(X, y), Glm(Logistic(), L2(1e-4), True), np.zeros(5)
     objective, start = LinearObjective(problem, rows, shift), np.zeros(6)
-    steps = list(islice(newton.steps(objective, start, lambda g, fall: np.inf), 5))
-    found = objective.read(newton.leap(objective, start)).value
-    assert found <= steps[1].objective * (1.0 + 1e-12)
+    steps = list(islice(newton.steps(objective, start, lambda g, decrease: np.inf), 5))
+    result = objective.read(newton.leap(objective, start)).value
+    assert result <= steps[1].objective * (1.0 + 1e-12)
     if signal == 5.0:
-        assert found <= steps[4].objective * 1.01 < 0.9 * steps[1].objective
+        assert result <= steps[4].objective * 1.01 < 0.9 * steps[1].objective
 
 
-def test_a_leap_refuses_what_is_not_finite():
+def test_leap_rejects_values_that_are_not_finite():
     X, y = np.full((50, 2), np.inf), np.where(np.arange(50) % 2, 1.0, -1.0)[:, None]
     objective = LinearObjective(Glm(Logistic(), L2(1e-4), True), MemoryRows(X, y), np.zeros(2))
     with pytest.raises(NotFinite):
@@ -245,13 +245,13 @@ def classes():
 def test_newton_tries_several_lengths_in_one_pass():
     """From a point so far away that full steps go much too far: the same steps, in fewer passes."""
     problem, start = Glm(Logistic(), L2(1e-4), True), np.array([6.0, -5.0, 4.0, 3.0])
-    found, passes = [], []
+    result, passes = [], []
     for kind in (Near, Far):
         rows = kind(*classes())
-        steps = newton.steps(LinearObjective(problem, rows, np.zeros(3)), start, lambda g, fall: np.inf)
-        found.append([next(steps).params for _ in range(6)])
+        steps = newton.steps(LinearObjective(problem, rows, np.zeros(3)), start, lambda g, decrease: np.inf)
+        result.append([next(steps).params for _ in range(6)])
         passes.append(len(rows.passes))
-    for near, far in zip(*found, strict=True):
+    for near, far in zip(*result, strict=True):
         np.testing.assert_array_equal(near, far)
     assert passes[1] < passes[0]
 
@@ -263,15 +263,15 @@ def test_lbfgs_tries_several_lengths_in_one_pass():
     walk = lbfgs.Points(LinearObjective(problem, rows, np.zeros(3)))
     here = walk.start(np.zeros(4))
     d = -3e4 * here.g
-    fall = -float(here.g @ d)
+    decrease = -float(here.g @ d)
     first = walk.start(here.x + d)
-    length = float(np.clip(fall / (fall + first.g @ d), 0.05, 0.7))
+    length = float(np.clip(decrease / (decrease + first.g @ d), 0.05, 0.7))
     tried = 0
-    while walk.start(here.x + length * d).f > here.f - 1e-4 * length * fall:
+    while walk.start(here.x + length * d).f > here.f - 1e-4 * length * decrease:
         length *= 0.5
         tried += 1
     assert tried > 4
     rows.passes.clear()
-    there = walk.along(here, d, fall)
+    there = walk.along(here, d, decrease)
     np.testing.assert_array_equal(there.x, here.x + length * d)
     assert len(rows.passes) <= 2 + -(-tried // 5)

@@ -150,8 +150,8 @@ def test_two_folds_and_single_splits_are_split_anew_inside():
 
 def test_is_a_splitter_of_scikit_learn():
     X = np.random.default_rng(0).standard_normal((40, 2))
-    found = cross_validate(Ridge(), X, X[:, 0], cv=k_fold(X, 4))
-    assert len(found["test_score"]) == 4
+    result = cross_validate(Ridge(), X, X[:, 0], cv=k_fold(X, 4))
+    assert len(result["test_score"]) == 4
     with pytest.raises(ValueError, match="of 40 rows, X has 39"):
         list(k_fold(X, 4).split(X[:39]))
 

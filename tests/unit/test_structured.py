@@ -53,8 +53,8 @@ def corpus(sequences=60, length=6, tags=3, words=12, seed=0):
 def test_paths_are_the_best_of_all():
     X, y, _ = corpus()
     model = StructuredPerceptron().fit(X, y)
-    for x, found in zip(X[:20], model.predict(X[:20]), strict=True):
-        assert tuple(found) == best_path(model, x)
+    for x, result in zip(X[:20], model.predict(X[:20]), strict=True):
+        assert tuple(result) == best_path(model, x)
     wrong = sum(int(np.sum(a != b)) for a, b in zip(model.predict(X), y, strict=True))
     assert model.certificate_.value == wrong
     assert model.score(X, y) == pytest.approx(1 - wrong / 360)
@@ -82,8 +82,8 @@ def test_updates_are_those_of_the_recursion(average):
             for part, sum_ in zip(now, total, strict=True):
                 sum_ += part
     expected = [part / (model.n_iter_ * len(X)) for part in total] if average else now
-    for found, part in zip((model.coef_, model.transition_, model.start_, model.end_), expected, strict=True):
-        np.testing.assert_allclose(found, part, rtol=1e-12, atol=1e-12)
+    for result, part in zip((model.coef_, model.transition_, model.start_, model.end_), expected, strict=True):
+        np.testing.assert_allclose(result, part, rtol=1e-12, atol=1e-12)
 
 
 def test_a_corpus_of_a_known_model_is_tagged_nearly_as_well_as_by_it():
@@ -102,10 +102,10 @@ def test_a_corpus_of_a_known_model_is_tagged_nearly_as_well_as_by_it():
 def test_storage_does_not_matter():
     X, y, _ = corpus()
     dense = StructuredPerceptron().fit(X, y)
-    thin = StructuredPerceptron().fit([sparse.csr_matrix(x) for x in X], y)
+    sparse_model = StructuredPerceptron().fit([sparse.csr_matrix(x) for x in X], y)
     words = [[{f"w{np.argmax(row):02}": 1.0} for row in x] for x in X]
     named = StructuredPerceptron().fit(words, y)
-    for other in (thin, named):
+    for other in (sparse_model, named):
         np.testing.assert_array_equal(other.transition_, dense.transition_)
     assert [*map(list, named.predict(words))] == [*map(list, dense.predict(X))]
     assert named.predict([[{"unheard": 1.0}]])[0].shape == (1,)
@@ -155,7 +155,7 @@ def test_weights_are_factors_of_steps_and_zero_removes():
 # -- the judge -------------------------------------------------------------------------------------------------------
 
 
-def tagged(weights, X, y):
+def read_sequences(weights, X, y):
     """Sequences as the judge reads them."""
     offsets = np.append(0, np.cumsum([len(x) for x in X])).astype(np.int64)
     matrix = sparse.csr_array(np.concatenate(X).astype(float))
@@ -175,14 +175,14 @@ def test_the_judge_finds_the_paths_of_the_compiled_recursion(k, most, monkeypatc
     rng = np.random.default_rng(k)
     X = [rng.standard_normal((rng.integers(0, 9), 4)) for _ in range(40)]
     weights = TagWeights(*(rng.standard_normal(shape) for shape in ((4, k), (k, k), (k,), (k,))))
-    sequences = tagged(weights, X, [np.zeros(len(x), int) for x in X])
-    found = best_tags(sequences, weights)
-    certificate = count_tags(sequences.with_tags(found), weights, status="judged")
+    sequences = read_sequences(weights, X, [np.zeros(len(x), int) for x in X])
+    result = best_tags(sequences, weights)
+    certificate = count_tags(sequences.with_tags(result), weights, status="judged")
     assert certificate.value == 0.0
     assert certificate.ok
-    other = np.where(rng.random(len(found)) < 0.3, (found + 1) % k, found)
+    other = np.where(rng.random(len(result)) < 0.3, (result + 1) % k, result)
     certificate = count_tags(sequences.with_tags(other), weights, status="judged")
-    assert certificate.value == np.sum(other != found)
+    assert certificate.value == np.sum(other != result)
     assert sum(certificate.parts) == certificate.value
 
 
@@ -210,7 +210,7 @@ def test_a_tie_within_rounding_is_decided_exactly():
     """One is lost beside 2^60: scores that differ by it are equal in float64, and the earlier tag is taken."""
     big = 2.0**60
     weights = TagWeights(np.array([[big, big], [1.0, 0.0], [-big, -big]]), np.zeros((2, 2)), np.zeros(2), np.zeros(2))
-    sequences = tagged(weights, [np.ones((1, 3))], [np.array([0])])
+    sequences = read_sequences(weights, [np.ones((1, 3))], [np.array([0])])
     assert count_tags(sequences, weights, status="judged").ok
     worse = weights._replace(emission=weights.emission[:, ::-1].copy())
     assert best_tags(sequences, worse).tolist() == [0]
@@ -220,7 +220,7 @@ def test_a_tie_within_rounding_is_decided_exactly():
     assert [Fraction(int(one)) * Fraction(2) ** low for one in whole] == [Fraction(x) for x in numbers]
 
 
-def test_certify_says_the_same_and_refuses_a_worse_model():
+def test_certify_equals_certificate_of_fit_and_a_worse_model_is_not_certified():
     X = corpus(10, 5, seed=2)[0]
     tags = [np.argmax(x, axis=1) % 3 for x in X]
     model = StructuredPerceptron(max_iter=100).fit(X, tags)
@@ -244,7 +244,7 @@ def test_certify_says_the_same_and_refuses_a_worse_model():
 def test_bits_do_not_depend_on_threads(monkeypatch):
     X, y, _ = corpus(60)
     model = StructuredPerceptron().fit(X, y)
-    sequences = tagged(of_model(model), X, y)
+    sequences = read_sequences(of_model(model), X, y)
     paths = []
     for count in (1, 2, 5):
         monkeypatch.setattr("tenfold.stats.viterbi.threads", lambda entries, count=count: count)
@@ -304,7 +304,7 @@ def test_time_limit():
         ([np.zeros((0, 3))], [[]], "no tokens"),
     ],
 )
-def test_input_that_is_refused(X, y, match):
+def test_invalid_input_raises(X, y, match):
     model = StructuredPerceptron()
     with pytest.raises(ValueError, match=match):
         model.fit(X, y)
@@ -316,7 +316,7 @@ def test_features_beyond_the_range_of_numbers():
         StructuredPerceptron().fit([np.full((3, 1), 1e308)] * 3, [[0, 1, 0]] * 3)
 
 
-def test_other_sources_are_refused_in_words():
+def test_other_sources_raise():
     rows = tenfold.rows([(np.zeros((3, 2)), np.zeros(3))])
     with pytest.raises(TypeError, match=r"does not read Parquet.*list of sequences"):
         StructuredPerceptron().fit(rows, None)
@@ -343,7 +343,7 @@ def test_bad_input():
         model.predict([[{"a": 1.0}]])
 
 
-def test_it_says_that_it_takes_sequences():
+def test_input_tags_of_sequences():
     tags = get_tags(StructuredPerceptron())
     assert not tags.input_tags.two_d_array
     assert tags.target_tags.required

@@ -47,14 +47,14 @@ def message(cls, X, y, **settings):
     ],
     ids=str,
 )
-def test_what_does_not_go_together_is_refused_in_the_words_of_scikit_learn(settings):
+def test_incompatible_parameters_raise_with_the_message_of_scikit_learn(settings):
     for data in (TWO, classes(5, 9)):
         assert message(tenfold.LinearSVC, data.X, data.y, **settings) == message(
             theirs.LinearSVC, data.X, data.y, **settings
         )
 
 
-def test_regression_without_its_dual_is_refused():
+def test_regression_without_its_dual_raises():
     assert message(tenfold.LinearSVR, *NUMBERS[:2], dual=False) == message(theirs.LinearSVR, *NUMBERS[:2], dual=False)
 
 
@@ -96,9 +96,9 @@ def test_many_rows_on_margins_are_solved_by_passes_over_them(shape, noise, metho
     Z, y = sparse_classes(*shape, noise)
     rows = MemoryRows(Z, 2.0 * y[:, None] - 1.0)
     machine = Machine(SquaredHinge(), 0.1 / shape[0], True, 1.0)
-    found = fit_machine(rows, machine, dual=None, tol=1e-4, limits=Limits(200, 60.0))
-    assert found.method == method
-    assert found.certificate.ok
+    result = fit_machine(rows, machine, dual=None, tol=1e-4, limits=Limits(200, 60.0))
+    assert result.method == method
+    assert result.certificate.ok
 
 
 @pytest.mark.parametrize(("loss", "most"), [("hinge", 30), ("squared_hinge", 10)])
@@ -114,13 +114,13 @@ def test_a_free_intercept_is_moved_before_the_ascent_is_exact(loss, most):
 def test_classes_that_are_fitted_at_once_have_the_same_bits(shape):
     Z, _ = sparse_classes(*shape)
     y = np.argmax(Z @ np.random.default_rng(1).standard_normal((shape[1], 4)), axis=1)
-    found = []
+    result = []
     for count in (1, 2):
         with threadpool_limits(count):
-            found.append(tenfold.LinearSVC(C=0.5, random_state=0).fit(Z, y))
-    assert found[0].certificate_.ok
-    np.testing.assert_array_equal(*(parameters(model) for model in found))
-    assert found[0].n_iter_ == found[1].n_iter_
+            result.append(tenfold.LinearSVC(C=0.5, random_state=0).fit(Z, y))
+    assert result[0].certificate_.ok
+    np.testing.assert_array_equal(*(parameters(model) for model in result))
+    assert result[0].n_iter_ == result[1].n_iter_
 
 
 def test_an_interruption_halts_the_fits_of_other_classes():
@@ -179,7 +179,7 @@ def test_a_large_c_finds_the_largest_margin():
     ],
     ids=str,
 )
-def test_worsened_copies_are_refused(settings):
+def test_worsened_copies_are_not_certified(settings):
     model = tenfold.LinearSVC(**settings, random_state=0).fit(X, Y)
     assert model.certificate_.ok
     again = tenfold.certify(model, X, Y)
@@ -212,9 +212,9 @@ def test_the_joint_bound_is_below_every_objective():
             params = Params(size * rng.standard_normal((3, 4)), size * rng.standard_normal(3))
             shares = rng.dirichlet(np.ones(3), len(y))
             for hint in (None, shares):
-                found = crammer_singer_gap(problem, rows, params, shares=hint)
-                assert found.objective == pytest.approx(objective(problem, params), rel=1e-12)
-                bounds.append(found.lower_bound)
+                result = crammer_singer_gap(problem, rows, params, shares=hint)
+                assert result.objective == pytest.approx(objective(problem, params), rel=1e-12)
+                bounds.append(result.lower_bound)
         setting = {} if tie else {"penalize_intercept": False}
         model = tenfold.LinearSVC(multi_class="crammer_singer", C=1.0 / (0.1 * 90), random_state=0, **setting)
         best = model.fit(X, Y).certificate_.objective
@@ -312,10 +312,10 @@ def test_joint_losses_of_many_rows_and_few_columns_are_solved_by_interior_points
     weight = rng.integers(0, 3, 1_500).astype(float)
     both = {"multi_class": "crammer_singer", **settings}
     dense = tenfold.LinearSVC(**both).fit(X, y, sample_weight=weight)
-    thin = tenfold.LinearSVC(**both).fit(sparse.csr_array(X), y, sample_weight=weight)
+    sparse_model = tenfold.LinearSVC(**both).fit(sparse.csr_array(X), y, sample_weight=weight)
     assert dense.certificate_.ok
     assert dense.n_iter_ < 100
-    np.testing.assert_allclose(thin.certificate_.objective, dense.certificate_.objective, atol=1e-6)
+    np.testing.assert_allclose(sparse_model.certificate_.objective, dense.certificate_.objective, atol=1e-6)
     dense.coef_ = dense.coef_ * 1.1
     assert not tenfold.certify(dense, X, y, weight).ok
 
@@ -337,9 +337,9 @@ def test_the_hessian_of_given_probabilities_is_that_of_their_softmax():
     rng = np.random.default_rng(0)
     params, weight = Params(rng.standard_normal((3, 4)), rng.standard_normal(3)), rng.uniform(0.0, 2.0, 90)
     q = Softmax().probabilities(MemoryRows(X, X[:, :1]).map(predictions(params)))
-    found = MemoryRows(X, np.column_stack([weight, q])).fold(class_hessian()).sum
+    result = MemoryRows(X, np.column_stack([weight, q])).fold(class_hessian()).sum
     expected = MemoryRows(X, NUMBERED, weight).fold(derivatives(Softmax(), params, 2)).hessian
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
 
 
 # -- where the rows are
@@ -349,7 +349,7 @@ def test_the_hessian_of_given_probabilities_is_that_of_their_softmax():
     ("settings", "other"),
     [({"loss": "hinge"}, "loss='squared_hinge'"), ({"multi_class": "crammer_singer"}, "multi_class='ovr'")],
 )
-def test_kinks_say_what_reads_rows_elsewhere(settings, other):
+def test_nonsmooth_losses_on_dask_raise_with_the_alternative(settings, other):
     da = pytest.importorskip("dask.array")
     strict = pytest.importorskip("array_api_strict")
     rng = np.random.default_rng(0)
@@ -362,7 +362,7 @@ def test_kinks_say_what_reads_rows_elsewhere(settings, other):
 
 
 @pytest.mark.parametrize("settings", [{"penalty": "l1", "dual": False}, {"dual": True}, {"class_weight": "balanced"}])
-def test_settings_of_the_squared_loss_elsewhere(settings):
+def test_settings_of_the_squared_loss_on_dask(settings):
     """An L1 penalty with its constant column, a dual that cannot be ascended there, and weights of classes."""
     da = pytest.importorskip("dask.array")
     strict = pytest.importorskip("array_api_strict")

@@ -39,19 +39,19 @@ def table(n=60, p=3, seed=0):
     return pa.table([*X.T, y], names=[f"x{j}" for j in range(p)] + ["y"])
 
 
-def write(kind, path, found, size=25):
+def write(kind, path, result, size=25):
     """A table in a file of a kind, in groups of `size` rows."""
     if kind == "parquet":
-        pa.parquet.write_table(found, path, row_group_size=size)
+        pa.parquet.write_table(result, path, row_group_size=size)
     elif kind == "feather":
-        pa.feather.write_feather(found, str(path), chunksize=size)
+        pa.feather.write_feather(result, str(path), chunksize=size)
     else:
-        found.to_pandas().to_csv(path, index=False)
+        result.to_pandas().to_csv(path, index=False)
     return path
 
 
-def text_file(path, content):
-    path.write_text(textwrap.dedent(content))
+def text_file(path, contents):
+    path.write_text(textwrap.dedent(contents))
     return path
 
 
@@ -76,13 +76,13 @@ KINDS = pytest.mark.parametrize("kind", ["parquet", "csv", "feather"])
 
 @KINDS
 def test_a_path_a_folder_a_pattern_and_a_list_of_them(kind, tmp_path):
-    found = table()
+    result = table()
     # written in another order than that of their names
     for number in (2, 0, 1):
-        write(kind, tmp_path / f"part{number}.{kind}", found[20 * number : 20 * (number + 1)])
-    write(kind, tmp_path / f".hidden.{kind}", found)
+        write(kind, tmp_path / f"part{number}.{kind}", result[20 * number : 20 * (number + 1)])
+    write(kind, tmp_path / f".hidden.{kind}", result)
     (tmp_path / "_SUCCESS").touch()
-    expected = found["y"].to_pylist()
+    expected = result["y"].to_pylist()
     names = [tmp_path / f"part{number}.{kind}" for number in range(3)]
     for source in (
         tmp_path,
@@ -126,11 +126,11 @@ def test_what_is_no_source():
 
 @KINDS
 def test_columns_are_chosen_in_the_order_given(kind, tmp_path):
-    found = table()
-    write(kind, tmp_path / f"a.{kind}", found)
+    result = table()
+    write(kind, tmp_path / f"a.{kind}", result)
     chosen = rows(tmp_path / f"a.{kind}", target="y", weight=None, columns=["x2", "x0"])
     assert chosen.names == ("x2", "x0")
-    np.testing.assert_array_equal(chosen.load(), np.column_stack([found["x2"], found["x0"]]))
+    np.testing.assert_array_equal(chosen.load(), np.column_stack([result["x2"], result["x0"]]))
     model = Ridge().fit(chosen)
     assert model.feature_names_in_.tolist() == ["x2", "x0"]
     other = rows(tmp_path / f"a.{kind}", target="y", columns=["x0", "x2"])
@@ -152,14 +152,14 @@ def test_csv_with_quotes_line_breaks_a_mark_of_byte_order_and_other_line_ends(tm
         note = f'"line one, of {k}\nline ""two"""' if k % 3 else "plain"
         lines.append(f'{k},{note}," {k / 8}",{"yes" if k % 2 else "no"}')
     for end in ("\n", "\r\n"):
-        content = "\ufeff" + end.join(lines) + (end if end == "\n" else "")
-        (tmp_path / "a.csv").write_bytes(content.encode())
+        contents = "\ufeff" + end.join(lines) + (end if end == "\n" else "")
+        (tmp_path / "a.csv").write_bytes(contents.encode())
         columns = ['a "quoted" name', "b\nc"]
-        found = rows(tmp_path / "a.csv", target="y", columns=columns)
-        assert found.shape == (200, 2)
-        np.testing.assert_array_equal(found.load(), np.column_stack([np.arange(200), np.arange(200) / 8]))
-        assert found.y.tolist() == ["no", "yes"] * 100
-        assert LogisticRegression().fit(found).classes_.tolist() == ["no", "yes"]
+        result = rows(tmp_path / "a.csv", target="y", columns=columns)
+        assert result.shape == (200, 2)
+        np.testing.assert_array_equal(result.load(), np.column_stack([np.arange(200), np.arange(200) / 8]))
+        assert result.y.tolist() == ["no", "yes"] * 100
+        assert LogisticRegression().fit(result).classes_.tolist() == ["no", "yes"]
 
 
 def test_files_separated_by_tabs(tmp_path):
@@ -174,9 +174,9 @@ def test_files_separated_by_tabs(tmp_path):
 def test_labels_in_categories_and_numbers_in_categories():
     frame = pd.DataFrame({"a": pd.Categorical([3.0, 1.0, 3.0, 2.0]), "y": pd.Categorical(["u", "v", "u", "v"])})
     for source in (frame, pl.from_pandas(frame.assign(a=frame["a"].astype(float))), pa.Table.from_pandas(frame)):
-        found = rows(source, target="y")
-        assert found.y.tolist() == ["u", "v", "u", "v"]
-        np.testing.assert_array_equal(found.load(), [[3.0], [1.0], [3.0], [2.0]])
+        result = rows(source, target="y")
+        assert result.y.tolist() == ["u", "v", "u", "v"]
+        np.testing.assert_array_equal(result.load(), [[3.0], [1.0], [3.0], [2.0]])
 
 
 def test_a_target_of_whole_numbers_stays_whole_until_it_is_not(tmp_path, monkeypatch):
@@ -184,15 +184,15 @@ def test_a_target_of_whole_numbers_stays_whole_until_it_is_not(tmp_path, monkeyp
     text_file(tmp_path / "a.csv", "x,y\n" + "".join(f"{k},{k % 2}\n" for k in range(100)))
     assert rows(tmp_path / "a.csv", target="y").y.dtype == np.int64
     text_file(tmp_path / "a.csv", "x,y\n" + "".join(f"{k},{k if k < 90 else k + 0.5}\n" for k in range(100)))
-    found = rows(tmp_path / "a.csv", target="y").y
-    assert found.dtype == np.float64
-    assert found[-1] == 99.5
+    result = rows(tmp_path / "a.csv", target="y").y
+    assert result.dtype == np.float64
+    assert result[-1] == 99.5
 
 
 # -- what is refused
 
 
-def refused(make, match):
+def raises(make, match):
     """A fit that is refused with a sentence leaves a new estimator unfitted and an old one as it was."""
     X, y, _ = regression(40, 2)
     for model in (Ridge(), RidgeCV(), Ridge().fit(X, y), RidgeCV().fit(X, y)):
@@ -207,18 +207,18 @@ def test_text_in_a_column_of_numbers_names_file_line_and_column(tmp_path, monkey
     lines = [f"{k},{k / 4},{k % 7}" for k in range(300)]
     lines[217] = "217,oops,1"
     path = text_file(tmp_path / "a.csv", "a,b,y\n" + "\n".join(lines) + "\n")
-    refused(lambda: rows(path, target="y"), r"a\.csv, line 219, column 'b': 'oops' is not a number")
-    refused(lambda: rows(path, target="b", columns=["a"]), r"a\.csv, line 219, column 'b': 'oops' is not a number")
+    raises(lambda: rows(path, target="y"), r"a\.csv, line 219, column 'b': 'oops' is not a number")
+    raises(lambda: rows(path, target="b", columns=["a"]), r"a\.csv, line 219, column 'b': 'oops' is not a number")
     lines[3] = "3,no number,1"
     text_file(path, "a,b,y\n" + "\n".join(lines) + "\n")
-    refused(lambda: rows(path, target="y"), r"a\.csv, column 'b' is text \('no number' in line 5\)")
-    refused(lambda: rows(path, target="b", columns=["a"]), r"target is text, not numbers: .*a\.csv, line 5 has 'no n")
+    raises(lambda: rows(path, target="y"), r"a\.csv, column 'b' is text \('no number' in line 5\)")
+    raises(lambda: rows(path, target="b", columns=["a"]), r"target is text, not numbers: .*a\.csv, line 5 has 'no n")
     assert rows(path, target="y", columns=["a"]).shape == (300, 1)
 
 
-def test_text_after_quoted_line_breaks_is_found_in_its_line(tmp_path):
-    content = 'a,note\n1,"two\nlines"\n\n2,"and\nthree\nlines"\n3,-\n' + "4,x\n" * 10 + "five,x\n"
-    path = text_file(tmp_path / "a.csv", content)
+def test_line_number_of_text_after_quoted_line_breaks(tmp_path):
+    contents = 'a,note\n1,"two\nlines"\n\n2,"and\nthree\nlines"\n3,-\n' + "4,x\n" * 10 + "five,x\n"
+    path = text_file(tmp_path / "a.csv", contents)
     with pytest.raises(ValueError, match=r"column 'a' is text \('five' in line 19\)"):
         rows(path, columns=["a"])
 
@@ -234,11 +234,11 @@ def test_a_missing_value_names_its_place(tmp_path, monkeypatch):
     }
     for kind, where in place.items():
         path = write(kind, tmp_path / f"a.{kind}", pa.Table.from_pandas(frame, preserve_index=False))
-        refused(lambda path=path: rows(path, target="y"), rf"Input X contains NaN: .*{where}, column 'x1' has no value")
-        refused(lambda path=path: rows(path, target="x1", columns=["x0"]), rf"'x1' contains NaN: .*{where}")
-        refused(lambda path=path: rows(path, target="y", weight="x1", columns=["x0"]), rf"'x1' contains NaN: .*{where}")
+        raises(lambda path=path: rows(path, target="y"), rf"Input X contains NaN: .*{where}, column 'x1' has no value")
+        raises(lambda path=path: rows(path, target="x1", columns=["x0"]), rf"'x1' contains NaN: .*{where}")
+        raises(lambda path=path: rows(path, target="y", weight="x1", columns=["x0"]), rf"'x1' contains NaN: .*{where}")
     for source in (frame, pl.from_pandas(frame), pl.from_pandas(frame, nan_to_null=False)):
-        refused(lambda source=source: rows(source, target="y"), r"Input X contains NaN.*row 51, column 'x1'")
+        raises(lambda source=source: rows(source, target="y"), r"Input X contains NaN.*row 51, column 'x1'")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -248,52 +248,52 @@ def test_values_that_are_not_finite_name_their_place(value, tmp_path):
     columns = {f"x{j}": pa.array(X[:, j], from_pandas=False) for j in range(3)} | {"y": y}
     path = write("parquet", tmp_path / "a.parquet", pa.table(columns))
     where = r"Input X contains NaN or infinity: .*a\.parquet, row group 2, row 1, column 'x1'"
-    refused(lambda: rows(path, target="y"), where)
+    raises(lambda: rows(path, target="y"), where)
     model = Ridge().fit(np.nan_to_num(X, posinf=0.0), y)
     with pytest.raises(ValueError, match=where):
         model.predict(rows(path, columns=["x0", "x1", "x2"]))
     np.save(tmp_path / "X.npy", X)
     with pytest.raises(ValueError, match=r"X\.npy, row 51, column 'x1'"):
         Ridge().fit(rows(tmp_path / "X.npy"), y)
-    refused(lambda: rows([(X[:30], y[:30]), (X[30:], y[30:])]), r"block 2, row 21, column 'x1'")
+    raises(lambda: rows([(X[:30], y[:30]), (X[30:], y[30:])]), r"block 2, row 21, column 'x1'")
     columns["y"] = pa.array(X[:, 1], from_pandas=False)
     path = write("parquet", tmp_path / "b.parquet", pa.table(columns))
-    refused(lambda: rows(path, target="y", columns=["x0"]), r"'y' contains NaN or infinity: .*row group 2, row 1")
+    raises(lambda: rows(path, target="y", columns=["x0"]), r"'y' contains NaN or infinity: .*row group 2, row 1")
 
 
 def test_another_file_with_other_columns_or_types(tmp_path):
-    found = table()
-    write("parquet", tmp_path / "a.parquet", found)
+    result = table()
+    write("parquet", tmp_path / "a.parquet", result)
     second = tmp_path / "b.parquet"
-    write("parquet", second, found.drop_columns("x1"))
-    refused(lambda: rows(tmp_path, target="y"), r"b\.parquet, there is no column 'x1', which .*a\.parquet has")
-    write("parquet", second, found.set_column(1, "x1", pa.array(["u"] * 60)))
-    refused(lambda: rows(tmp_path, target="y"), r"b\.parquet, column 'x1' is text.*OneHotEncoder.*columns=")
-    write("parquet", second, found.set_column(3, "y", pa.array(["u"] * 60)))
-    refused(lambda: rows(tmp_path, target="y"), r"b\.parquet, column 'y' holds text, but numbers in the first part")
+    write("parquet", second, result.drop_columns("x1"))
+    raises(lambda: rows(tmp_path, target="y"), r"b\.parquet, there is no column 'x1', which .*a\.parquet has")
+    write("parquet", second, result.set_column(1, "x1", pa.array(["u"] * 60)))
+    raises(lambda: rows(tmp_path, target="y"), r"b\.parquet, column 'x1' is text.*OneHotEncoder.*columns=")
+    write("parquet", second, result.set_column(3, "y", pa.array(["u"] * 60)))
+    raises(lambda: rows(tmp_path, target="y"), r"b\.parquet, column 'y' holds text, but numbers in the first part")
     # columns in another order and of another width of numbers are the same columns
     backwards = ["y", "x2", "x1", "x0"]
     narrow = pa.schema([(name, pa.float32()) for name in backwards])
-    write("parquet", second, found.select(backwards).cast(narrow))
+    write("parquet", second, result.select(backwards).cast(narrow))
     assert rows(tmp_path, target="y").dtype == np.float64
 
 
 def test_another_csv_file_with_other_columns_or_text(tmp_path):
     text_file(tmp_path / "a.csv", "a,b,y\n1,2,3\n4,5,6\n")
     second = text_file(tmp_path / "b.csv", "a,y\n1,2\n")
-    refused(lambda: rows(tmp_path, target="y"), r"b\.csv, there is no column 'b', which .*a\.csv has")
+    raises(lambda: rows(tmp_path, target="y"), r"b\.csv, there is no column 'b', which .*a\.csv has")
     text_file(second, "y,b,a\n1,2,3\n1,2,three\n")
-    refused(lambda: rows(tmp_path, target="y"), r"b\.csv, line 3, column 'a': 'three' is not a number")
+    raises(lambda: rows(tmp_path, target="y"), r"b\.csv, line 3, column 'a': 'three' is not a number")
     text_file(second, "y,b,a\n1,2,3\n")
     np.testing.assert_array_equal(rows(tmp_path, target="y").load(), [[1, 2], [4, 5], [3, 2]])
 
 
 def test_frames_with_other_columns_or_types():
     first = pl.DataFrame({"a": [1.0, 2.0], "y": [1.0, 2.0]})
-    refused(
+    raises(
         lambda: rows([first, pl.DataFrame({"b": [1.0], "y": [1.0]})], target="y"), r"there is no column 'a', which the"
     )
-    refused(lambda: rows([first, pl.DataFrame({"a": ["u"], "y": [1.0]})], target="y"), r"column 'a' is text")
+    raises(lambda: rows([first, pl.DataFrame({"a": ["u"], "y": [1.0]})], target="y"), r"column 'a' is text")
 
 
 @pytest.mark.parametrize(
@@ -307,16 +307,16 @@ def test_frames_with_other_columns_or_types():
     ],
     ids=["text", "categories", "times", "lists", "bytes"],
 )
-def test_what_is_no_number_is_refused_as_a_column(values, words, tmp_path):
+def test_column_that_is_no_number_raises(values, words, tmp_path):
     path = write("parquet", tmp_path / "a.parquet", pa.table({"a": values, "y": [1.0, 2.0]}))
-    refused(
+    raises(
         lambda: rows(path, target="y"), rf"a\.parquet, column 'a' {words}.*or leave it out: tenfold.rows\(\.\.\., col"
     )
 
 
 def test_text_that_is_not_utf_8_is_no_target(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_bytes("x,y\n1,caf\xe9\n2,bar\n".encode("latin-1"))
-    refused(
+    raises(
         lambda: rows(tmp_path / "a.csv", target="y", encoding="utf-8"),
         r"a\.csv, column 'y' holds bytes that are not text in UTF-8",
     )
@@ -325,7 +325,7 @@ def test_text_that_is_not_utf_8_is_no_target(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "BEGINNING_BYTES", 64)
     monkeypatch.setattr(text, "CHUNK_BYTES", 64)
     (tmp_path / "a.csv").write_bytes(b"x,y\n" + b"1,bar\n" * 30 + b"2,caf\xe9\n")
-    refused(lambda: rows(tmp_path / "a.csv", target="y"), r"a\.csv, line 32, column 'y' holds bytes that are not text")
+    raises(lambda: rows(tmp_path / "a.csv", target="y"), r"a\.csv, line 32, column 'y' holds bytes that are not text")
 
 
 def test_pandas_frames_with_odd_names_and_odd_columns():
@@ -336,7 +336,7 @@ def test_pandas_frames_with_odd_names_and_odd_columns():
         rows(pd.DataFrame(np.ones((2, 2)), columns=["a", "a"]))
     with pytest.raises(ValueError, match=r"this frame: .*column a"):
         rows(pd.DataFrame({"a": [1.0, "x"]}))
-    refused(
+    raises(
         lambda: rows(pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "y": [1.0, 2.0]}), target="y"),
         "Input X contains NaN: row 2, column 'a' has no value",
     )
@@ -344,7 +344,7 @@ def test_pandas_frames_with_odd_names_and_odd_columns():
 
 def test_times_are_no_target(tmp_path):
     path = text_file(tmp_path / "a.csv", "x,y\n1,2020-01-01\n2,2020-01-02\n")
-    refused(
+    raises(
         lambda: rows(path, target="y"), r"a\.csv, column 'y' has the type date32\[day\]: targets are numbers or text"
     )
 
@@ -354,7 +354,7 @@ def test_whole_numbers_that_float64_does_not_have(tmp_path):
     source = pa.table({"a": large, "y": [1.0, 2.0, 3.0]})
     for kind, where in {"parquet": "row group 0, row 2", "csv": "line 3"}.items():
         path = write(kind, tmp_path / f"a.{kind}", source)
-        refused(lambda path=path: rows(path, target="y"), rf"{where}, column 'a': 9007199254740993 is beyond 2\*\*53")
+        raises(lambda path=path: rows(path, target="y"), rf"{where}, column 'a': 9007199254740993 is beyond 2\*\*53")
     np.save(tmp_path / "a.npy", np.array(large)[:, None])
     with pytest.raises(ValueError, match=r"a\.npy, row 2, column 'x0': 9007199254740993 is beyond"):
         Ridge().fit(rows(tmp_path / "a.npy"), [1.0, 2.0, 3.0])
@@ -370,16 +370,16 @@ def test_a_file_cut_short(kind, tmp_path):
         if kind == "csv"
         else rf"a\.{kind}"
     )
-    refused(lambda: rows(path, target="y"), where)
+    raises(lambda: rows(path, target="y"), where)
     path.write_bytes(b"")
-    refused(lambda: rows(path, target="y"), rf"a\.{kind}")
+    raises(lambda: rows(path, target="y"), rf"a\.{kind}")
 
 
 def test_a_compressed_file_and_one_of_numpy_cut_short(tmp_path):
     path = tmp_path / "a.csv.gz"
     write("csv", path, table(2000))
     path.write_bytes(path.read_bytes()[:-200])
-    refused(lambda: rows(path, target="y"), r"a\.csv\.gz, after line \d+: Compressed file ended before")
+    raises(lambda: rows(path, target="y"), r"a\.csv\.gz, after line \d+: Compressed file ended before")
     np.save(tmp_path / "a.npy", np.zeros((100, 3)))
     whole = (tmp_path / "a.npy").read_bytes()
     for size, words in (
@@ -387,16 +387,16 @@ def test_a_compressed_file_and_one_of_numpy_cut_short(tmp_path):
         (5, "is not a whole file of NumPy's format"),
     ):
         (tmp_path / "a.npy").write_bytes(whole[:size])
-        refused(lambda: rows(tmp_path / "a.npy"), rf"a\.npy {words}")
+        raises(lambda: rows(tmp_path / "a.npy"), rf"a\.npy {words}")
 
 
 def test_damage_inside_a_row_group_names_it(tmp_path):
     path = write("parquet", tmp_path / "a.parquet", table(4000), size=1000)
     place = pa.parquet.ParquetFile(path).metadata.row_group(2).column(1)
-    content = bytearray(path.read_bytes())
-    content[place.data_page_offset : place.data_page_offset + 2000] = b"\xff" * 2000
-    path.write_bytes(bytes(content))
-    refused(lambda: rows(path, target="y"), r"a\.parquet, row group 2: ")
+    contents = bytearray(path.read_bytes())
+    contents[place.data_page_offset : place.data_page_offset + 2000] = b"\xff" * 2000
+    path.write_bytes(bytes(contents))
+    raises(lambda: rows(path, target="y"), r"a\.parquet, row group 2: ")
 
 
 def test_matrices_of_other_shapes_and_types(tmp_path):
@@ -417,9 +417,9 @@ def test_matrices_of_other_shapes_and_types(tmp_path):
 @KINDS
 def test_no_rows_and_no_columns(kind, tmp_path):
     path = write(kind, tmp_path / f"a.{kind}", table()[:0])
-    refused(lambda: rows(path, target="y"), r"Found array with 0 sample\(s\)")
-    refused(lambda: rows(path), r"Found array with 0 sample\(s\)")
-    refused(lambda: rows(path, target="y", columns=[]), "No column is left for X")
+    raises(lambda: rows(path, target="y"), r"Found array with 0 sample\(s\)")
+    raises(lambda: rows(path), r"Found array with 0 sample\(s\)")
+    raises(lambda: rows(path, target="y", columns=[]), "No column is left for X")
 
 
 def test_a_column_that_is_there_twice(tmp_path):
@@ -433,12 +433,12 @@ def test_a_column_that_is_there_twice(tmp_path):
 
 
 def test_sources_that_cannot_be_read_again():
-    found = table()
+    result = table()
     once = "Rows are read more than once, and this iterator can be read only once"
-    refused(lambda: rows(found.to_reader(), target="y"), once)
-    refused(lambda: rows(iter([np.zeros((3, 2))])), once)
-    refused(lambda: rows(block for block in [np.zeros((3, 2))]), once)
-    refused(lambda: rows(pl.LazyFrame({"a": [1.0]})), r"A lazy frame.*\.collect\(\).*\.sink_parquet\(path\)")
+    raises(lambda: rows(result.to_reader(), target="y"), once)
+    raises(lambda: rows(iter([np.zeros((3, 2))])), once)
+    raises(lambda: rows(block for block in [np.zeros((3, 2))]), once)
+    raises(lambda: rows(pl.LazyFrame({"a": [1.0]})), r"A lazy frame.*\.collect\(\).*\.sink_parquet\(path\)")
 
 
 def test_an_iterable_that_gives_other_rows_the_second_time():
@@ -449,24 +449,24 @@ def test_an_iterable_that_gives_other_rows_the_second_time():
         passes.append(1)
         return [(X, y)] if len(passes) <= 3 else [(X[:50], y[:50])]
 
-    refused_once = rows(fewer)
+    raises_once = rows(fewer)
     with pytest.raises(ValueError, match="60 rows were there before, now there are 50"):
-        Ridge().fit(refused_once)
+        Ridge().fit(raises_once)
 
 
 @KINDS
 def test_a_file_that_changes_between_passes(kind, tmp_path):
     path = write(kind, tmp_path / f"a.{kind}", table())
-    found = rows(path, target="y")
-    Ridge().fit(found)
+    result = rows(path, target="y")
+    Ridge().fit(result)
     write(kind, path, table(seed=1))
     os.utime(path, ns=(0, 1))
-    for work in (lambda: Ridge().fit(found), lambda: found.load()):
+    for work in (lambda: Ridge().fit(result), lambda: result.load()):
         with pytest.raises(ValueError, match=rf"a\.{kind} has changed since it was first read"):
             work()
     path.unlink()
     with pytest.raises(FileNotFoundError, match=rf"a\.{kind}"):
-        Ridge().fit(found)
+        Ridge().fit(result)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "feather", "npy"])
@@ -476,8 +476,8 @@ def test_a_file_that_changes_during_a_pass(kind, tmp_path):
         np.save(path, regression(60, 3).X)
     else:
         write(kind, path, table())
-    found = rows(path)
-    pieces = found.pieces()
+    result = rows(path)
+    pieces = result.pieces()
     next(pieces)
     os.utime(path, ns=(0, 1))
     with pytest.raises(ValueError, match=rf"a\.{kind} has changed since it was first read"):
@@ -553,51 +553,51 @@ def test_any_cutting_into_pieces_gives_the_same_blocks(cuts, length, storage, st
     X = np.arange(2600.0).reshape(1300, 2)
     X = sparse.csr_array(X) if storage == "sparse" else X
     edges = [0, *sorted(cuts), 1300]
-    found = rows([X[a:b] for a, b in pairwise(edges)])
+    result = rows([X[a:b] for a, b in pairwise(edges)])
 
     def dense(part):
         return part.toarray() if sparse.issparse(part) else part
 
     whole = dense(X)
-    parts = [dense(part) for part in found.cut(length)]
+    parts = [dense(part) for part in result.cut(length)]
     assert [len(part) for part in parts] == [min(length, 1300 - start) for start in range(0, 1300, length)]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
-    np.testing.assert_array_equal(dense(found.subsample(step)), whole[::step])
-    np.testing.assert_array_equal(dense(found.load()), whole)
-    assert found.place_of_row(1299).endswith(f"row {1300 - max(edge for edge in edges[:-1] if edge < 1300)}")
+    np.testing.assert_array_equal(dense(result.subsample(step)), whole[::step])
+    np.testing.assert_array_equal(dense(result.load()), whole)
+    assert result.place_of_row(1299).endswith(f"row {1300 - max(edge for edge in edges[:-1] if edge < 1300)}")
 
 
 def test_nothing_is_read_for_targets_and_weights():
     X, y, _ = regression(300, 2)
-    found = rows([(X, y, zero_weights(300))])
-    batches = BatchRows(found, found.y[:, None], found.weight)
-    found.pieces = None
+    result = rows([(X, y, zero_weights(300))])
+    batches = BatchRows(result, result.y[:, None], result.weight)
+    result.pieces = None
     assert batches.map(targets_of)[:, 0] is not None
     np.testing.assert_array_equal(batches.map(targets_of)[:, 0], y)
     np.testing.assert_array_equal(batches.map(weights_of), zero_weights(300))
-    np.testing.assert_array_equal(BatchRows(found, found.y[:, None]).map(weights_of), np.ones(300))
+    np.testing.assert_array_equal(BatchRows(result, result.y[:, None]).map(weights_of), np.ones(300))
 
 
 def test_target_and_weight_stand_in_one_place_only(tmp_path):
     X, y, _ = regression(60, 3)
-    found = rows([(X, y, np.ones(60))])
+    result = rows([(X, y, np.ones(60))])
     with pytest.raises(ValueError, match="give y or the target, not both"):
-        Ridge().fit(found, y)
+        Ridge().fit(result, y)
     with pytest.raises(ValueError, match="give sample_weight or the weight, not both"):
-        Ridge().fit(found, sample_weight=np.ones(60))
+        Ridge().fit(result, sample_weight=np.ones(60))
     with pytest.raises(ValueError, match="These rows have no target"):
         Ridge().fit(rows([X]))
-    assert certify(Ridge().fit(found), found).ok
+    assert certify(Ridge().fit(result), result).ok
 
 
 def test_every_prediction_takes_a_table(tmp_path):
     X, y, _ = regression(80, 3)
-    found = rows([X[:50], X[50:]])
+    result = rows([X[:50], X[50:]])
     model = RidgeCV().fit(X, y)
-    np.testing.assert_array_equal(model.predict_interval(found), model.predict_interval(X))
+    np.testing.assert_array_equal(model.predict_interval(result), model.predict_interval(X))
     logistic = LogisticRegression().fit(X, y > 1)
     for name in ("decision_function", "predict_proba", "predict_log_proba", "predict"):
-        np.testing.assert_array_equal(getattr(logistic, name)(found), getattr(logistic, name)(X))
+        np.testing.assert_array_equal(getattr(logistic, name)(result), getattr(logistic, name)(X))
 
 
 @pytest.fixture
@@ -633,9 +633,9 @@ def test_the_reader_thread_ends_with_the_pass_and_with_an_error_in_it(long_rows)
     assert seen == [1, 1, 1]
 
 
-def fit_for_ever(model, found):
+def fit_for_ever(model, result):
     while True:
-        model.fit(found)
+        model.fit(result)
 
 
 def test_ctrl_c_in_a_pass_ends_the_reader_thread(long_rows):
@@ -655,10 +655,10 @@ def test_errors_of_the_reader_are_raised_by_the_one_who_waits():
         yield 1
         raise ValueError("line 7")
 
-    found = read_ahead(source(), 1)
-    assert next(found) == 1
+    result = read_ahead(source(), 1)
+    assert next(result) == 1
     with pytest.raises(ValueError, match="line 7"):
-        next(found)
+        next(result)
 
 
 def test_reading_ahead_is_bounded():
@@ -676,9 +676,9 @@ def test_reading_ahead_is_bounded():
             yield item
             del item
 
-    with closing(read_ahead(source(), 2)) as found:
+    with closing(read_ahead(source(), 2)) as result:
         for _ in range(50):
-            item = next(found)
+            item = next(result)
             del item
         time.sleep(0.05)
         assert len(made) <= 52
@@ -694,10 +694,10 @@ def test_work_of_several_threads_comes_in_order_and_is_bounded():
         time.sleep(0.01 if k % 3 else 0.03)
         return 2 * k
 
-    found = in_order(work, range(40), 3)
-    assert [next(found) for _ in range(5)] == [0, 2, 4, 6, 8]
+    result = in_order(work, range(40), 3)
+    assert [next(result) for _ in range(5)] == [0, 2, 4, 6, 8]
     assert max(begun) <= 8
-    found.close()
+    result.close()
     count = len(begun)
     time.sleep(0.05)
     assert len(begun) == count

@@ -36,7 +36,7 @@ def sentences(text, **how):
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
-def test_delimiters_are_found_and_said(sign):
+def test_delimiters_are_detected_and_reported(sign):
     text = "name,size\nx,1\ny,2\n".replace(",", sign)
     assert columns(text) == {"name": ["x", "y"], "size": [1, 2]}
     assert {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}[sign] in sentences(text)
@@ -73,7 +73,7 @@ def test_ends_of_lines(end):
     assert columns(end.join(["a,b", "1,x", "2,y", ""])) == {"a": [1, 2], "b": ["x", "y"]}
 
 
-def test_blank_lines_are_left_out_and_said():
+def test_blank_lines_are_skipped_and_reported():
     text = "a,b\n1,2\n\n3,4\n\n"
     assert columns(text) == {"a": [1, 3], "b": [2, 4]}
     assert "2 blank lines left out" in sentences(text)
@@ -94,7 +94,7 @@ def test_encodings(data, said):
     assert said in sentences(data)
 
 
-def test_an_encoding_may_be_told():
+def test_encoding_as_a_parameter():
     assert columns("a,b\n1,Ж\n".encode("cp1251"), encoding="cp1251") == {"a": [1], "b": ["Ж"]}
     with pytest.raises(TableError, match="line 2: the bytes ff 0a are not ascii"):
         read(b"a,b\n1,\xff\n", encoding="ascii")
@@ -182,7 +182,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_is_wrong_is_said_with_its_place(name):
+def test_errors_are_reported_with_their_place(name):
     data, expected = FAULTS[name]
     with pytest.raises(TableError) as caught:
         read(data)
@@ -331,11 +331,11 @@ def test_what_was_written_is_read(table):
     assert frame.columns == header
     for j, name in enumerate(header):
         expected = [None if row[j].strip() in MISSING else row[j].strip() for row in rows]
-        found = frame[name]
-        if found.dtype == pl.String:
-            assert [None if v is None else v for v in found] == expected
+        result = frame[name]
+        if result.dtype == pl.String:
+            assert [None if v is None else v for v in result] == expected
         else:
-            assert found.to_list() == [None if v is None else float(v) for v in expected]
+            assert result.to_list() == [None if v is None else float(v) for v in expected]
 
 
 @given(
@@ -346,7 +346,7 @@ def test_what_was_written_is_read(table):
     st.integers(0, 10**6),
 )
 @settings(max_examples=80, deadline=None)
-def test_how_a_table_is_written_is_found_out(header, rows, sign, encoding, seed):
+def test_dialect_is_detected(header, rows, sign, encoding, seed):
     """Numbers, words and dates under names: delimiter, header and encoding are seen from the text."""
     rng = np.random.default_rng(seed)
     made = []
@@ -379,7 +379,7 @@ CHANGES = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 2), st.sampled_from
 
 @given(st.sampled_from(SEEDS), CHANGES)
 @settings(max_examples=120, deadline=None)
-def test_whatever_comes_is_read_or_refused(data, changes):
+def test_any_input_is_read_or_raises(data, changes):
     """Bytes that are put in and taken out leave a table, or a sentence; never another error."""
     for place, cut, piece in changes:
         at = int(place * len(data))

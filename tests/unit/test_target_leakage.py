@@ -26,7 +26,7 @@ def test_no_alarm_on_a_table_sorted_by_class() -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 5])
-def test_leaks_are_found_in_any_order(classes: int) -> None:
+def test_leaks_are_detected_in_any_order(classes: int) -> None:
     rng = np.random.default_rng(classes)
     rows = 600
     y = np.sort(rng.integers(0, classes, rows))
@@ -40,14 +40,14 @@ def test_leaks_are_found_in_any_order(classes: int) -> None:
         gaps=np.where(y == 0, np.nan, rng.standard_normal(rows)) if classes == 2 else y,
     )
     for table in (frame, frame.sample(fraction=1.0, shuffle=True, seed=1)):
-        found = {suspect.column: suspect.severity for suspect in suspects(table, "y")}
-        assert found.pop("mostly") == "strong"
+        result = {suspect.column: suspect.severity for suspect in suspects(table, "y")}
+        assert result.pop("mostly") == "strong"
         # the key is wrong by a half at each border of two classes
-        assert found.pop("key") in ("leak", "strong")
-        assert found == {"copy": "leak", "noisy": "leak", "gaps": "leak"}
+        assert result.pop("key") in ("leak", "strong")
+        assert result == {"copy": "leak", "noisy": "leak", "gaps": "leak"}
 
 
-def test_the_task_that_was_asked_for_decides_what_is_measured() -> None:
+def test_requested_task_decides_what_is_measured() -> None:
     y = np.repeat([10, 20, 40, 80], 30)
     frame = pl.DataFrame({"copy": y + 0.5})
     assert "of the variance" in suspects(frame, y)[0].sentence

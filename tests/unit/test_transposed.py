@@ -24,11 +24,11 @@ def test_products_on_either_side(weighted, about_mean, count):
     w = rng.integers(0, 4, 50).astype(float) if weighted else np.ones(50)
     mean = X.toarray().T @ w / w.sum() if about_mean else None
     A = np.sqrt(w)[:, None] * (X.toarray() - (0.0 if mean is None else mean))
-    found = ByColumns.of(as_rows_without_target(X, w if weighted else None), mean)
+    result = ByColumns.of(as_rows_without_target(X, w if weighted else None), mean)
     u, v = rng.standard_normal((count, 50)), rng.standard_normal((count, 190))
-    np.testing.assert_allclose(found.products(u), u @ A @ A.T, atol=1e-12)
-    np.testing.assert_allclose(found.back(u), u @ A, atol=1e-12)
-    np.testing.assert_allclose(found.scores(v), v @ A.T, atol=1e-12)
+    np.testing.assert_allclose(result.products(u), u @ A @ A.T, atol=1e-12)
+    np.testing.assert_allclose(result.back(u), u @ A, atol=1e-12)
+    np.testing.assert_allclose(result.scores(v), v @ A.T, atol=1e-12)
     place = np.zeros(190) if mean is None else mean
     both = as_rows_without_target(X, w if weighted else None).fold(scatter_about(place, v))
     np.testing.assert_allclose(both.products, v @ A.T @ A, atol=1e-11)
@@ -80,8 +80,8 @@ def test_a_column_that_does_not_exist_is_named(bad):
 def test_some_columns_at_a_time(monkeypatch, about_mean):
     monkeypatch.setattr("tenfold.stats.transposed.PART_COLUMNS", 60)
     X, u = sparse_rows(50, 190), np.random.default_rng(1).standard_normal((3, 50))
-    found = ByColumns.of(as_rows_without_target(X, None), X.mean(axis=0) if about_mean else None)
-    whole, parts = found.back(u), list(found.parts())
+    result = ByColumns.of(as_rows_without_target(X, None), X.mean(axis=0) if about_mean else None)
+    whole, parts = result.back(u), list(result.parts())
     assert [columns.stop - columns.start for columns, _ in parts] == [60, 60, 60, 10]
     for columns, part in parts:
         np.testing.assert_array_equal(part.back(u), whole[:, columns])

@@ -17,10 +17,10 @@ PI = Decimal("3.1415926535897932384626433832795028841971693993751058209749445923
 
 def halves(m):
     """Gamma(m / 2)."""
-    found = Decimal(1) if m % 2 == 0 else PI.sqrt()
+    result = Decimal(1) if m % 2 == 0 else PI.sqrt()
     for i in range(2 if m % 2 == 0 else 1, m, 2):
-        found *= Decimal(i) / 2
-    return found
+        result *= Decimal(i) / 2
+    return result
 
 
 def slowly(y, power, phi):
@@ -93,11 +93,11 @@ def test_formulas_meet(power):
     log_y = np.linspace(-30.0, 60.0, 20_001)
     # with the density of the Gaussian that it tends to taken off, nothing grows
     k = np.exp((2.0 - power) * log_y) / (2.0 - power)
-    found = log_saturated(np.exp(log_y), power, 1.0) + 0.5 * (np.log(2.0 * np.pi) + power * log_y)
+    result = log_saturated(np.exp(log_y), power, 1.0) + 0.5 * (np.log(2.0 * np.pi) + power * log_y)
     far = k > 50.0 * max(1.0, 1.0 / (power - 1.0), 1.0 / (2.0 - power))
-    assert np.abs(found[far]).max(initial=0.0) < 0.01
-    assert np.abs(np.diff(found[far])).max(initial=0.0) < 2e-4
-    assert np.isfinite(found).all()
+    assert np.abs(result[far]).max(initial=0.0) < 0.01
+    assert np.abs(np.diff(result[far])).max(initial=0.0) < 2e-4
+    assert np.isfinite(result).all()
 
 
 def test_zero_has_a_probability():
@@ -115,12 +115,12 @@ def test_criteria_of_a_fit_with_zeros():
     again = tenfold.TweedieRegressor(power=1.6, alpha=0.0, tol=1e-10).fit(
         np.repeat(X, weight, axis=0), np.repeat(y, weight)
     )
-    found = model.inference_
-    assert np.isfinite(found.log_likelihood)
-    assert found.log_likelihood == pytest.approx(again.inference_.log_likelihood, rel=1e-9)
+    result = model.inference_
+    assert np.isfinite(result.log_likelihood)
+    assert result.log_likelihood == pytest.approx(again.inference_.log_likelihood, rel=1e-9)
     assert "AIC" in model.summary()
     mean = model.predict(X)
     with np.errstate(divide="ignore"):
         value = tenfold.losses.Tweedie(1.6).value(y, np.log(mean))
-    each = log_saturated(y, 1.6, found.dispersion) - value / found.dispersion
-    assert found.log_likelihood == pytest.approx(float(weight @ each), rel=1e-9)
+    each = log_saturated(y, 1.6, result.dispersion) - value / result.dispersion
+    assert result.log_likelihood == pytest.approx(float(weight @ each), rel=1e-9)

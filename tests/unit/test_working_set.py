@@ -76,8 +76,8 @@ def test_contiguous_samples_of_zero_weight_are_left_out(rows, without, pieces):
     columns, kept = columns_of(X, root, centre)
     assert isinstance(columns, DenseColumns)
     assert len(columns.arrays) == pieces
-    scattered = without.step is not None  # these are read with the others
-    np.testing.assert_array_equal(np.arange(200)[kept], np.arange(200) if scattered else np.flatnonzero(root))
+    in_pieces = without.step is not None  # these are read with the others
+    np.testing.assert_array_equal(np.arange(200)[kept], np.arange(200) if in_pieces else np.flatnonzero(root))
     C = root[:, None] * (X - centre)
     residuals = (np.sign(root)[:, None] * Y)[kept]
     np.testing.assert_allclose(columns.correlate(residuals), residuals.T @ C[kept], atol=1e-13)
