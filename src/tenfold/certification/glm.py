@@ -12,6 +12,7 @@ from tenfold.certification.outputs import Labels, Output
 from tenfold.data import Block, Rows
 from tenfold.estimators.class_labels import class_targets, label_indices
 from tenfold.estimators.glm.deviance import as_float
+from tenfold.estimators.glm.generalized_linear import problem_of
 from tenfold.estimators.glm.huber import strength
 from tenfold.estimators.glm.offset import validate_offset
 from tenfold.estimators.validation import as_rows, as_weighted_rows, total_weight, validate_weights
@@ -70,7 +71,7 @@ def loss_of(model: Any) -> Loss:
 
 def link_of(model: Any) -> str | None:
     """The link between scores and predicted means: "log", or none where they are the same."""
-    loss = model._problem(model.n_features_in_)[0] if type(model).__name__ == "GeneralizedLinear" else loss_of(model)
+    loss = problem_of(model)[0] if type(model).__name__ == "GeneralizedLinear" else loss_of(model)
     return loss.link if loss.link == "log" else None
 
 
@@ -129,7 +130,7 @@ def quantile(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
 
 
 def any_loss(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
-    loss, penalty = model._problem(model.n_features_in_)
+    loss, penalty = problem_of(model)
     if not is_classifier(model):
         data = rows_of(model, X, y, sample_weight, loss, offset)
     else:

@@ -14,6 +14,7 @@ from tenfold.certification.models import check_known_classes, is_pipeline, take_
 from tenfold.data import Rows
 from tenfold.estimators.class_labels import class_targets, encode_labels, label_indices
 from tenfold.estimators.glm.deviance import as_float
+from tenfold.estimators.glm.generalized_linear import problem_of
 from tenfold.estimators.glm.offset import validate_offset, with_offset
 from tenfold.estimators.inference_mixin import coefficient_names, inference_obstacle
 from tenfold.estimators.logistic.regression import CLASS_WEIGHTS
@@ -41,7 +42,7 @@ def likelihood_of(model: Any) -> Maximised | None:
     if name in ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"):
         return Maximised(loss_of(model), model.alpha > 0)
     if name in ("GeneralizedLinear", "GeneralizedLinearClassifier"):
-        loss, penalty = model._problem(model.n_features_in_)
+        loss, penalty = problem_of(model)
         return Maximised(loss, not is_free(penalty, model.n_features_in_))
     if name == "LogisticRegression":
         loss = Logistic() if int(model.classes_.shape[0]) == 2 else Softmax()

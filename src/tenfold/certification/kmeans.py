@@ -10,6 +10,7 @@ from tenfold.arrays import Array, Floats, contiguous, is_sparse, numpy_dtype, on
 from tenfold.certification.models import fit_status
 from tenfold.certification.outputs import Labels, Output
 from tenfold.data import MemoryRows
+from tenfold.estimators.kmeans.bisecting import BisectingKMeans, tree_of
 from tenfold.estimators.validation import as_rows, as_rows_without_target, validate_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.kmeans import Labelled, Tree, leaves_of, lloyd_step, split_step
@@ -62,8 +63,8 @@ def _tree_of(model: Any) -> tuple[Tree, Floats]:
     """The children of every node, and the centres of the nodes; scikit-learn keeps these about the mean of dense
     rows.
     """
-    if hasattr(model, "_nodes"):
-        return model._tree, wide(model._nodes)
+    if isinstance(model, BisectingKMeans):
+        return tree_of(model)
     nodes, tree = [model._bisecting_tree], []
     for node in nodes:
         tree.append((-1, -1) if node.left is None else (len(nodes), len(nodes) + 1))

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from tenfold.arrays import Array, Floats, numpy_dtype, on_host, unit_roundoff, wide
 from tenfold.certification.models import fit_status
 from tenfold.certification.outputs import Labels, Output
-from tenfold.estimators.mixture.gaussian import GaussianMixture
+from tenfold.estimators.mixture.gaussian import GaussianMixture, problem_of
 from tenfold.estimators.validation import as_rows_without_target, require_finite, validate_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.mixtures import StoredFactors, em_step
@@ -31,7 +31,7 @@ def gaussian(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     seen = require_finite(_AnyRows(), X, lambda: look(rows))
     kind = model.covariance_type
     ours = isinstance(model, GaussianMixture)
-    problem = model._problem(seen, X.shape[1]) if ours else Gaussians(kind, float(model.reg_covar))
+    problem = problem_of(model, seen, X.shape[1]) if ours else Gaussians(kind, float(model.reg_covar))
     return em_step(
         rows,
         problem,

@@ -11,6 +11,7 @@ from tenfold.certification.outputs import Labels, Output
 from tenfold.data import Rows
 from tenfold.estimators.class_labels import label_indices
 from tenfold.estimators.perceptron.mistake_driven import problem_of, weights_of_rows
+from tenfold.estimators.perceptron.voted import voters_of
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.mistakes import count, count_votes
@@ -31,12 +32,12 @@ def votes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 
 def _public(model: Any) -> Voters:
-    return replace(model._voters, X=model.support_vectors_, votes=model.votes_)
+    return replace(voters_of(model), X=model.support_vectors_, votes=model.votes_)
 
 
 def check_votes(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Voters that predict, beside those that were judged, and the weights of the last of them."""
-    voters, own = _public(model), model._voters
+    voters, own = _public(model), voters_of(model)
     if not np.array_equal(own.votes, voters.votes) or own.X.shape != voters.X.shape or np.any((own.X != voters.X).data):
         return "votes_ or support_vectors_ are not those that predict."
     moves = _moves(voters)

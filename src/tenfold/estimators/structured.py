@@ -319,3 +319,8 @@ def numbers_of(model: Any, tags: Array) -> Integers:
     if unknown.size:
         raise ValueError(f"y holds tags that the model does not know: {unknown.tolist()}; it knows {model.classes_}.")
     return np.asarray(np.searchsorted(model.classes_, tags))
+
+
+def tokens_of(model: StructuredPerceptron, X: Any) -> Sequences:
+    """The tokens of sequences, validated against the features of a fitted model."""
+    return model._validate_to_predict(X)

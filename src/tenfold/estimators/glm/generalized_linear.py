@@ -304,3 +304,9 @@ class GeneralizedLinear(ScoredBeside, InferenceMixin, Generalised, RegressorMixi
         tags.input_tags.sparse = True
         tags.target_tags.positive_only = self.loss in ("poisson", "gamma", "tweedie")
         return tags
+
+
+def problem_of(model: Any) -> tuple[Any, Any]:
+    """The loss and the penalty that a fitted model minimises, of `GeneralizedLinear` or its classifier."""
+    loss, penalty = model._problem(model.n_features_in_)
+    return loss, penalty

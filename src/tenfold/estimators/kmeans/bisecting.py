@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tenfold.arrays import Array, contiguous, numpy_dtype, wide
+from tenfold.arrays import Array, Floats, contiguous, numpy_dtype, wide
 from tenfold.data import MemoryRows
 from tenfold.estimators.kmeans.centroid_model import (
     BASIC,
@@ -186,3 +186,8 @@ class BisectingKMeans(CentroidModel):
 
     def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
         return partial(plan.descend, self._tree, wide(self._nodes), self._leaves)
+
+
+def tree_of(model: BisectingKMeans) -> tuple[plan.Tree, Floats]:
+    """The children of every node of a fitted tree, and the centres of the nodes."""
+    return model._tree, wide(model._nodes)

@@ -455,3 +455,8 @@ def _densities(mixture: Mixture, X: Array) -> Array:
 
 def _as(values: Array, X: Array) -> Array:
     return namespace(values).astype(values, X.dtype, copy=False) if numpy_dtype(X.dtype) in FLOATS else values
+
+
+def problem_of(model: GaussianMixture, seen: Seen, p: int) -> Gaussians:
+    """What a model maximises on samples with these statistics."""
+    return model._problem(seen, p)

@@ -210,3 +210,9 @@ class VotedPerceptron(Mistaken):
 
     def _of_block(self, block: Block) -> Array:
         return balance(self._voters.shares(block.X))
+
+
+def voters_of(model: Any) -> Voters:
+    """The models that vote in predictions."""
+    voters: Voters = model._voters
+    return voters
