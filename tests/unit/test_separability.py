@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
@@ -27,6 +27,7 @@ def hulls_meet(X, sign, intercept):
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@example(X=np.array([[-1.0, -1.0], [-2.0, -1.0], [-2.0, -1.0], [-1.0, -1.0]]))  # four dependent columns
 @given(X=hnp.arrays(np.float64, st.tuples(st.integers(3, 9), st.integers(1, 3)), elements=few))
 def test_whatever_is_called_is_right(intercept, kind, X):
     y = np.arange(len(X)) % 2

@@ -25,6 +25,8 @@ UNIT = unit_roundoff(np.float64)
 
 MAX_RATIONAL_OPERATIONS = 1 << 19  # rational operations that a proof may take
 
+DEPENDENT = 1e-12  # relative singular value up to which columns of the system depend on each other
+
 
 class Bracket(NamedTuple):
     """The maximum margin is in [lower, upper]; `separable` is None where undecided. `radius` is the largest norm of a
@@ -109,13 +111,15 @@ def _system(Z: Floats, side: Floats, intercept: bool) -> tuple[Floats, Floats]:
 
 
 def _reduce(Z: Floats, side: Floats, shares: Floats, intercept: bool) -> tuple[Floats, Floats, Floats]:
-    """Reduce to at most as many samples as equations (Caratheodory), along null vectors until a coefficient is zero."""
+    """Reduce to samples whose columns of the system are independent (Caratheodory), along null vectors until a
+    coefficient is zero.
+    """
     while True:
         M, _ = _system(Z, side, intercept)
-        if M.shape[1] <= M.shape[0]:
-            return Z, side, shares
         with one_blas_thread:
-            _, _, V, info = lapack.dgesdd(M, full_matrices=1)
+            _, sizes, V, info = lapack.dgesdd(M, full_matrices=1)
+        if M.shape[1] <= M.shape[0] and sizes[-1] > DEPENDENT * sizes[0]:
+            return Z, side, shares
         v = V[-1]
         if info != 0 or not np.any(v > 1e-12):
             return Z, side, shares
