@@ -77,9 +77,9 @@ class StackedFactor:
         return float(np.min(self.stack[self.number].diagonal() ** 2))
 
     def solve(self, g: Floats) -> Floats:
-        several = np.atleast_2d(g)
-        which = np.full(len(several), self.number)
-        return _core.solve_stack(self.stack, which, np.ascontiguousarray(several)).reshape(g.shape)
+        gradients = np.atleast_2d(g)
+        which = np.full(len(gradients), self.number)
+        return _core.solve_stack(self.stack, which, np.ascontiguousarray(gradients)).reshape(g.shape)
 
 
 def stack_factors(factors: Sequence[Factor]) -> list[Factor]:

@@ -13,7 +13,7 @@ from tenfold.losses.loss import Loss
 from tenfold.losses.regression import Square
 from tenfold.penalties import L21, ElasticNet, Penalty, SparsePenalty, with_alpha
 from tenfold.stats.combined import combine
-from tenfold.stats.derivatives import Derivatives, Params, along, derivatives
+from tenfold.stats.derivatives import Derivatives, Params, derivatives, inner_products
 from tenfold.stats.gaussians import Mixture
 from tenfold.stats.softmax import rough_softmax
 
@@ -164,9 +164,9 @@ def evaluate_ahead(
     return _evaluation(problem, params, first, shift), values
 
 
-def objectives(problem: Glm, rows: Rows, several: Sequence[Params], shift: Floats | None) -> Floats:
+def objectives(problem: Glm, rows: Rows, points: Sequence[Params], shift: Floats | None) -> Floats:
     """The bare objective of one target at each of `several` parameters: one pass."""
-    stacked = Params(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
+    stacked = Params(*(np.concatenate(parts) for parts in zip(*points, strict=True)))
     return _value(problem, stacked, rows.fold(derivatives(problem.loss, stacked, 0, shift)), shift)
 
 
@@ -175,7 +175,7 @@ def _intercept_gradient(problem: Glm, params: Params, shift: Floats | None) -> t
     intercept in the weights and the intercept of samples measured from `shift`.
     """
     ends = np.append(np.zeros(params.coef.shape[1]) if shift is None else -shift, 1.0)
-    return problem.intercept_penalty * (params.intercept + along(params.coef, ends[:-1])), ends
+    return problem.intercept_penalty * (params.intercept + inner_products(params.coef, ends[:-1])), ends
 
 
 def _value(problem: Glm, params: Params, sums: Derivatives, shift: Floats | None) -> Floats:

@@ -399,8 +399,8 @@ def test_ill_conditioned_sparse_samples_are_factored():
     rng = np.random.default_rng(3)
     X = sparse.random(400, 400, 0.05, "csr", rng=rng, data_rvs=rng.standard_normal)
     samples = as_rows(X, rng.standard_normal(400), None)
-    assert least_squares.route(samples, iterate=True) == "conjugate"
+    assert least_squares.select_solver(samples, iterate=True) == "conjugate"
     fitted = least_squares.fit(samples, np.zeros(1), True)
     assert fitted.method != "conjugate"
     assert fitted.certificate.ok
-    assert not least_squares.fit(samples, np.zeros(1), True, way="conjugate", max_iter=160).certificate.ok
+    assert not least_squares.fit(samples, np.zeros(1), True, solver="conjugate", max_iter=160).certificate.ok

@@ -8,7 +8,7 @@ from tenfold import LinearRegression, certify
 from tenfold.data import MemoryRows
 from tenfold.inference import NoInferenceError
 from tenfold.judge.least_squares import residual
-from tenfold.plans.least_squares import ridge_problem, route
+from tenfold.plans.least_squares import ridge_problem, select_solver
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 
@@ -22,7 +22,7 @@ def draw(n, p, density=0.02):
 @pytest.mark.parametrize(("n", "p"), [(300, 2500), (1500, 1200)])
 def test_sparse_samples_with_a_dear_gram_matrix_are_iterated_on_and_certified(n, p):
     X, y = draw(n, p)
-    assert route(MemoryRows(X, y[:, None]), iterate=True) == "conjugate"
+    assert select_solver(MemoryRows(X, y[:, None]), iterate=True) == "conjugate"
     model = LinearRegression().fit(X, y)
     assert model.certificate_.ok
     assert model.certificate_.status == "converged"
@@ -31,7 +31,7 @@ def test_sparse_samples_with_a_dear_gram_matrix_are_iterated_on_and_certified(n,
 
 def test_few_sparse_features_keep_their_covariance():
     X, y = draw(2000, 12, 0.3)
-    assert route(MemoryRows(X, y[:, None]), iterate=True) == "gram"
+    assert select_solver(MemoryRows(X, y[:, None]), iterate=True) == "gram"
     assert np.isfinite(LinearRegression().fit(X, y).inference_.standard_errors).all()
 
 

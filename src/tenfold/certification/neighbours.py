@@ -378,7 +378,7 @@ def _other_answers(model: Any, samples: Any) -> str:
     y = y.reshape(len(y), -1)
     own = np.asarray(on_host(model.predict(samples)))
     own = own.reshape(len(own), -1)
-    several = hasattr(model, "classes_") and model.outputs_2d_
+    multi_output = hasattr(model, "classes_") and model.outputs_2d_
     proba = model.predict_proba(samples) if hasattr(model, "predict_proba") else []
     for t in range(y.shape[1]):
         if not hasattr(model, "classes_"):
@@ -388,14 +388,14 @@ def _other_answers(model: Any, samples: Any) -> str:
             if not np.allclose(own[some, t], mean[some], rtol=tol, atol=tol * float(np.max(np.abs(y[:, t])))):
                 return "predict"
             continue
-        classes = on_host(model.classes_[t] if several else model.classes_)
+        classes = on_host(model.classes_[t] if multi_output else model.classes_)
         votes = np.array(
             [
                 np.bincount(y[one, t], w, len(classes)) / max(w.sum(), 1e-300)
                 for w, one in zip(weight, rows, strict=True)
             ]
         )
-        shares = np.asarray(on_host(proba[t] if several else proba))
+        shares = np.asarray(on_host(proba[t] if multi_output else proba))
         if shares.shape != votes.shape or not np.allclose(shares[some], votes[some], rtol=0.0, atol=tol):
             return "predict_proba"
         taken = np.max(np.where(own[:, t, None] == classes, votes, -np.inf), axis=1)

@@ -142,4 +142,4 @@ def score_of_rows(rows: Rows, test: Integers, fold: Fold) -> Floats:
         return np.asarray(-np.einsum("i,iat->a", weight, squares) / (t * weight.sum()))
     inside = np.zeros(rows.shape[0], dtype=np.int32)
     inside[test] = 1
-    return score_from_rows(SCORE, rows.regroup(inside), fold, weighted=True, several=False)
+    return score_from_rows(SCORE, rows.regroup(inside), fold, weighted=True, multi_output=False)

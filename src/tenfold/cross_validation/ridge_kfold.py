@@ -196,14 +196,14 @@ def score_from_moments(name: str, fold: Fold) -> Floats | None:
     return SCORES[name](residual, yy, test.weight)
 
 
-def score_from_rows(name: str, rows: Rows, fold: Fold, *, weighted: bool, several: bool) -> Floats:
+def score_from_rows(name: str, rows: Rows, fold: Fold, *, weighted: bool, multi_output: bool) -> Floats:
     """The score of every alpha on the samples of group 1, by one pass over all: one of `SCORES`, or "accuracy" for
     targets -1 and +1, of one class a sample or of `several`.
     """
     A, t, p = fold.coef.shape
     params = Params(np.ascontiguousarray(fold.coef.reshape(A * t, p)), np.ascontiguousarray(fold.intercept.ravel()))
     if name == "accuracy":
-        correct = rows.fold(partial(_correct_weight, params, weighted, several)).sum
+        correct = rows.fold(partial(_correct_weight, params, weighted, multi_output)).sum
         return np.asarray(correct[:-1] / correct[-1])
     squares, moments = rows.fold(partial(_squares, params)).parts
     yy = np.ldexp(np.diag(moments.XX), 2 * moments.exponent)
@@ -217,10 +217,10 @@ def _predict_block(params: Params, block: Block) -> tuple[Floats, Floats, Floats
     return z, block.y[:, None, :], np.where(block.group == 1, weights_of(block), 0.0)
 
 
-def _correct_weight(params: Params, weighted: bool, several: bool, block: Block) -> Total:
+def _correct_weight(params: Params, weighted: bool, multi_output: bool, block: Block) -> Total:
     """The weight (or number) of samples that each alpha classifies correctly, and the total."""
     z, y, weight = _predict_block(params, block if weighted else replace(block, weight=None))
-    one = not several and y.shape[2] > 1
+    one = not multi_output and y.shape[2] > 1
     correct = z.argmax(axis=2) == y.argmax(axis=2) if one else np.all((z > 0) == (y > 0), axis=2)
     return Total(np.append(weight @ correct, weight.sum()))
 

@@ -98,7 +98,7 @@ def _errors_on_rows(rows: Rows, split: Split, fold: Fold) -> Floats:
         return np.asarray(weight @ (y - z) ** 2 / weight.sum())
     inside = np.zeros(rows.shape[0], dtype=np.int32)
     inside[split.test] = 1
-    scores = score_from_rows("neg_mean_squared_error", rows.regroup(inside), fold, weighted=True, several=False)
+    scores = score_from_rows("neg_mean_squared_error", rows.regroup(inside), fold, weighted=True, multi_output=False)
     return -scores
 
 

@@ -33,7 +33,7 @@ from tenfold.objectives.linear_design import center
 from tenfold.penalties import SparsePenalty
 from tenfold.problems import Glm, sparse_penalty
 from tenfold.stats.column_moments import Columns
-from tenfold.stats.derivatives import Params, along, derivatives
+from tenfold.stats.derivatives import Params, derivatives, inner_products
 from tenfold.stats.gram import moments_of
 from tenfold.stats.moments import Moments, products_with
 
@@ -136,7 +136,7 @@ def _read_rows(problem: Glm, rows: Rows, params: Params, columns: Columns) -> _R
     # the rounding of a residual: targets, the intercept and sparse features are read uncentred
     raw_lengths, raw_targets = _mean_lengths(columns, origin=True)
     read_lengths = raw_lengths if rows.sparse else lengths
-    residual_error = EPS * (along(np.abs(params.coef), read_lengths) + raw_targets + np.abs(local.intercept))
+    residual_error = EPS * (inner_products(np.abs(params.coef), read_lengths) + raw_targets + np.abs(local.intercept))
     with np.errstate(invalid="ignore", over="ignore"):  # residuals round before their mean is taken from them
         squares_error = (2.0 * np.sqrt(2.0 * loss) + residual_error) * residual_error
     return _Read(loss, squares, correlation, squares_error, np.outer(residual_error, read_lengths))
@@ -205,14 +205,14 @@ def _read_moments(
         lengths = np.sqrt(np.diag(S) + weight * moments.offset[:p] ** 2)
         target_lengths = np.sqrt(yy + weight * moments.offset[p:][target] ** 2)
     noise = EPS * (4.0 + np.sqrt(p))
-    size = along(np.abs(V), lengths) + target_lengths
+    size = inner_products(np.abs(V), lengths) + target_lengths
     squares_error = noise * size**2
     unit = np.ldexp(1.0, 2 * y) / weight
     squares, squares_error = np.maximum(squares, 0.0) * unit, squares_error * unit
     mean_residual = np.zeros(len(yy))
     if intercept:
         mean_residual = _local_intercept(params, moments.mean) - moments.target_mean[target]
-        error = EPS * (along(np.abs(params.coef), np.abs(moments.mean)) + np.abs(moments.target_mean[target]))
+        error = EPS * (inner_products(np.abs(params.coef), np.abs(moments.mean)) + np.abs(moments.target_mean[target]))
         squares_error += (2.0 * np.abs(mean_residual) + error) * error
     correlation = np.ldexp(correlation, e + y[:, None]) / weight
     correlation_error = noise * np.ldexp(np.outer(size, lengths), e + y[:, None]) / weight
@@ -375,13 +375,12 @@ def _bound_gap(
     if penalty.positive and np.any(w < 0):
         return _Gap(np.inf, 8.0 * EPS * scale, scale, np.inf)
     mean = np.abs(columns.mean[: columns.features]) if problem.intercept else np.zeros(columns.features)
-    size, roundoff = along(np.abs(w), lengths), unit_roundoff(dtype)
+    size, roundoff = inner_products(np.abs(w), lengths), unit_roundoff(dtype)
     # a weight that is off in its last digit changes the objective in second order, but the correlations in first order
     q_error = read.correlation_error[part] + (np.outer(roundoff * size, lengths) if corrected is None else 0.0)
     b = np.asarray(params.intercept[part])
-    stored_error = (
-        roundoff * size + unit_roundoff(np.float64) * along(np.abs(w), mean) + storage_roundoff(b, dtype) * np.abs(b)
-    )
+    stored_error = roundoff * size + storage_roundoff(b, dtype) * np.abs(b)
+    stored_error += unit_roundoff(np.float64) * inner_products(np.abs(w), mean)
     objective, here = _objective_and_part(penalty, point, part, q_error)
     floor = 8.0 * EPS * max(objective, scale) + 0.5 * float(np.sum(read.squares_error[part]) + np.sum(stored_error**2))
     bounds = [Bound(objective, floor), bound_scaled(penalty, here), bound_unscaled(penalty, here)]

@@ -155,7 +155,7 @@ def _tilt_of_hessian(data: DesignProblem, point: ObjectivePoint) -> Tilt:
     return Tilt(H[:, -1, :, -1], lambda s: np.einsum("kil,l->ki", H[:, :-1, :, -1], s))
 
 
-class _Balance(NamedTuple):
+class _FeasibilityCost(NamedTuple):
     """How slopes are moved so that they sum to zero: s (K,), the mean of s'C s, what the move adds to the gradient, and
     what rounding leaves of the sums of the slopes, times the intercepts; infinite where that is more than rounding.
     """
@@ -177,12 +177,12 @@ class _Balance(NamedTuple):
 
 
 @np.errstate(over="ignore", invalid="ignore")  # parameters far off
-def _balance(data: DesignProblem, point: ObjectivePoint, tilt: Tilt) -> _Balance:
+def _price_feasibility(data: DesignProblem, point: ObjectivePoint, tilt: Tilt) -> _FeasibilityCost:
     """The move along the curvatures of `tilt` after which the slopes of every output sum to zero."""
     C, slope, M = tilt.curvature, point.gradient[:, -1], data.self_concordance
     s = _solve_intercepts(data.problem.loss, C, slope)
     s = s + _solve_intercepts(data.problem.loss, C, slope + C @ s)  # for the digits that the first has lost
-    infeasible = _Balance(np.inf, np.zeros((len(s), data.design.columns)), np.inf, np.inf, M)
+    infeasible = _FeasibilityCost(np.inf, np.zeros((len(s), data.design.columns)), np.inf, np.inf, M)
     if not (np.isfinite(s).all() and M * data.spread(s) < 1.0):
         return infeasible
     left = slope + C @ s
@@ -194,7 +194,7 @@ def _balance(data: DesignProblem, point: ObjectivePoint, tilt: Tilt) -> _Balance
     if not np.all(np.abs(left) <= ROUNDING * sizes):
         return infeasible
     missed = float(np.sum(np.abs(left * point.x[:, -1])))
-    return _Balance(float(s @ C @ s), tilt.correlate(s), missed, data.spread(s), M)
+    return _FeasibilityCost(float(s @ C @ s), tilt.correlate(s), missed, data.spread(s), M)
 
 
 def _solve_intercepts(loss: Loss, C: Floats, slope: Floats) -> Floats:
@@ -251,9 +251,9 @@ def _dual_gap(data: DesignProblem, point: ObjectivePoint, tilt: Tilt | None) -> 
         return _distance(data, point, gradient)
     if tilt is None:
         return np.inf
-    balance = _balance(data, point, tilt)
-    cost = balance.cost
-    return _distance(data, point, gradient + balance.move) + cost if np.isfinite(cost) else np.inf
+    feasibility = _price_feasibility(data, point, tilt)
+    cost = feasibility.cost
+    return _distance(data, point, gradient + feasibility.move) + cost if np.isfinite(cost) else np.inf
 
 
 def _lower(point: ObjectivePoint, bound: float) -> float:

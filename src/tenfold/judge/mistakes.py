@@ -16,7 +16,7 @@ from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.problems import Separation, length
 from tenfold.stats.derivatives import Params, Total, forward
-from tenfold.stats.perceptron_votes import Voters, balance
+from tenfold.stats.perceptron_votes import Voters, vote_difference
 
 SPLITTER = 134217729.0  # 2^27 + 1: splits 53 bits into two halves of 26 (Veltkamp 1968)
 
@@ -60,7 +60,7 @@ def count(problem: Separation, rows: Rows, params: Params, *, status: str, dtype
 
 def count_votes(problem: Separation, rows: Rows, voters: Voters, *, status: str) -> Certificate:
     """Certificate of votes: mistakes of the weighted majority."""
-    tally = rows.fold(_lift(problem, lambda X: balance(voters.shares(X))))
+    tally = rows.fold(_lift(problem, lambda X: vote_difference(voters.shares(X))))
     return _certificate(tally, status, f"The smallest margin is {tally.margin:.3g} (of the votes).", np.float64)
 
 

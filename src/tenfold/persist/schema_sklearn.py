@@ -102,10 +102,10 @@ def _one_hot(fitted: Any) -> bool:
 
 
 def _targets(fitted: Any) -> bool:
-    several = len(fitted.classes_) if fitted.target_type_ == "multiclass" else 1
-    sizes = [len(categories) for categories in fitted.categories_ for _ in range(several)]
+    count = len(fitted.classes_) if fitted.target_type_ == "multiclass" else 1
+    sizes = [len(categories) for categories in fitted.categories_ for _ in range(count)]
     means = np.size(fitted.target_mean_)
-    return _is_encoder(fitted) and [len(one) for one in fitted.encodings_] == sizes and means == several
+    return _is_encoder(fitted) and [len(one) for one in fitted.encodings_] == sizes and means == count
 
 
 def _splines(fitted: Any) -> bool:

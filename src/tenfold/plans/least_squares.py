@@ -26,7 +26,7 @@ from tenfold.problems import Glm
 from tenfold.solvers import conjugate_gradient, dual_ridge, nnls, normal_equations, rank_revealing_qr
 from tenfold.solvers.loop import Callback, Solution, Status, map_params, run
 from tenfold.stats.column_moments import Columns
-from tenfold.stats.derivatives import Params, along
+from tenfold.stats.derivatives import Params, inner_products
 from tenfold.stats.moments import Moments
 
 # Reciprocal condition below which a Gram matrix is not used: its square root is where a correction step stops helping.
@@ -51,8 +51,8 @@ def ridge_problem(alpha: Floats, weight: float, intercept: bool, positive: bool 
     return Glm(Square(), L2(alpha / weight, positive), intercept)
 
 
-def route(rows: Rows, iterate: bool) -> str:
-    """Which system is solved: "gram" (p x p), "dual" (n x n) or "conjugate" (neither is formed).
+def select_solver(rows: Rows, iterate: bool) -> str:
+    """Select the system that is solved: "gram" (p x p), "dual" (n x n) or "conjugate" (neither is formed).
 
     Sparse rows go by cost, where it is allowed to `iterate`: a matrix takes about entries^2 / n + p^3 / 3 products, an
     iteration four an entry. Rows on several machines are never brought together for an n x n
@@ -98,7 +98,7 @@ def fit(
     alpha: Floats,
     intercept: bool,
     *,
-    way: str | None = None,
+    solver: str | None = None,
     positive: bool = False,
     tol: float = 1e-4,
     max_iter: int | None = None,
@@ -113,16 +113,16 @@ def fit(
     """
     if positive:
         return _nonnegative(rows, alpha, intercept, max_iter, dtype)
-    chosen, way = way is None, route(rows, iterate=rows.sparse) if way is None else way
-    if way == "conjugate" and chosen and max_iter is None and rows.sparse and _fits(rows):
+    automatic, solver = solver is None, select_solver(rows, iterate=rows.sparse) if solver is None else solver
+    if solver == "conjugate" and automatic and max_iter is None and rows.sparse and _fits(rows):
         most = max(4 * PASSES, int(_passes_of_gram(rows) / DENSE_SPEED))
         fitted = _conjugate(rows, alpha, intercept, tol, min(most, 10 * min(rows.shape)), callback, dtype)
         if fitted.certificate.ok or fitted.certificate.status in (Status.STOPPED.value, Status.INTERRUPTED.value):
             return fitted
-        way = "gram" if rows.shape[1] <= rows.shape[0] else "dual"  # too ill-conditioned: a factor takes no longer
-    if way == "gram":
+        solver = "gram" if rows.shape[1] <= rows.shape[0] else "dual"  # too ill-conditioned: a factor takes no longer
+    if solver == "gram":
         return from_moments(rows, fold_moments(rows), alpha, intercept, dtype=dtype, details=details)
-    if way == "dual":
+    if solver == "dual":
         return _dual(rows, alpha, intercept, dtype, wide_coef)
     return _conjugate(rows, alpha, intercept, tol, max_iter, callback, dtype)
 
@@ -281,7 +281,7 @@ def _conjugate(
     # without a penalty a target that is interpolated up to the tolerance is fitted, too
     interpolated = 0.0 if alpha.any() else enough**2
     path = conjugate_gradient.steps(system.product, *_sides(system, squares), enough, interpolated)
-    path = map_params(path, lambda w: Params(w, target_mean - along(w, centre)))
+    path = map_params(path, lambda w: Params(w, target_mean - inner_products(w, centre)))
     most = 10 * min(rows.shape) if max_iter is None else max_iter
     solution = run(path, most, callback=callback)
     problem = ridge_problem(alpha, columns.weight, intercept)

@@ -18,7 +18,7 @@ from tenfold.problems import Separation
 from tenfold.solvers.loop import Callback, Record, Status, run
 from tenfold.solvers.perceptron import Course, Learner, Memory, Pass, Updates
 from tenfold.stats.derivatives import Params, Total, forward
-from tenfold.stats.perceptron_votes import Voters, balance
+from tenfold.stats.perceptron_votes import Voters, vote_difference
 
 MAX_SEEN = 2.0**52  # samples seen beyond which a count in float64 is not exact
 MAX_JUDGED_VOTES = 1 << 26  # votes, models times samples, up to which a fit judges them
@@ -165,7 +165,7 @@ def _not_judged() -> Certificate:
 
 
 def _ballot(voters: Voters, X: Array) -> Floats:
-    return balance(voters.shares(X))
+    return vote_difference(voters.shares(X))
 
 
 def _run(

@@ -1,3 +1,3 @@
 """The report of a run: one HTML page with inline SVG, rendered from the run's record alone."""
 
-from tenfold.report.page import page as page
+from tenfold.report.rendering import page as page

@@ -73,11 +73,11 @@ def draw_curve(held: Record, metric: Record) -> Chart:
 
 
 def _roc(held: Record) -> Chart:
-    several = len(held["curves"]) > 1
+    multiple = len(held["curves"]) > 1
     marks = [
         Mark("dashes", (0, 1), (0, 1)),
         *(
-            Mark("line", curve["x"], curve["y"], label=curve["label"] if several else "", tone=k if several else None)
+            Mark("line", curve["x"], curve["y"], label=curve["label"] if multiple else "", tone=k if multiple else None)
             for k, curve in enumerate(held["curves"])
         ),
     ]

@@ -8,10 +8,10 @@ from tenfold.selection.comparing import Comparison, Difference, compare
 from tenfold.selection.default_splits import splits_for
 from tenfold.selection.inner_search import Candidate
 from tenfold.selection.learning_curves import LearningCurve, SplitStability, learning_curve, split_stability
+from tenfold.selection.model_search import Search, search
 from tenfold.selection.nested_cv import Event, nested, nested_events
 from tenfold.selection.refit_rules import one_standard_error
 from tenfold.selection.results import Fold, Interval, Nested, Result
-from tenfold.selection.search import Search, search
 from tenfold.selection.shortcuts import shortcut
 from tenfold.selection.splitters import (
     Protocol,

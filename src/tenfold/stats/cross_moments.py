@@ -123,8 +123,8 @@ def _joint_products(centre: Floats, vectors: Floats, block: Block) -> MaybeDefer
         z = contiguous(z)
         return Total(np.hstack([adjoint(part, z, centre[cut]) for part, cut in sides]))
     xp = namespace(block.X)
-    joint = xp.concat([away(part, centre[cut]) for part, cut in sides], axis=1)
-    return Deferred.of([xp.matmul(z.T, joint)], as_total, key="products")
+    both = xp.concat([away(part, centre[cut]) for part, cut in sides], axis=1)
+    return Deferred.of([xp.matmul(z.T, both)], as_total, key="products")
 
 
 def _columns(vectors: Floats, cut: slice) -> Params:

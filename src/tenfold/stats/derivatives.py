@@ -37,7 +37,7 @@ TILE_ENTRIES = 1 << 21  # entries of the products of samples and probabilities t
 PAIRED_CLASSES = 5
 
 
-def along(coef: Floats, x: Floats) -> Floats:
+def inner_products(coef: Floats, x: Floats) -> Floats:
     """coef (t, p) times x (p,); not by NumPy's BLAS, whose threads go on waiting for work while ours do theirs."""
     return np.einsum("tp,p->t", coef, x)
 
@@ -92,7 +92,7 @@ def _derivatives(
     if y.shape[1] < t and (is_sparse(X) or is_numpy(X)):
         y = np.repeat(y, t, axis=1)
     if is_sparse(X):
-        intercept = params.intercept if shift is None else params.intercept - along(params.coef, shift)
+        intercept = params.intercept if shift is None else params.intercept - inner_products(params.coef, shift)
         sums = Derivatives(
             *_core.derivatives_csr(
                 X.data,
@@ -138,7 +138,7 @@ def _derivatives_multi_output(
     spend(products(X, len(params.intercept), min(order, 1)))
     count = threads(entries(X))
     if is_sparse(X):
-        intercept = params.intercept if shift is None else params.intercept - along(params.coef, shift)
+        intercept = params.intercept if shift is None else params.intercept - inner_products(params.coef, shift)
         weight, value, slope, gradient = _core.softmax_csr(
             X.data, X.indices, X.indptr, X.shape[1], block.y, block.weight, params.coef, intercept, min(order, 1), count
         )
@@ -289,7 +289,7 @@ def derivatives_in_arrays(
         return Deferred((), sums)
     after = None
     if shift is not None and is_near(shift, block, MAX_SHIFT_DEVIATIONS):
-        params, shift, after = Params(params.coef, params.intercept - along(params.coef, shift)), None, shift
+        params, shift, after = Params(params.coef, params.intercept - inner_products(params.coef, shift)), None, shift
     xp = namespace(block.X)
     X = away(block.X, shift)
     coef, intercept = likes(params, X)
@@ -392,7 +392,7 @@ def forward(X: Array, params: Params, shift: Floats | None = None) -> Any:
     """(x - shift).w + b for the samples in an array."""
     spend(float(entries(X) * len(params.intercept)))
     if is_sparse(X):
-        intercept = params.intercept if shift is None else params.intercept - along(params.coef, shift)
+        intercept = params.intercept if shift is None else params.intercept - inner_products(params.coef, shift)
         return _core.matvec_csr(X.data, X.indices, X.indptr, X.shape[1], params.coef, intercept, threads(entries(X)))
     if is_numpy(X):
         return _core.matvec(X, params.coef, params.intercept, shift, threads(entries(X)))

@@ -129,9 +129,9 @@ def posterior_in_arrays(X: Array, mixture: Mixture) -> tuple[Array, Array]:
             assert factors.triangles is not None
             y = xp.matmul(deviations, like(factors.triangles[min(k, len(factors.triangles) - 1)], X))
         z.append(float(mixture.offsets[k]) - 0.5 * xp.sum(y * y, axis=1))
-    joint = xp.stack(z, axis=1)
-    largest = xp.max(joint, axis=1, keepdims=True)
-    parts = xp.exp(joint - largest)
+    scores = xp.stack(z, axis=1)
+    largest = xp.max(scores, axis=1, keepdims=True)
+    parts = xp.exp(scores - largest)
     total = xp.sum(parts, axis=1, keepdims=True)
     return (largest + xp.log(total))[:, 0], parts / total
 

@@ -43,9 +43,9 @@ class Voters:
         z = self._products(X)[:, self.row] * self.step
         if self.classes == 2:
             sign = np.sign(np.cumsum(z, axis=1))
-            balance = np.sum(sign * self.votes, axis=1)
+            difference = np.sum(sign * self.votes, axis=1)
             total = float(self.votes.sum())
-            return np.column_stack([total - balance, total + balance]) / 2.0
+            return np.column_stack([total - difference, total + difference]) / 2.0
         scores = np.zeros((self.classes, *z.shape))
         each = np.arange(len(self.step))
         scores[self.up, :, each] += z.T
@@ -63,6 +63,6 @@ class Voters:
         return forward(contiguous(X), Params(coef, np.full(coef.shape[0], one)))
 
 
-def balance(shares: Floats) -> Floats:
+def vote_difference(shares: Floats) -> Floats:
     """Scores from fractions of votes: one for two classes, positive where the second has more."""
     return shares if shares.shape[1] > 2 else shares[:, 1:] - shares[:, :1]

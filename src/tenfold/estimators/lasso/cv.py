@@ -130,8 +130,8 @@ class SparseModelCV(ScoreMixin, RegressorMixin, SparseModel):
         self.alpha_ = float(grids[ratio].alphas[best[ratio]])
         if hasattr(self, "l1_ratio"):
             self.l1_ratio_ = ratios[ratio]
-        several = isinstance(self.alphas, Integral) and len(ratios) > 1
-        self.alphas_ = np.stack([grid.alphas for grid in grids]) if several else grids[0].alphas
+        nested_grid = isinstance(self.alphas, Integral) and len(ratios) > 1
+        self.alphas_ = np.stack([grid.alphas for grid in grids]) if nested_grid else grids[0].alphas
         problem = self._problem(self.alpha_, ratios[ratio])
         return fit_sparse(rows, problem, settings, moments=moments, dtype=rows.dtype)
 

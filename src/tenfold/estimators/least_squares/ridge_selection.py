@@ -288,8 +288,8 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
             )
         inside = np.zeros(rows.shape[0], dtype=np.int32)
         inside[test] = 1
-        several = is_classifier(self) and self._several
-        return score_from_rows(name, rows.regroup(inside), fold, weighted=weighted, several=several)
+        multi_output = is_classifier(self) and self._several
+        return score_from_rows(name, rows.regroup(inside), fold, weighted=weighted, multi_output=multi_output)
 
     def _score_on_device(self, rows: Rows, fold: Fold, parameters: dict[str, Any]) -> Floats:
         """The score of every alpha on test samples of a device; transfers only predictions."""

@@ -83,7 +83,7 @@ def _vote_counter(weights: Any, counts: tuple[int, ...], near: Neighbours) -> li
 
 
 def _choose_labels(
-    counted: Callable[[Neighbours], list[Floats]], each: list[Array], unheard: Any, several: bool, near: Neighbours
+    counted: Callable[[Neighbours], list[Floats]], each: list[Array], unheard: Any, multi_output: bool, near: Neighbours
 ) -> Array:
     """The class with most votes, the first of several."""
     counts = counted(near)
@@ -92,7 +92,7 @@ def _choose_labels(
         labels[:, t] = classes[np.argmax(counts[t], axis=1)]
         if unheard is not None:
             labels[~counts[t].any(axis=1), t] = unheard[t]
-    return labels if several else labels[:, 0]
+    return labels if multi_output else labels[:, 0]
 
 
 def _shares(counted: Callable[[Neighbours], list[Floats]], near: Neighbours) -> Floats:

@@ -150,8 +150,8 @@ class RadiusNeighborsClassifier(VotingClassifierMixin, RadiusNeighborsMixin):
                 return [each[0][class_weight_sums(len(each[0]), self._y, self._votes).argmax()]]
             numbers, weight = self._y.reshape(len(self._y), -1), None if self._votes is None else on_host(self._votes)
             return [classes[np.bincount(numbers[:, t], weight).argmax()] for t, classes in enumerate(each)]
-        several = not isinstance(label, str) and hasattr(label, "__len__")
-        labels = label if several else [label] * len(each)
+        multi_output = not isinstance(label, str) and hasattr(label, "__len__")
+        labels = label if multi_output else [label] * len(each)
         if len(labels) != len(each):
             raise ValueError(
                 f"The length of outlier_label: {label} is inconsistent with the output length: {len(each)}"

@@ -211,8 +211,8 @@ class Linear(SparsifyMixin):
 def problem_of(model: Any) -> Separation:
     """The problem of a perceptron of tenfold, or of scikit-learn with its defaults."""
     classes = len(model.classes_)
-    joint = classes > 2 and getattr(model, "multi_class", "joint" if hasattr(model, "tie") else "ovr") == "joint"
-    return Separation(classes, joint, bool(model.fit_intercept), getattr(model, "tie", "mistake") == "positive")
+    multiclass = classes > 2 and getattr(model, "multi_class", "joint" if hasattr(model, "tie") else "ovr") == "joint"
+    return Separation(classes, multiclass, bool(model.fit_intercept), getattr(model, "tie", "mistake") == "positive")
 
 
 def weights_of_rows(model: Any, label: Integers, weight: Floats | None) -> Floats | None:

@@ -13,7 +13,7 @@ from tenfold.estimators.perceptron.mistake_driven import COMMON, INSTEAD, REPORT
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import require_finite, restore_on_error, sum_duplicates
 from tenfold.plans.perceptron import PerceptronFit, fit_votes
-from tenfold.stats.perceptron_votes import Voters, balance
+from tenfold.stats.perceptron_votes import Voters, vote_difference
 
 
 class VotedPerceptron(Mistaken):
@@ -205,11 +205,11 @@ class VotedPerceptron(Mistaken):
             z = require_finite(self, X, lambda: rows.map(self._of_block))
         else:
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
-            z = balance(self._voters.shares(sum_duplicates(X)))
+            z = vote_difference(self._voters.shares(sum_duplicates(X)))
         return z[:, 0] if z.shape[1] == 1 else z
 
     def _of_block(self, block: Block) -> Array:
-        return balance(self._voters.shares(block.X))
+        return vote_difference(self._voters.shares(block.X))
 
 
 def voters_of(model: Any) -> Voters:

@@ -201,7 +201,7 @@ class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin
         todo = tasks(self, number, validate_weights(sample_weight, X))
         # many passes: an array in another order is copied to C order once
         kept = contiguous(X) if isinstance(X, np.ndarray) else X
-        count, joint = int(self.classes_.shape[0]), self.multi_class == "crammer_singer"
+        count, multiclass = int(self.classes_.shape[0]), self.multi_class == "crammer_singer"
         done: list[Fitted] = []
         callback = make_callback(
             self, X, y, self.max_iter * len(todo), lambda params: self._attributes(done, params, X)
@@ -211,7 +211,7 @@ class LinearSVC(ScoreMixin, CallbackSupportMixin, ClassifierMixin, SparsifyMixin
         def one(task: Task) -> Fitted:
             rows, total = rows_of(kept, task)
             machine = machine_of(self, total)
-            return fit.joint(rows, machine, count) if joint else fit(rows, machine)
+            return fit.joint(rows, machine, count) if multiclass else fit(rows, machine)
 
         def work() -> None:
             if callback is None and len(todo) > 1 and (is_sparse(kept) or isinstance(kept, np.ndarray)):
