@@ -1,4 +1,4 @@
-#include "dual_cd_common.hpp"
+#include "dual_cd_epochs.hpp"
 
 #include "tenfold/dual_cd.hpp"
 

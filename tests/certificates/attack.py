@@ -658,12 +658,12 @@ def tamper_solution(rng: np.random.Generator, case: Case, solution: Solution) ->
     unit = 1.0 / np.where(spread > 0, spread, np.where(np.abs(data.dense).max(axis=0) > 0, 1.0, 1.0))
     level = float(np.max(np.abs(s.coef) / unit, initial=0.0)) or 1.0
     size = level * 10.0 ** rng.uniform(-9, 1)
-    ways = ["scaled", "shifted", "one", "swapped", "rounded", "zero", "negated", "one zeroed"]
-    ways += ["null", "null"] * bool(data.doubles) + ["useless", "useless", "useless and back"] * bool(data.constants)
+    kinds = ["scaled", "shifted", "one", "swapped", "rounded", "zero", "negated", "one zeroed"]
+    kinds += ["null", "null"] * bool(data.doubles) + ["useless", "useless", "useless and back"] * bool(data.constants)
     fits_intercept = bool(getattr(case.ours, "fit_intercept", True))
-    ways += ["intercept", "intercept"] if fits_intercept else ["given intercept"]
-    ways += ["sigma"] * case.has_scale
-    how = str(rng.choice(ways))
+    kinds += ["intercept", "intercept"] if fits_intercept else ["given intercept"]
+    kinds += ["sigma"] * case.has_scale
+    how = str(rng.choice(kinds))
     k, j = int(rng.integers(T)), int(rng.integers(p))
     if how == "scaled":
         s.coef *= 1.0 + rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-10, 0.5)

@@ -66,7 +66,7 @@ def make_older(folder):
     return path
 
 
-MADE = {
+GENERATED = {
     "regression": make_regression,
     "binary": make_binary,
     "multiclass": make_multiclass,
@@ -75,9 +75,9 @@ MADE = {
 }
 
 
-@pytest.fixture(scope="module", params=list(MADE))
+@pytest.fixture(scope="module", params=list(GENERATED))
 def path(request, tmp_path_factory):
-    return MADE[request.param](tmp_path_factory.mktemp(request.param))
+    return GENERATED[request.param](tmp_path_factory.mktemp(request.param))
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ def mortal(start_cluster):
 
 
 @pytest.fixture
-def made():
+def make_rows():
     """Rows of a linear relation, and their targets as numbers or classes, made by the workers chunk by chunk."""
     from made_rows import make
 

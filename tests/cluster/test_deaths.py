@@ -42,10 +42,10 @@ def kill_after(seconds, pid):
 @pytest.mark.parametrize(
     ("method", "pause"), [("ridge", 0.15), pytest.param("logistic", 0.03, marks=pytest.mark.product)]
 )
-def test_a_worker_killed_in_the_middle_costs_time_alone(mortal, made, method, pause):
+def test_a_worker_killed_in_the_middle_costs_time_alone(mortal, make_rows, method, pause):
     work, classes = METHODS[method]
-    expected = in_one_thread(work, *made(3000, classes=classes))
-    X, y = made(3000, classes=classes, pause=pause)
+    expected = in_one_thread(work, *make_rows(3000, classes=classes))
+    X, y = make_rows(3000, classes=classes, pause=pause)
     victim = kill_after(0.6, worker_pids(mortal)[0])
     fitted = work(X, y)
     assert not victim.is_alive()  # it struck before the fit was done
@@ -53,8 +53,8 @@ def test_a_worker_killed_in_the_middle_costs_time_alone(mortal, made, method, pa
 
 
 @pytest.mark.slow
-def test_a_worker_killed_with_persisted_rows(mortal, made):
-    X, y = made(3000)
+def test_a_worker_killed_with_persisted_rows(mortal, make_rows):
+    X, y = make_rows(3000)
     expected = bits(ridge(X, y))
     X, y = dask.persist(X, y)
     distributed.wait([X, y])
@@ -95,9 +95,9 @@ def test_chunks_lost_during_a_fit(mortal):
     victim.join()
 
 
-def test_rows_of_a_cluster_that_is_closed(start_cluster, made):
+def test_rows_of_a_cluster_that_is_closed(start_cluster, make_rows):
     with start_cluster(1) as cluster, distributed.Client(cluster, set_as_default=False) as other:
-        X, y = other.persist(made(300))
+        X, y = other.persist(make_rows(300))
     with (
         dask.config.set(scheduler="threads"),
         pytest.raises(ClusterError, match="persisted on a cluster that is no longer connected"),
@@ -112,7 +112,7 @@ def process(module, *options):
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_is_gone(tmp_path, made):
+def test_a_scheduler_that_is_gone(tmp_path, make_rows):
     """An error in bounded time, and one again at the next fit."""
     file = tmp_path / "scheduler.json"
     options = ["--no-dashboard", "--scheduler-file", str(file)]
@@ -124,7 +124,7 @@ def test_a_scheduler_that_is_gone(tmp_path, made):
             distributed.Client(scheduler_file=str(file), timeout="15s") as client,
         ):
             client.wait_for_workers(1, timeout=60)
-            X, y = made(3000, pause=0.2)
+            X, y = make_rows(3000, pause=0.2)
             victim = kill_after(1.0, scheduler.pid)
             begin = time.monotonic()
             model = tenfold.Ridge()

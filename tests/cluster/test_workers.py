@@ -26,9 +26,9 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 @methods
-def test_bits_are_those_of_one_thread(client, made, method):
+def test_bits_are_those_of_one_thread(client, make_rows, method):
     work, classes = METHODS[method]
-    X, y = made(3000, classes=classes)
+    X, y = make_rows(3000, classes=classes)
     fitted = work(X, y)
     assert fitted.certificate.ok
     assert bits(fitted) == in_one_thread(work, X, y)
@@ -44,10 +44,10 @@ def test_bits_are_those_of_one_thread(client, made, method):
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_estimators(client, made, model):
+def test_estimators(client, make_rows, model):
     """Fit, predictions, score and judge on the workers, and the numbers of one thread."""
     classifier = hasattr(model, "decision_function")
-    X, y = made(900, chunks=4, classes=classifier)
+    X, y = make_rows(900, chunks=4, classes=classifier)
     y = y[:, 0].map_blocks(name_classes, dtype="<U3") if classifier else y[:, 0]
     weight = X[:, 0] ** 2
 
@@ -68,10 +68,10 @@ def name_classes(signs):
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own use of pandas
-def test_a_frame_of_files(client, made, tmp_path):
+def test_a_frame_of_files(client, make_rows, tmp_path):
     """Lengths that nobody knows are counted by the workers."""
     dd = pytest.importorskip("dask.dataframe")
-    X, y = made(900, chunks=4)
+    X, y = make_rows(900, chunks=4)
     names = [f"column {j}" for j in range(8)]
     dd.from_dask_array(X, columns=names).assign(y=dd.from_dask_array(y[:, 0])).to_parquet(tmp_path)
     frame = dd.read_parquet(tmp_path)
@@ -81,24 +81,24 @@ def test_a_frame_of_files(client, made, tmp_path):
     assert model.score(frame[names], frame["y"]) > 0.5
 
 
-def test_rows_of_the_workers_memory(client, made):
-    X, y = made(3000)
+def test_rows_of_the_workers_memory(client, make_rows):
+    X, y = make_rows(3000)
     plain = bits(ridge(X, y))
     X, y = dask.persist(X, y)
     assert bits(ridge(X, y)) == plain
 
 
-def test_numbers_of_the_client_join_the_rows(client, made):
-    X, y = made(3000)
+def test_numbers_of_the_client_join_the_rows(client, make_rows):
+    X, y = make_rows(3000)
     assert bits(ridge(X, y.compute())) == bits(ridge(X, y))
 
 
 @pytest.mark.slow
 @methods
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_the_number_of_workers_changes_no_bit(start_cluster, made, method, count):
+def test_the_number_of_workers_changes_no_bit(start_cluster, make_rows, method, count):
     work, classes = METHODS[method]
-    X, y = made(20_000, p=40, chunks=37, classes=classes)
+    X, y = make_rows(20_000, p=40, chunks=37, classes=classes)
     expected = in_one_thread(work, X, y)
     with start_cluster(count) as cluster, distributed.Client(cluster):
         assert bits(work(X, y)) == expected
@@ -148,12 +148,12 @@ WORDS = 6_000
 """So many bytes, at most, come to client and scheduler about a task."""
 
 
-def test_only_statistics_move(client, made):
+def test_only_statistics_move(client, make_rows):
     """Least squares, two passes: what comes to the client is a statistic and Dask's words, whatever the number of rows;
     workers send each other statistics, and now and then a chunk that Dask would rather have elsewhere.
     """
     p, chunks = 60, 12
-    small, large = (made(n, p, chunks) for n in (6000, 60_000))
+    small, large = (make_rows(n, p, chunks) for n in (6000, 60_000))
     for X, y in (small, large):
         ridge(X, y)  # the first fit brings modules to the workers
     (_, few), (wires, many) = (count_bytes(client, lambda X=X, y=y: ridge(X, y)) for X, y in (small, large))
@@ -163,10 +163,10 @@ def test_only_statistics_move(client, made):
     assert wires <= 2 * 2 * chunks * (statistic + WORDS) + large[0].nbytes / 2
 
 
-def test_no_number_of_each_row_comes_to_the_client(client, made, monkeypatch):
+def test_no_number_of_each_row_comes_to_the_client(client, make_rows, monkeypatch):
     """Logistic regression: a sample goes from worker to worker, and to the client what a pass leaves behind."""
     p, chunks, n = 10, 8, 300_000
-    X, y = dask.persist(*made(n, p, chunks, classes=True))
+    X, y = dask.persist(*make_rows(n, p, chunks, classes=True))
     distributed.wait([X, y])
     passes = []
     fold = DaskRows.fold
@@ -187,8 +187,8 @@ class Large:
         return Moments.lift(block)
 
 
-def test_a_large_lift_is_sent_once(client, made):
-    X, y = made(3000, chunks=20)
+def test_a_large_lift_is_sent_once(client, make_rows):
+    X, y = make_rows(3000, chunks=20)
     rows = DaskRows.of(matrix(X), y)
     rows.fold(Moments.lift)
     size = 12 << 20  # above the size of a graph of which Dask warns
@@ -196,7 +196,7 @@ def test_a_large_lift_is_sent_once(client, made):
     assert count_bytes(client, lambda: rows.fold(Large(size)))[0] < 3 * size + (1 << 20)
 
 
-def test_a_lift_carries_no_rows(made):
+def test_a_lift_carries_no_rows(make_rows):
     sizes = []
 
     class Spy(DaskRows):
@@ -207,7 +207,7 @@ def test_a_lift_carries_no_rows(made):
             return DaskRows.fold(self, lift)
 
     with dask.config.set(scheduler="synchronous"):
-        rows = DaskRows.of(*made(3000, classes=True))
+        rows = DaskRows.of(*make_rows(3000, classes=True))
         fit_glm(Spy(rows.X, rows.y), Logistic(), L2(0.0), True, solver="newton", tol=1e-10, max_iter=100)
     assert max(sizes) < 10_000
 

@@ -131,14 +131,14 @@ def _search() -> Any:
 @cache
 def models() -> dict[str, list[Any]]:
     """What makes fitted models of each class, by its name."""
-    made: dict[str, list[Any]] = {
+    makers: dict[str, list[Any]] = {
         BAYES.name: [lambda: fitted(BAYES)],
         "selection.Search": [_search],  # neither a row of the table nor kept in files: it only finds such models
     }
-    for kept in MODELS:
-        name = kept.name if kept.name in PUBLIC else f"decide.{kept.name}"
-        made.setdefault(name, []).append(lambda kept=kept: kept.make()[0])
-    return made
+    for saved in MODELS:
+        name = saved.name if saved.name in PUBLIC else f"decide.{saved.name}"
+        makers.setdefault(name, []).append(lambda saved=saved: saved.make()[0])
+    return makers
 
 
 @cache

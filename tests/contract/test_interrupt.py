@@ -64,11 +64,11 @@ def interrupt(work, after):
 def check_interrupted(make, work, after):
     """Interrupt work(make()), earlier where it was over before; what make() returned, and whether work raised."""
     for soon in (after, 0.2 * after, 0.04 * after):
-        made = make()
-        raised, seconds = interrupt(lambda made=made: work(made), soon)
+        result = make()
+        raised, seconds = interrupt(lambda result=result: work(result), soon)
         if seconds is not None:
             assert seconds < SOON
-            return made, raised
+            return result, raised
     raise AssertionError("This is over too soon to be interrupted: take more data.")
 
 

@@ -1,4 +1,4 @@
-"""Every estimator is kept in a file of data, and predicts from it to the bit."""
+"""Every estimator is saved in a file of data, and predicts from it to the bit."""
 
 import pickle
 
@@ -10,14 +10,14 @@ import tenfold
 from saved import BAYES, MODELS, PIPELINES, Saved, answers, same
 
 
-@pytest.fixture(params=[*MODELS, *PIPELINES], ids=lambda kept: kept.id)
-def kept(request: pytest.FixtureRequest) -> Saved:
+@pytest.fixture(params=[*MODELS, *PIPELINES], ids=lambda saved: saved.id)
+def saved(request: pytest.FixtureRequest) -> Saved:
     return request.param
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_model_from_a_file_answers_to_the_bit(kept, tmp_path):
-    model, X = kept.make()
+def test_a_model_from_a_file_answers_to_the_bit(saved, tmp_path):
+    model, X = saved.make()
     tenfold.save(model, tmp_path / "model.tenfold")
     loaded = tenfold.load(tmp_path / "model.tenfold")
     assert type(loaded) is type(model)
@@ -40,12 +40,12 @@ PUBLIC = set(filter(is_estimator, tenfold.__all__))
 
 
 def test_every_public_estimator_is_tried():
-    tried = {kept.name for kept in MODELS}
+    tried = {saved.name for saved in MODELS}
     assert PUBLIC - tried == {BAYES.name}
     modules = [getattr(tenfold, name) for name in tenfold._MODULES]
     named = [getattr(module, name) for module in modules for name in getattr(module, "__all__", ())]
     within = {one.__name__ for one in named if isinstance(one, type) and issubclass(one, BaseEstimator)}
-    assert within - tried == {"Search"}  # of which the best model is kept
+    assert within - tried == {"Search"}  # of which the best model is saved
 
 
 def test_densities_that_are_no_data_raise(tmp_path):
@@ -65,8 +65,8 @@ def test_a_model_that_is_not_fitted_is_kept(name, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_pickle_keeps_the_bits(kept):
-    model, X = kept.make()
+def test_pickle_keeps_the_bits(saved):
+    model, X = saved.make()
     assert same(answers(pickle.loads(pickle.dumps(model)), X), answers(model, X))
 
 
@@ -75,11 +75,11 @@ LIBRARIES = ("tenfold", "numpy", "scipy", "sklearn")
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kept", MODELS[:: max(1, len(MODELS) // 12)], ids=lambda kept: kept.id)
-def test_skops_keeps_the_bits(kept):
+@pytest.mark.parametrize("saved", MODELS[:: max(1, len(MODELS) // 12)], ids=lambda saved: saved.id)
+def test_skops_keeps_the_bits(saved):
     from skops.io import dumps, get_untrusted_types, loads
 
-    model, X = kept.make()
+    model, X = saved.make()
     file = dumps(model)
     unknown = get_untrusted_types(data=file)
     assert all(name.partition(".")[0] in LIBRARIES for name in unknown)

@@ -45,11 +45,11 @@ def devices(X, y):
     return strict.asarray(X), strict.asarray(y)
 
 
-WAYS = {"arrays": arrays, "sparse": sparse_rows, "files": files, "Dask": dask, "devices": devices}
+PLACES = {"arrays": arrays, "sparse": sparse_rows, "files": files, "Dask": dask, "devices": devices}
 
 
 def test_every_source_is_tried():
-    assert list(WAYS) == list(SOURCES)
+    assert list(PLACES) == list(SOURCES)
 
 
 def check_sequences(model, given, target, y):
@@ -91,7 +91,7 @@ def test_a_cell_of_the_table(name, source):
     if not get_tags(model).target_tags.single_output:
         y = np.column_stack([Y, X[:, 0] - Y])
     y = np.exp(0.3 * Y) if get_tags(model).target_tags.positive_only else y
-    given, target = WAYS[source](x, y)
+    given, target = PLACES[source](x, y)
     if not get_tags(model).input_tags.two_d_array:
         check_sequences(model, given, target, y)
         return

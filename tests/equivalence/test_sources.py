@@ -204,7 +204,7 @@ def test_float32(row, source, small_blocks, tmp_path):
 @pytest.mark.parametrize(
     "cv", [None, 5, KFold(4, shuffle=True, random_state=0), ShuffleSplit(3, random_state=0)], ids=str
 )
-def test_every_way_of_choosing(cv, small_blocks, tmp_path):
+def test_every_setting_of_cv(cv, small_blocks, tmp_path):
     X, y, _ = regression(900, 5)
     result, _ = SOURCES["parquet"](tmp_path, X, y, None)
     model, expected = (RidgeCV([0.1, 1.0, 10.0], cv=cv) for _ in range(2))

@@ -214,7 +214,7 @@ def test_paths_of_tasks_and_of_sparse_rows():
         tenfold.lasso_path(X, Y, positive=True)
 
 
-def test_deprecated_ways_to_ask_for_a_grid():
+def test_deprecated_parameters_of_a_grid():
     X, y, _ = data()
     with pytest.warns(FutureWarning, match="'n_alphas' was deprecated in 1.9"):
         assert len(tenfold.lasso_path(X, y, n_alphas=5)[0]) == 5

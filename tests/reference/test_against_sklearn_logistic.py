@@ -243,7 +243,7 @@ def test_several_classes(settings, storage):
     assert ours.n_iter_.shape == reference.n_iter_.shape == (1,)
 
 
-def test_the_ways_to_a_softmax_meet():
+def test_solvers_of_a_softmax_agree():
     """Newton's method, L-BFGS on blocks of a sample's Hessian, L-BFGS on a diagonal: one optimum."""
     X, y = several_classes(n=13_000, p=40, K=10)
     sampled = tf.LogisticRegression(tol=1e-8, max_iter=300).fit(X, y)

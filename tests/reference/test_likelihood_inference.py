@@ -186,15 +186,15 @@ def labels(count: int) -> tuple[Any, Any, Any]:
 
 
 @pytest.fixture(scope="module", params=[2, 3, 4], ids=lambda count: f"{count} classes")
-def classified(request):
+def multinomial_fit(request):
     X, number, y = labels(request.param)
     model = tenfold.LogisticRegression(C=np.inf, tol=1e-13).fit(X, y)
     kind, design = (api.Logit if request.param == 2 else api.MNLogit), np.column_stack([np.ones(N), X])
     return model, X, y, lambda **how: kind(number, design).fit(method="newton", disp=0, tol=1e-15, **how)
 
 
-def test_classes(classified):
-    model, _, _, fit = classified
+def test_classes(multinomial_fit):
+    model, _, _, fit = multinomial_fit
     ours, expected = model.inference_, fit()
     close(ours.coefficients, np.ravel(expected.params.T))
     close(ours.covariance, expected.cov_params())
@@ -208,8 +208,8 @@ def test_classes(classified):
     )
 
 
-def test_robust_covariances_of_classes(classified):
-    model, X, y, fit = classified
+def test_robust_covariances_of_classes(multinomial_fit):
+    model, X, y, fit = multinomial_fit
     close(infer(model, X, y, covariance="HC0").covariance, fit(cov_type="HC0").cov_params())
     expected = fit(cov_type="cluster", cov_kwds={"groups": GROUPS})
     close(infer(model, X, y, covariance="cluster", groups=GROUPS).covariance, expected.cov_params())

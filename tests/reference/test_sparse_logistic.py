@@ -155,12 +155,12 @@ def test_files_dask_and_other_arrays():
     X, y = make()
     settings = {"l1_ratio": 0.7, "solver": "saga", "tol": 1e-9}
     alone = tf.LogisticRegression(**settings).fit(X, y)
-    ways = [
+    variants = [
         (tf.rows([(X[:70], y[:70]), (X[70:], y[70:])]), None),
         (array.from_array(X, chunks=(60, 6)), array.from_array(y, chunks=60)),
         (strict.asarray(X), strict.asarray(y)),
     ]
-    for given, target in ways:
+    for given, target in variants:
         model = tf.LogisticRegression(**settings).fit(given, target)
         assert model.certificate_.ok
         np.testing.assert_allclose(np.asarray(model.coef_), alone.coef_, atol=1e-8)

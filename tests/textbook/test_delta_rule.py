@@ -96,12 +96,12 @@ def test_welling_7_2_an_outlier_moves_the_squared_cost_and_not_the_tanh_cost():
     points = rng.standard_normal((200, 2)) + 1.5 * y[:, None]
     turned = {}
     for loss in ("squared_error", "tanh"):
-        ways = []
+        variants = []
         for rows, labels in ((points, y), (np.vstack([points, [60.0, -40.0]]), np.append(y, -1.0))):
             model = SGDClassifier(loss=loss, penalty=None, learning_rate="constant", eta0=1e-4, shuffle=False,
                                   max_iter=400, tol=None).fit(rows, labels)  # fmt: skip
-            ways.append(model.coef_[0] / np.linalg.norm(model.coef_))
-        turned[loss] = np.degrees(np.arccos(ways[0] @ ways[1]))
+            variants.append(model.coef_[0] / np.linalg.norm(model.coef_))
+        turned[loss] = np.degrees(np.arccos(variants[0] @ variants[1]))
     assert turned["tanh"] < 1.0
     assert turned["squared_error"] > 10.0
 

@@ -645,7 +645,7 @@ def test_section_6_4_2_bayes_error_of_gaussian_classes():
     assert abs(drawn.value - exact.value) < 4.0 * drawn.standard_error
 
 
-def test_section_6_4_1_spherical_classes_are_split_half_way():
+def test_section_6_4_1_spherical_classes_are_split_at_the_middle():
     """Equal priors: the border is the plane half way between the means."""
     X = np.array([[0.0, 0.0], [2.0, 0.0], [6.0, 4.0], [8.0, 4.0]])
     model = tenfold.GaussianPlugIn("spherical").fit(X, [-1, -1, 1, 1])

@@ -15,7 +15,7 @@ def sine(n, rng):
     return x[:, None], np.sin(2 * np.pi * x) + 0.25 * rng.standard_normal(n)
 
 
-def test_seeger_10_1_1_three_ways():
+def test_seeger_10_1_1_three_parts():
     """A half, a quarter and a quarter, after a random permutation."""
     parts = three_way(range(200))
     assert [len(part) for part in (parts.train, parts.validation, parts.test)] == [100, 50, 50]

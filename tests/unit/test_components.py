@@ -27,7 +27,7 @@ def decompose(X, about_mean=True):
     return sizes**2, vectors
 
 
-ROUTES = {
+METHODS = {
     "columns": lambda rows, k, mean: plan.of_moments(plan.fold_moments(rows), k, mean),
     "triangle": lambda rows, k, mean: plan._by_qr(rows, mean),
     "rows": lambda rows, k, mean: plan._by_products_of_rows(rows, mean),
@@ -35,13 +35,13 @@ ROUTES = {
 }
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("about_mean", [True, False], ids=["centred", "as they are"])
 @pytest.mark.parametrize("shape", [(300, 40), (40, 300)], ids=["tall", "wide"])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_every_route_finds_the_components(route, about_mean, shape, kind):
+def test_every_method_returns_the_components(method, about_mean, shape, kind):
     X = rows_of(*shape)
-    result = ROUTES[route](as_rows_without_target(kind(X), None), 5, about_mean)
+    result = METHODS[method](as_rows_without_target(kind(X), None), 5, about_mean)
     values, vectors = decompose(X, about_mean)
     np.testing.assert_allclose(result.values[:5], values[:5], rtol=1e-9)
     assert np.max(principal_angles(result.vectors[:5], vectors[:5])) < 1e-7

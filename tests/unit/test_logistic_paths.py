@@ -23,13 +23,13 @@ from tenfold.penalties import L2
 from tenfold.plans.glm import fit
 from tenfold.solvers import quasi_newton_batched
 
-ROUTES = ["loop", "cells", "blocks"]
+METHODS = ["loop", "cells", "blocks"]
 
 
-def take(route, monkeypatch):
+def take(method, monkeypatch):
     """The compiled loop fold by fold, or all models in batches on Hessians of cells, or on blocks of the mean one."""
-    monkeypatch.setattr(logistic_per_fold, "LOOP_PRODUCTS", np.inf if route == "loop" else 0)
-    if route == "blocks":
+    monkeypatch.setattr(logistic_per_fold, "LOOP_PRODUCTS", np.inf if method == "loop" else 0)
+    if method == "blocks":
         monkeypatch.setattr(logistic_batched, "MAX_COEFFICIENTS", 0)
 
 
@@ -41,11 +41,11 @@ def objective(X, number, weight, params, strength):
     return np.average(loss, weights=weight) + 0.5 * strength * np.sum(params[:, :-1] ** 2)
 
 
-@pytest.mark.parametrize(("classes", "route"), [(2, "loop"), (2, "cells"), (2, "blocks"), (3, "cells"), (3, "blocks")])
+@pytest.mark.parametrize(("classes", "method"), [(2, "loop"), (2, "cells"), (2, "blocks"), (3, "cells"), (3, "blocks")])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("splitter", [KFold(4), ShuffleSplit(3, random_state=0)], ids=["folds", "overlapping"])
-def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, route, monkeypatch):
-    take(route, monkeypatch)
+def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, method, monkeypatch):
+    take(method, monkeypatch)
     X, number = problem(classes=classes)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X))
     folds = [train for train, _ in splitter.split(X)]
@@ -145,9 +145,9 @@ def test_one_penalty_and_penalties_that_come_twice_on_blocks(monkeypatch):
         np.testing.assert_allclose(result.params[1, -1, :, :-1], alone.params.coef, atol=1e-4)
 
 
-@pytest.mark.parametrize("route", ROUTES)
-def test_penalties_that_come_twice_and_one_alone(route, monkeypatch):
-    take(route, monkeypatch)
+@pytest.mark.parametrize("method", METHODS)
+def test_penalties_that_come_twice_and_one_alone(method, monkeypatch):
+    take(method, monkeypatch)
     X, number = problem()
     folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
     for grid in (np.repeat(np.logspace(0, -3, 5), 2), np.array([0.1])):
@@ -158,16 +158,16 @@ def test_penalties_that_come_twice_and_one_alone(route, monkeypatch):
         np.testing.assert_allclose(result.params[1, -1, 0, :-1], alone.params.coef[0], atol=1e-4)
 
 
-@pytest.mark.parametrize("route", ROUTES)
-def test_classes_that_can_be_separated(route, monkeypatch):
+@pytest.mark.parametrize("method", METHODS)
+def test_classes_that_can_be_separated(method, monkeypatch):
     """Weak penalties let the weights grow, folds differ, and a Hessian of all rows is not enough."""
-    take(route, monkeypatch)
+    take(method, monkeypatch)
     X, number = load_breast_cancer(return_X_y=True)
     X = scale(X)
     folds = [train for train, _ in KFold(3, shuffle=True, random_state=0).split(X)]
     strengths = np.tile(np.logspace(0, -8, 9), (3, 1))
     result = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
-    assert route == "loop" or result.iterations.max() >= quasi_newton_batched.PATIENCE
+    assert method == "loop" or result.iterations.max() >= quasi_newton_batched.PATIENCE
     for f, fold in enumerate(folds):
         alone = fit(rows_of(X[fold], number[fold], 2), loss_of_classes(2), L2(1e-8), True, outputs=1, **SETTINGS)
         here = objective(X[fold], number[fold], None, result.params[f, -1], 1e-8)

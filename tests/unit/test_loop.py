@@ -126,8 +126,8 @@ def test_callback_sees_every_step_after_the_start_and_may_stop():
 
 
 def test_callback_that_returns_false_changes_nothing():
-    watched = run(falling(), max_iter=50, callback=lambda record, params: False)
-    assert (watched.status, watched.iterations) == (Status.CONVERGED, 3)
+    report_steps = run(falling(), max_iter=50, callback=lambda record, params: False)
+    assert (report_steps.status, report_steps.iterations) == (Status.CONVERGED, 3)
 
 
 @pytest.mark.parametrize("status", Status)

@@ -165,9 +165,9 @@ def _check_head(head: Any) -> str:
             f"The file is in version {version} of the format, and this tenfold reads up to {VERSION}: install a later "
             "one."
         )
-    made = head.get("made by")
-    if set(head) != set(HEAD) or type(made) is not dict or set(made) != set(VERSIONS):
+    writer = head.get("made by")
+    if set(head) != set(HEAD) or type(writer) is not dict or set(writer) != set(VERSIONS):
         raise LoadError(f"The file must have {', '.join(HEAD)}, and nothing else.")
-    if not all(type(value) is str for value in made.values()):
+    if not all(type(value) is str for value in writer.values()):
         raise LoadError("The file does not say what made it.")
-    return str(made["scikit-learn"])
+    return str(writer["scikit-learn"])

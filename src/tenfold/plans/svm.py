@@ -137,9 +137,9 @@ class Machine:
             if certificate.ok:
                 return certificate
         shift = _joint_shift(problem, rows)
-        way = _select_joint_solver(problem, rows, len(params.intercept), shift, 0, HINT * RULES["gap"].tol)
-        tight = run(way.steps(), HINT_STEPS).status is Status.CONVERGED
-        certificate = crammer_singer_gap(problem, rows, params, shares=way.shares, **options)
+        solver = _select_joint_solver(problem, rows, len(params.intercept), shift, 0, HINT * RULES["gap"].tol)
+        tight = run(solver.steps(), HINT_STEPS).status is Status.CONVERGED
+        certificate = crammer_singer_gap(problem, rows, params, shares=solver.shares, **options)
         return (
             certificate if certificate.ok or tight else replace(certificate, note=f"{certificate.note} {LOOSE}".strip())
         )
@@ -300,8 +300,8 @@ def fit_joint(
     """Minimise the Crammer-Singer loss; targets of the rows are class indices."""
     problem = machine.joint
     shift = _joint_shift(problem, rows)
-    way = _select_joint_solver(problem, rows, classes, shift, seed, _target_gap(tol))
-    inside = isinstance(way, CrammerSingerIpm)
+    solver = _select_joint_solver(problem, rows, classes, shift, seed, _target_gap(tol))
+    inside = isinstance(solver, CrammerSingerIpm)
     centre = _centre(machine, rows, dtype)
 
     def outside(params: Params) -> Params:
@@ -310,7 +310,7 @@ def fit_joint(
     def certify(solution: Solution) -> Fitted:
         params, status = _round_classes(outside(solution.params), dtype, centre), solution.status.value
         try:
-            certificate = crammer_singer_gap(problem, rows, params, shares=way.shares, status=status, dtype=dtype)
+            certificate = crammer_singer_gap(problem, rows, params, shares=solver.shares, status=status, dtype=dtype)
         except KeyboardInterrupt:
             certificate = not_judged("gap")
         name = "interior point" if inside else "joint ascent"
@@ -318,7 +318,7 @@ def fit_joint(
 
     callback = limits.callback
     heard: Callback | None = None if callback is None else lambda record, params: callback(record, outside(params))
-    return solve_until_certified(way.steps(), certify, way.tighten, limits.max_iter, limits.time_limit, heard)[1]
+    return solve_until_certified(solver.steps(), certify, solver.tighten, limits.max_iter, limits.time_limit, heard)[1]
 
 
 def _round_classes(params: Params, dtype: Any, centre: Floats | None) -> Params:

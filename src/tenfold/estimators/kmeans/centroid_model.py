@@ -55,7 +55,7 @@ class CentroidModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     labels_: Array
     inertia_: float | None
     n_clusters: int
-    _several: ClassVar[int] = 10  # runs from random starts where n_init is "auto"
+    _random_starts: ClassVar[int] = 10  # runs from random starts where n_init is "auto"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         raise NotImplementedError
@@ -178,7 +178,7 @@ def starts_of(model: Any) -> int:
     """The number of runs: one from given centres or k-means++, several from random ones."""
     listed = not (isinstance(model.init, str) or callable(model.init))
     if model.n_init == "auto":
-        return 1 if listed or model.init == "k-means++" else model._several
+        return 1 if listed or model.init == "k-means++" else model._random_starts
     if listed and model.n_init != 1:
         warnings.warn(
             f"Explicit initial center position passed: performing only one init in {type(model).__name__} instead of "

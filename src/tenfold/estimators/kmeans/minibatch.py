@@ -111,7 +111,7 @@ class MiniBatchKMeans(OnlineKMeansBase):
         "init_size": (integer(1), nothing()),
         "reassignment_ratio": (real(0),),
     }
-    _several: ClassVar[int] = 3
+    _random_starts: ClassVar[int] = 3
 
     def __init__(
         self,
