@@ -1,4 +1,4 @@
-"""Models that are read off statistics: weights, order, storage and source of the rows do not matter."""
+"""Models that are read off statistics: weights, order, storage and parts of the samples do not matter."""
 
 from itertools import pairwise
 
@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import tenfold
 from design import only_if
 from estimators import STATISTICAL, weights
-from namespaces import every_namespace, host
-from tenfold.data import blocks
 
 every_model = pytest.mark.parametrize("row", STATISTICAL, ids=lambda row: row.id)
 
@@ -23,16 +20,6 @@ def of(source):
 def check_same(row, one, other, **close):
     for name, a, b in zip(row.learned, row.numbers(one), row.numbers(other), strict=True):
         np.testing.assert_allclose(a, b, err_msg=name, **{"rtol": 1e-10, "atol": 1e-12, **close})
-
-
-def check_bits(row, one, other):
-    for name, a, b in zip(row.learned, row.numbers(one), row.numbers(other), strict=True):
-        np.testing.assert_array_equal(a, b, err_msg=name)
-
-
-@pytest.fixture
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 10)
 
 
 @every_model
@@ -96,66 +83,6 @@ def test_sparse_rows(row, kind):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
         else:
             np.testing.assert_array_equal(a, b)
-
-
-@of("files")
-@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weights"])
-def test_rows_in_parts_give_the_bits_of_memory(row, weighted, small_blocks):
-    X, y, _ = row.data(700)
-    w = weights(len(X)) if weighted else None
-    cuts = list(pairwise((0, 5, 5, 300, len(X))))
-    if y is None:
-        parts, rest = [X[a:b] for a, b in cuts], (None, w)
-    elif w is None:
-        parts, rest = [(X[a:b], y[a:b]) for a, b in cuts], ()
-    else:
-        parts, rest = [(X[a:b], y[a:b], w[a:b]) for a, b in cuts], ()
-    table = tenfold.rows(parts)
-    there, here = row.make().fit(table, *rest), row.make().fit(X, y, sample_weight=w)
-    check_bits(row, there, here)
-    assert there.certificate_ == here.certificate_
-    for a, b in zip(row.answers(there, table), row.answers(here, X), strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert tenfold.certify(there, table, *rest).ok
-
-
-@of("Dask")
-@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weights"])
-def test_dask(row, weighted):
-    dask = pytest.importorskip("dask")
-    da = pytest.importorskip("dask.array")
-    X, y, _ = row.data()
-    w = weights(len(X)) if weighted else None
-    lazy = [None if part is None else da.from_array(part, chunks=(17, *part.shape[1:])) for part in (X, y, w)]
-    with dask.config.set(scheduler="synchronous"):
-        there, here = row.make().fit(*lazy[:2], sample_weight=lazy[2]), row.make().fit(X, y, sample_weight=w)
-        check_same(row, there, here)
-        assert there.certificate_.ok
-        assert tenfold.certify(there, *lazy).ok
-        for a, b in zip(row.answers(there, lazy[0]), row.answers(here, X), strict=True):
-            assert isinstance(a, da.Array)
-            a = a.compute()
-            if a.dtype.kind in "fc":
-                np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
-            else:
-                np.testing.assert_array_equal(a, b)
-
-
-@of("devices")
-@every_namespace
-@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weights"])
-def test_other_namespaces(row, start, weighted):
-    put = start()
-    X, y, _ = row.data()
-    y = None if y is None else np.unique(y, return_inverse=True)[1]
-    w = weights(len(X)) if weighted else None
-    there = row.make().fit(*(None if part is None else put(part) for part in (X, y, w)))
-    here = row.make().fit(X, y, sample_weight=w)
-    check_same(row, there, here)
-    assert there.certificate_.ok
-    for a, b in zip(row.answers(there, put(X)), row.answers(here, X), strict=True):
-        assert type(a) is type(put(X))
-        np.testing.assert_allclose(host(a), b, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("row", [row for row in STATISTICAL if row.parts], ids=lambda row: row.id)

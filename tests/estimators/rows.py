@@ -4,7 +4,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -216,6 +216,15 @@ class Statistical(Estimator):
     widths: bool = True
     parts: bool = True
     step: float = 1e-6
+    searches: ClassVar[bool] = False
+    ordered: ClassVar[bool] = True  # the bits of answers are those of memory wherever the samples are read from
+    itself: ClassVar[str] = ""
+    ties: ClassVar[Any] = slice(0, 0)
+    many: ClassVar[int] = 700  # samples, enough for several blocks
+
+    def queries(self, X: Any) -> Any:
+        """Samples that are asked for answers."""
+        return X
 
     def numbers(self, model: Any) -> list[Any]:
         """What was learned, in float64."""
@@ -244,6 +253,21 @@ class Neighbours(Estimator):
     weighted: bool = False
     fewest: int = 1
     coarse: bool = False
+    learned: ClassVar[tuple[str, ...]] = ()
+    many: ClassVar[int] = 300
+
+    def queries(self, X: Any) -> Any:
+        """Samples that are asked for answers, beside those of the fit."""
+        return X[:40] + 0.125
+
+    def numbers(self, model: Any) -> list[Any]:
+        """What was learned: nothing, the samples are kept."""
+        return []
+
+    @property
+    def ordered(self) -> bool:
+        """Whether answers do not depend on the order of sums."""
+        return self.searches
 
     @property
     def searches(self) -> bool:

@@ -1,4 +1,6 @@
-"""Models that keep their rows, or where they are: the same answers wherever rows and queries are."""
+"""Wherever the samples are, models that are read off statistics and models that keep their samples are the same: they
+learn the same, answer the same, and are certified.
+"""
 
 from itertools import pairwise
 
@@ -8,13 +10,13 @@ from scipy import sparse
 
 import tenfold
 from design import only_if
-from estimators import NEIGHBOURS, weights
+from estimators import NEIGHBOURS, STATISTICAL, weights
 from namespaces import every_namespace, host
 from tenfold.data import blocks
 
 
-def of(source):
-    rows = [row for row in NEIGHBOURS if source in row.where]
+def of(place):
+    rows = [row for row in (*STATISTICAL, *NEIGHBOURS) if place in row.where]
     return pytest.mark.parametrize("row", rows, ids=lambda row: row.id)
 
 
@@ -48,12 +50,24 @@ def check_same(one, other, exact):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
 
 
+def check_learned(row, one, other, exact=False):
+    for name, a, b in zip(row.learned, row.numbers(one), row.numbers(other), strict=True):
+        if exact:
+            np.testing.assert_array_equal(a, b, err_msg=name)
+        else:
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12, err_msg=name)
+
+
+def is_array(row, name, answer):
+    """Whether a method returns an array where its samples are: not lists of neighbours, nor a number."""
+    return name in ("predict", "predict_proba", "score_samples") or (not row.searches and np.ndim(answer) > 0)
+
+
 def fit(row, X, y, w):
-    rest = {} if w is None else {"sample_weight": w}
-    return row.make().fit(X, y, **rest)
+    return row.make().fit(X, y, **({} if w is None else {"sample_weight": w}))
 
 
-def table_of(row, X, y, w):
+def table_of(X, y, w):
     """A table of parts of any length, and what is given beside it."""
     cuts = list(pairwise((0, 5, 5, 60, len(X))))
     if y is None:
@@ -70,23 +84,34 @@ def draw_weights(n, weighted):
 @of("files")
 @with_and_without_weights
 def test_rows_in_parts_give_the_bits_of_memory(row, weighted, small_blocks):
-    X, y, _ = row.data(300)
-    X[row.ties] = np.round(X[row.ties])  # many rows at the same distance
+    X, y, _ = row.data(row.many)
+    X[row.ties] = np.round(X[row.ties])  # many samples at the same distance
     w = draw_weights(len(X), weighted)
-    table, *rest = table_of(row, X, y, w)
-    queries = X[:40] + 0.125
+    table, *rest = table_of(X, y, w)
+    queries = row.queries(X)
     there, here = fit(row, table, *rest), fit(row, X, y, w)
     assert there.certificate_.ok, there.certificate_.explain()
-    assert there.certificate_ == here.certificate_ or not row.searches
+    assert there.certificate_ == here.certificate_ or not row.ordered
+    check_learned(row, there, here, exact=True)
     for name in row.methods:
-        check_same(getattr(there, name)(queries), getattr(here, name)(queries), row.searches)
-        check_same(getattr(there, name)(table), getattr(here, name)(X), row.searches)
+        check_same(getattr(there, name)(queries), getattr(here, name)(queries), row.ordered)
+        check_same(getattr(there, name)(table), getattr(here, name)(X), row.ordered)
     if row.itself:
         check_same(getattr(there, row.itself)(None), getattr(here, row.itself)(None), True)
     assert tenfold.certify(there, table, *rest).ok
+
+
+@pytest.mark.parametrize("row", [row for row in NEIGHBOURS if "files" in row.where], ids=lambda row: row.id)
+@with_and_without_weights
+def test_another_sample_in_a_file_is_not_certified(row, weighted, small_blocks):
+    X, y, _ = row.data(row.many)
+    X[row.ties] = np.round(X[row.ties])
+    w = draw_weights(len(X), weighted)
+    table, *rest = table_of(X, y, w)
+    model = fit(row, table, *rest)
     other = X.copy()
     other[50 if w is None else np.flatnonzero(w)[20], 1] += 9.0 if row.coarse else 1e-6
-    assert not tenfold.certify(there, *table_of(row, other, y, w)).ok
+    assert not tenfold.certify(model, *table_of(other, y, w)).ok
 
 
 @of("Dask")
@@ -96,16 +121,20 @@ def test_dask(row, weighted):
     da = pytest.importorskip("dask.array")
     X, y, _ = row.data()
     w = draw_weights(len(X), weighted)
-    lazy = [None if part is None else da.from_array(part, chunks=(50, *part.shape[1:])) for part in (X, y, w)]
-    queries = X[:40] + 0.125
+    lazy = [None if part is None else da.from_array(part, chunks=(25, *part.shape[1:])) for part in (X, y, w)]
+    queries = row.queries(X)
     with dask.config.set(scheduler="synchronous"):
         there, here = fit(row, *lazy), fit(row, X, y, w)
         assert there.certificate_.ok, there.certificate_.explain()
+        check_learned(row, there, here)
         for name in row.methods:
-            check_same(getattr(there, name)(queries), getattr(here, name)(queries), row.searches)
-            request = da.from_array(queries, chunks=(15, X.shape[1]))
-            check_same(getattr(there, name)(request), getattr(here, name)(queries), row.searches)
-            check_same(getattr(here, name)(request), getattr(here, name)(queries), row.searches)
+            expected = getattr(here, name)(queries)
+            lazy_queries = da.from_array(queries, chunks=(15, X.shape[1]))
+            answer = getattr(there, name)(lazy_queries)
+            assert isinstance(answer, da.Array) or not is_array(row, name, expected)
+            check_same(answer, expected, row.searches)
+            check_same(getattr(there, name)(queries), expected, row.searches)
+            check_same(getattr(here, name)(lazy_queries), expected, row.searches)
         if row.itself:
             check_same(getattr(there, row.itself)(None), getattr(here, row.itself)(None), row.searches)
         assert tenfold.certify(there, *lazy).ok
@@ -117,17 +146,17 @@ def test_dask(row, weighted):
 def test_other_namespaces(row, start, weighted):
     put = start()
     X, y, _ = row.data()
-    y = None if y is None else y if row.target == "numbers" else np.unique(y, return_inverse=True)[1]
+    y = y if y is None or y.dtype.kind == "f" else np.unique(y, return_inverse=True)[1]
     w = draw_weights(len(X), weighted)
-    queries = X[:40] + 0.125
+    queries = row.queries(X)
     there = fit(row, *(None if part is None else put(part) for part in (X, y, w)))
     here = fit(row, X, y, w)
     assert there.certificate_.ok, there.certificate_.explain()
+    check_learned(row, there, here)
     for name in row.methods:
-        result = getattr(there, name)(put(queries))
-        check_same(result, getattr(here, name)(queries), False)
-        if name in ("predict", "predict_proba", "score_samples"):
-            assert type(result) is type(put(X))
+        answer, expected = getattr(there, name)(put(queries)), getattr(here, name)(queries)
+        check_same(answer, expected, False)
+        assert type(answer) is type(put(X)) or not is_array(row, name, expected)
     if row.itself:
         check_same(getattr(there, row.itself)(None), getattr(here, row.itself)(None), False)
     assert tenfold.certify(there, *(None if part is None else put(part) for part in (X, y, w))).ok
