@@ -56,7 +56,7 @@ def test_a_basis_that_is_not_the_leading_one_is_not_certified(about_mean, kind, 
     X = rows_of(*((60, 300, 60) if kind == "wide sparse" else (300, 40)))
     X += np.random.default_rng(1).standard_normal(X.shape)
     if kind != "scatter":
-        monkeypatch.setattr("tenfold.judge.pca.FORMED", 0)
+        monkeypatch.setattr("tenfold.judge.pca.FORMED_FEATURES", 0)
     rows = as_rows_without_target(sparse.csr_array(X) if "sparse" in kind else X, None)
     values, vectors = decompose(X, about_mean)
     mean = X.mean(axis=0) if about_mean else np.zeros(X.shape[1])

@@ -24,7 +24,7 @@ REFERENCES = {
 
 DENSE_BYTES = 1 << 30  # models that need a larger dense copy of the table are skipped
 
-TREES_MAX_COLUMNS = 5000
+TREES_MAX_COLUMNS = 5000  # features up to which boosting is tried
 
 MAX_EXPANDED_COLUMNS = 2500  # features of an expansion: a Gram matrix of 50 MB
 

@@ -10,7 +10,9 @@ from tenfold.plots import LeaveOneOutDisplay, PathDisplay
 from tenfold.report.svg import subsample_curve
 from tenfold.selection import Result
 
-MOST_POINTS, MOST_CURVES, SCORE_BINS = 500, 10, 25
+MOST_POINTS = 500  # of a scatter plot
+MOST_CURVES = 10  # as many as there are colours
+SCORE_BINS = 25  # of a histogram of scores
 
 
 def confusion_of(evaluation: Evaluation) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 RECORD, MODEL, PAGE = "run.json", "model.tenfold", "report.html"
-FORMAT = 1
+FORMAT = 1  # of a record; another version is not read
 
 
 def check_is_run_folder(folder: Path) -> None:

@@ -16,7 +16,8 @@ from tenfold.data.words import COMMA_NUMBER, MISSING
 
 DELIMITERS = ("\t", ";", "|", ",")
 NAMES = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}
-SAMPLE_BYTES, SAMPLE_ROWS, DECIMAL_ROWS = 1 << 17, 200, 1000
+SAMPLE_BYTES, SAMPLE_ROWS = 1 << 17, 200  # of a file, on which dialects are tried
+DECIMAL_ROWS = 1000  # records that decide between decimal point and comma
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*%?$")
 COMMA = re.compile(COMMA_NUMBER)
 POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?$")

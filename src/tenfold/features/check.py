@@ -17,7 +17,9 @@ from tenfold.features.frames import frame_of, pl
 from tenfold.features.profiles import count_levels, duplicates, numeric_values, profile, schema_of
 from tenfold.features.schema import DROPPED, ColumnType, Schema
 
-SMALL_SHIFT, SMALL_RATE, FEW_EXPECTED = 0.05, 0.01, 5.0
+SMALL_SHIFT = 0.05  # largest difference of two distribution functions that is a note, and no warning
+SMALL_RATE = 0.01  # change of the fraction of missing values up to which it is a note
+FEW_EXPECTED = 5.0  # expected count below which a chi-squared test does not hold (Cochran)
 ORDER = {"error": 0, "warning": 1, "note": 2}
 
 

@@ -23,8 +23,9 @@ LIKELY = {"code", "number", "num", "no", "nr", "id", "key", "ref", "reference"}
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 PHONE = r"^\+\d[\d\s()./-]{6,}$"
 CODE = r"^[A-Z0-9][A-Z0-9\s()./-]*[A-Z0-9]$"
-MIN_DIGITS, MANY_DIGITS, SPREAD = 5, 9, 3.0
-NEARLY_ALL = 0.95
+MIN_DIGITS, MANY_DIGITS = 5, 9  # of a code by its name, and of one by its values alone
+SPREAD = 3.0  # ratio of the largest value to the smallest from which equally long numbers are not a measurement
+NEARLY_ALL = 0.95  # fraction of distinct values of a key
 MIN_DATES = 6  # distinct values: as many random integers are all valid dates with probability below 1e-5
 
 

@@ -18,7 +18,7 @@ DATES = (
 )  # fmt: skip
 TIMES = ("", " %H:%M:%S", " %H:%M", " %I:%M %p", " %I:%M:%S %p")
 CLOCK, ZONE = re.compile(r"\d:\d\d"), re.compile(r"(?i)\d(z|\s?[+-]\d\d:?\d\d)$")
-SAMPLE, MAX_FORMATS = 200, 4
+SAMPLE, MAX_FORMATS = 200, 4  # values on which formats are tried, and formats of one column
 
 
 @dataclass(frozen=True)

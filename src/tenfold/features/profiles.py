@@ -9,8 +9,10 @@ from tenfold.features.dtypes import as_text, cast_column, without_missing
 from tenfold.features.frames import frame_of, pl
 from tenfold.features.schema import DROPPED, ColumnType, Declared, Schema, infer_schema
 
-POINTS, MAX_TOTAL_POINTS, MIN_POINTS, LEVELS = 200, 100_000, 5, 1000
-DAY = 86_400e6
+POINTS, MIN_POINTS = 200, 5  # quantiles of a numeric column that a profile stores: 200 resolve shifts of 0.5 %
+MAX_TOTAL_POINTS = 100_000  # of all columns: 2 MB of JSON
+LEVELS = 1000  # most frequent categories of a column that a profile stores
+DAY = 86_400e6  # microseconds
 
 
 def profile(table: Any, *, types: Declared = None, ordinal: Any = None, dayfirst: bool | None = None) -> dict[str, Any]:

@@ -35,7 +35,7 @@ ID_NAME = re.compile(
     r"(?i)(^|[_\s.-])(id|ids|uuid|guid|key|index|idx|rowid|rownumber|nr|no)$|^unnamed|^column_1$|[a-z]I[dD]$"
 )
 WRITTEN_TOGETHER = {"%Y%m": "year and month", "%Y%m%d": "year, month and day"}
-MIN_ROWS = 20
+MIN_ROWS = 20  # values from which distinct ones are an identifier and not chance
 COUNTED = ("ordinal", "category", "boolean", "text")
 
 

@@ -18,8 +18,11 @@ from tenfold.features.schema import Declared, infer_schema
 
 STRONG = re.compile(r"-?(9{3,}|9{3,}\.(9+|25)|8{4,}|7{4,}|32767|65535|2147483647|4294967295|32768|2147483648)")
 WEAK = re.compile(r"-(1|9|99|88|77)|99|98|97|88|77|99[87]|88[89]")
-HUGE = 1e20
-MIN_ROWS, MIN_COUNT, MIN_OTHERS, MAX_VALUES = 20, 3, 5, 4
+HUGE = 1e20  # no measurement is so large: a mark of a missing value
+MIN_ROWS = 20  # values of a column that is examined
+MIN_COUNT = 3  # times that a sentinel occurs at least
+MIN_OTHERS = 5  # distinct values beside it
+MAX_VALUES = 4  # sentinels at one end of a column
 MIN_DISTANCE = 0.1  # smallest distance of a strong sentinel from the other values, in units of their range
 
 

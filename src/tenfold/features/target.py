@@ -12,7 +12,7 @@ from tenfold.features.frames import frame_of, pl, series_of
 from tenfold.features.number_formats import NumberFormat, parse_numbers
 from tenfold.features.schema import infer_schema
 
-MAX_CODES, MIN_ROWS_PER_CODE = 20, 3
+MAX_CODES, MIN_ROWS_PER_CODE = 20, 3  # distinct whole numbers that are classes, and samples of each in the mean
 MAX_GAPPED_CODES, MIN_ROWS_PER_GAPPED_CODE = 10, 20  # codes with gaps between them, such as 1, 2, 3, 4, 5, 7
 
 

@@ -18,9 +18,11 @@ from tenfold.features.profiles import DAY
 from tenfold.features.schema import ColumnType, Declared, infer_schema
 from tenfold.features.target import infer_task, split_target
 
-PERFECT, STRONG, STRONG_CLASSES = 0.999, 0.8, 0.95
-MAX_RULED_OUT = 0.5
-MAX_BINS, MIN_ROWS_PER_BIN, BLOCK = 100, 20, 1 << 22
+PERFECT = 0.999  # fraction of the variance or of the errors that one column explains: it is the target
+STRONG, STRONG_CLASSES = 0.8, 0.95  # the same for a strong suspicion, of numbers and of classes
+MAX_RULED_OUT = 0.5  # fraction of variance or errors that neighbours must remove; below it a column is ruled out
+MAX_BINS, MIN_ROWS_PER_BIN = 100, 20  # of a column's values, for the variance between bins
+BLOCK_VALUES = 1 << 22  # values that are sorted at a time: 32 MiB
 NUMERIC = ("number", "count", "date", "boolean")
 EXAMINED = (*NUMERIC, "ordinal", "category", "identifier")
 
@@ -124,7 +126,7 @@ def _rule_out(frame: pl.DataFrame, names: list[str], target: _Target) -> set[str
     complete = [name for name in names if not frame.get_column(name).null_count()] if n >= MIN_ROWS_PER_BIN else []
     bins = _bins_of(n)
     starts = n * np.arange(bins) // bins
-    columns_at_once = max(1, BLOCK // max(n, 1))
+    columns_at_once = max(1, BLOCK_VALUES // max(n, 1))
     for first in range(0, len(complete), columns_at_once):
         block = complete[first : first + columns_at_once]
         ordered = y[np.argsort(frame.select(block).to_numpy()[order], axis=0, kind="stable")]

@@ -11,7 +11,7 @@ from tenfold.features.dtypes import as_text
 from tenfold.features.frames import frame_of, pl
 from tenfold.features.words import WordCounts, count_words
 
-MIN_ROWS_FOR_PAIRS = 100
+MIN_ROWS_FOR_PAIRS = 100  # texts from which pairs of words are counted; fewer hardly repeat one
 
 
 def text_vectoriser(*, max_words: int, min_rows: int) -> TfidfVectorizer:

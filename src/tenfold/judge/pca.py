@@ -39,7 +39,9 @@ from tenfold.stats.moments import Moments
 from tenfold.stats.scatter import ScatterAbout, scatter_about
 from tenfold.stats.transposed import ByColumns
 
-PROBES, FORMED, TOGETHER = 4, 512, 1 << 14
+PROBES = 4  # vectors of random signs that probe a matrix
+FORMED_FEATURES = 512  # up to which the judge forms second moments of its own
+TOGETHER = 1 << 14  # vectors of one product
 
 # Components from which on a scatter that was handed over is multiplied instead of the rows, where they are at least
 # half of all (PCA of all components: 60k x 16 nine tenths of the time, 15k x 250 a third).
@@ -406,7 +408,7 @@ class _Witness:
             if witness is not None:
                 return witness
         # no scatter was given, or not that of these rows
-        own: Moments | None = rows.fold(Moments.lift) if p <= FORMED else None
+        own: Moments | None = rows.fold(Moments.lift) if p <= FORMED_FEATURES else None
         columns: Columns = rows.fold(Columns.lift) if own is None else Columns.of(own)
         middle = columns.mean[:p]
         scatter = None if own is None else _scatter_of(own, about_mean)

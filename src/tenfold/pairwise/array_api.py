@@ -19,7 +19,7 @@ from tenfold.distances import Distance, Minkowski
 from tenfold.pairwise.neighbour_lists import Neighbours, TopK, WithinRadius
 from tenfold.pairwise.searches import LARGEST, SIZES, SQUARES, metric_code
 
-TILE_SAMPLES = 1 << 16
+TILE_SAMPLES = 1 << 16  # stored samples of a tile on a device
 TILE_VALUES = 1 << 24  # of a temporary array on the host: 128 MiB in float64
 ACCELERATOR_TILE_VALUES = 1 << 27  # on a GPU, where calls are many and short below (neighbours 300k x 60 on an H200)
 SPARE_CANDIDATES = 8  # beyond k: the rounding of the products seldom moves a neighbour further

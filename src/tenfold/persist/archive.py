@@ -31,11 +31,11 @@ HEADER = re.compile(
     rb"\{'descr': '([<|][biufcSUmM][0-9]{1,9}(?:\[[0-9a-zA-Z]{1,9}\])?)', 'fortran_order': (True|False), "
     rb"'shape': \(([0-9, ]*)\), \} *\n"
 )
-MAX_DIMENSIONS, MAX_LENGTH = 32, 1 << 40
+MAX_DIMENSIONS, MAX_LENGTH = 32, 1 << 40  # of an array: more are a damaged file
 # a JSON entry that would compress by more is stored uncompressed, so that no file looks like a zip bomb
 MAX_RATIO = 100
-MAX_HEADER = 10_000
-LAST_CODE_POINT = 0x10FFFF
+MAX_HEADER = 10_000  # bytes before the values of an array
+LAST_CODE_POINT = 0x10FFFF  # of Unicode
 
 # exceptions of `zipfile` on damaged files
 READ_ERRORS = (

@@ -10,8 +10,8 @@ from typing import Any
 from tenfold.report.formatting import cut, format_number, format_share
 from tenfold.report.svg import TONES
 
-WIDTH, HEIGHT = 200, 64
-MAX_CARDS = 48
+WIDTH, HEIGHT = 200, 64  # of a picture, in units of its view box
+MAX_CARDS = 48  # columns that have one
 Record = Mapping[str, Any]
 
 

@@ -11,7 +11,7 @@ from tenfold.report.cards import draw_cards
 from tenfold.report.charts import draw_map, draw_predicted, draw_score_histogram, pictures
 from tenfold.report.svg import TONES, legend
 
-MAX_ROWS = 200
+MAX_ROWS = 200  # of a table; the record has all
 Record = Mapping[str, Any]
 
 

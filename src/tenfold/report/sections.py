@@ -8,7 +8,7 @@ from tenfold.report.charts import draw_curve
 from tenfold.report.formatting import cut, format_cell, format_number, format_score, format_share, round_to
 from tenfold.report.interval_plot import Range, draw_ranges
 
-MAX_ROWS, MAX_CLASSES, MAX_WEIGHTS = 15, 30, 40
+MAX_ROWS, MAX_CLASSES, MAX_WEIGHTS = 15, 30, 40  # that a section shows; the record has all
 LARGE_CELLS_MAX_CLASSES, SMALL_CELLS_MAX_CLASSES = (
     6,
     14,

@@ -10,7 +10,7 @@ from math import ceil, floor, isfinite, log10
 
 from tenfold.report.formatting import format_number
 
-WIDTH, HEIGHT = 360, 280
+WIDTH, HEIGHT = 360, 280  # of a picture, in units of its view box; its margins:
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 44
 TONES = 10  # number of colours of series, `t0` to `t9`, beside the accent colour
 

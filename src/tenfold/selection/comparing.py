@@ -13,7 +13,7 @@ from tenfold.selection.racing import losses_of
 from tenfold.selection.results import Interval, Result
 from tenfold.selection.scoring import Outputs
 
-RESAMPLES = 2000
+RESAMPLES = 2000  # bootstrap: the levels of the ends of a 95 % interval are right to 0.35 %
 
 
 @dataclass(frozen=True)

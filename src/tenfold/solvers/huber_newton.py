@@ -23,7 +23,7 @@ from tenfold.stats.huber_scale import HuberSums, huber_sums
 
 EPS = float(np.finfo(np.float64).eps)
 
-HALVINGS = 30
+HALVINGS = 30  # of a step, at most: 1e-9 of it
 
 SHRINK, GROW = 0.75, 9.0  # largest relative change of the scale in a step
 

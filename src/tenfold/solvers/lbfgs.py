@@ -19,7 +19,7 @@ from tenfold.machine import one_blas_thread
 from tenfold.objectives.objective import Objective, Place, Walk
 from tenfold.solvers.loop import Step
 
-MEMORY = 8
+MEMORY = 8  # pairs of steps and gradient differences
 
 LOOKAHEAD = 4  # halvings of the next step that one reading of a distributed objective evaluates ahead
 

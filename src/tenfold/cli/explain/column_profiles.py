@@ -11,8 +11,8 @@ from tenfold.cli.load_table import LoadedTable
 from tenfold.evaluation import clopper_pearson
 from tenfold.features.dtypes import as_text, cast_column
 
-MAX_BINS, MAX_LEVELS, MAX_CLASSES = 12, 8, 10
-MAX_COLUMNS, MAX_SAMPLES = 200, 20_000
+MAX_BINS, MAX_LEVELS, MAX_CLASSES = 12, 8, 10  # bars, categories and colours of a card
+MAX_COLUMNS, MAX_SAMPLES = 200, 20_000  # that are profiled
 MICROSECONDS_A_DAY = 86_400e6
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Floats
 
-MAX_SAMPLES, MAX_COMPONENTS, MAX_FEATURES = 800, 3, 12
+MAX_SAMPLES, MAX_COMPONENTS, MAX_FEATURES = 800, 3, 12  # points, components and their weights that a report shows
 
 
 def describe_groups(models: Sequence[Any], Z: Floats, names: Sequence[str], rows: Any) -> dict[str, Any]:

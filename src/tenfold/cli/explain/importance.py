@@ -25,7 +25,9 @@ from tenfold.selection.scoring import Outputs, Scoring, outputs
 from tenfold.selection.shortcuts import last_step
 from tenfold.selection.time_limit import OutOfTime
 
-MAX_SAMPLES, MIN_SAMPLES, MAX_REPEATS, MAX_PARTS = 1000, 100, 5, 10
+MAX_SAMPLES, MIN_SAMPLES = 1000, 100  # held-out samples of a model
+MAX_REPEATS = 5  # shuffles of a column
+MAX_PARTS = 10  # of the samples, whose drops in score give the interval
 PLANNED_FRACTION = 0.8  # fraction of the time limit for which samples and shuffles are planned
 
 

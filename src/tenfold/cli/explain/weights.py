@@ -17,7 +17,8 @@ from tenfold.arrays import Floats, is_sparse
 from tenfold.features import TableEncoder
 from tenfold.features.categorical import Levels
 
-MAX_SAMPLES, MAX_WEIGHTS, MAX_CONTRIBUTIONS = 20_000, 200, 40
+MAX_SAMPLES = 20_000  # for means and standard deviations of the features
+MAX_WEIGHTS, MAX_CONTRIBUTIONS = 200, 40  # that a record stores
 MAX_CONDITION = 1e12  # beyond it a weight has less than four of the sixteen digits of double precision
 
 # Up to the first number of features the null space of the correlations is computed: eigenvalues below the second,

@@ -8,7 +8,7 @@ import numpy as np
 from tenfold.cli.load_table import LoadedTable
 from tenfold.selection import Result
 
-MAX_SAMPLES, MAX_COLUMNS, MAX_EXAMINED = 15, 4, 500
+MAX_SAMPLES, MAX_COLUMNS, MAX_EXAMINED = 15, 4, 500  # samples and columns of the table, of so many worst ones
 
 
 def list_wrong_samples(result: Result, table: LoadedTable, columns: Sequence[str]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from tenfold.judge.certificate import Certificate
 from tenfold.plans import naive_bayes
 from tenfold.stats.class_totals import ClassSums
 
-MIN_ALPHA = 1e-10
+MIN_ALPHA = 1e-10  # scikit-learn's: smaller ones become this unless force_alpha
 
 
 class DiscreteNB(NaiveBayes):
