@@ -76,10 +76,10 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
             fitted, few = model.fit(X, y), X[: X.shape[0] // 10]
             return fitted.kneighbors(few) if hasattr(fitted, "kneighbors") else fitted.score_samples(few)
     elif chosen.call == "fit and ask files":
-        asked = data.questions(X)
+        queries = data.questions(X)
 
         def call() -> Any:
-            return model.fit(data.load(Path(folder))[0]).kneighbors(asked)
+            return model.fit(data.load(Path(folder))[0]).kneighbors(queries)
     elif chosen.call in ("fit", "path", "sequences", "evaluate"):
 
         def call() -> Any:
@@ -95,13 +95,13 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     disk = [_plain_read(Path(folder))] if files else []
     data.forget(Path(folder))
     before, others = _peak(), _Others()
-    seconds = [_timed(call)]
+    seconds = [_time(call)]
     memory = _peak() - before
     if seconds[0] < LONG or library in table.COMPILE:
         end = time.perf_counter() + WARM_SECONDS
         while len(seconds) < 3 or (time.perf_counter() < end and len(seconds) < WARM_CALLS):
             data.forget(Path(folder))
-            seconds.append(_timed(call))
+            seconds.append(_time(call))
     busy = others.share()
     disk += [_plain_read(Path(folder))] if files else []
     kept = ("transition", "start", "end") if chosen.call == "sequences" else ("intercept",)
@@ -152,8 +152,8 @@ def ceilings(quick: bool) -> dict[str, float]:
     n, length = (256, 1 << 20) if quick else (2048, 1 << 26)
     A = np.asfortranarray(np.random.default_rng(0).standard_normal((n, n)))
     x = np.ones(length)
-    product = min(_timed(lambda: dgemm(1.0, A, A)) for _ in range(5))
-    read = min(_timed(lambda: ddot(x, x)) for _ in range(5))
+    product = min(_time(lambda: dgemm(1.0, A, A)) for _ in range(5))
+    read = min(_time(lambda: ddot(x, x)) for _ in range(5))
     rates = {"dgemm_gflops": 2e-9 * n**3 / product, "read_gbytes": 8e-9 * length / read}
     return rates | {"disk_gbytes": 8e-9 * length / _disk_seconds(x)}
 
@@ -179,10 +179,10 @@ def _plain_read(folder: Path) -> float:
                     pass
 
     data.forget(folder)
-    return _timed(read)
+    return _time(read)
 
 
-def _timed(call: Any) -> float:
+def _time(call: Any) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start

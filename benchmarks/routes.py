@@ -41,14 +41,14 @@ GLM = {"newton": "newton", "subsample": "sample", "L-BFGS": "diagonal"}
 CHOICES = (
     Choice(
         "least squares",
-        "tenfold.plans.least_squares.route",
+        "tenfold.plans.least_squares.select_solver",
         {"Gram matrix": "gram", "dual": "dual", "conjugate gradients": "conjugate"},
         "LinearRegression",
         regression,
     ),
     Choice(
         "ridge",
-        "tenfold.plans.least_squares.route",
+        "tenfold.plans.least_squares.select_solver",
         {"Gram matrix": "gram", "dual": "dual", "conjugate gradients": "conjugate"},
         "Ridge",
         regression,

@@ -142,7 +142,7 @@ def title(text: str) -> str:
     return text.partition("\n")[0].lstrip("# ")
 
 
-MADE = {"rules": rules, "report-only": report_only, "kernels": kernels, "api": api}
+GENERATED = {"rules": rules, "report-only": report_only, "kernels": kernels, "api": api}
 """What is made from the code, by the marker that it replaces."""
 
 
@@ -156,7 +156,7 @@ def main(source: Path, target: Path) -> None:
     target.mkdir(exist_ok=True)
     (target / "style.css").write_text(STYLE + HtmlFormatter().get_style_defs("pre"), encoding="utf-8")
     for name, text in pages.items():
-        for marker, make in MADE.items():
+        for marker, make in GENERATED.items():
             if f"<!-- {marker} -->" in text:
                 text = text.replace(f"<!-- {marker} -->", make())
         links = set(re.findall(r"\]\((\w+)\.md", text)) - set(PAGES)

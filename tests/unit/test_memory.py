@@ -164,7 +164,7 @@ def test_ten_times_the_memory(kind, estimator, tmp_path):
 
 
 @pytest.mark.parametrize("model", LARGE, ids=lambda model: type(model).__name__)
-def test_sparse_rows_are_never_made_dense(model):
+def test_sparse_rows_never_become_dense(model):
     """400 MiB if they were."""
     rng = np.random.default_rng(0)
     X = sparse.random_array((52_000, 1000), density=0.001, rng=rng, format="csr")

@@ -85,11 +85,11 @@ def test_path_scores_equal_single_fits(numbers, model, name, scoring, close, wei
     pipe = make_pipeline(StandardScaler(), model)
     last = pipe.steps[-1][0]
     grid = {f"{last}__{name}": [10.0, 0.1, 1.0, 0.01], "standardscaler__with_std": [True, False]}
-    ways = (
+    variants = (
         Search(pipe, grid, scoring=scoring, race=False, together=together).fit(X, y, sample_weight=weight)
         for together in (True, False)
     )
-    scores = [np.stack([way.cv_results_[f"split{i}_test_score"] for i in range(5)]) for way in ways]
+    scores = [np.stack([how.cv_results_[f"split{i}_test_score"] for i in range(5)]) for how in variants]
     assert not np.array_equal(*scores)
     np.testing.assert_allclose(*scores, rtol=close)
 
@@ -102,11 +102,11 @@ SPARSE = LogisticRegression(l1_ratio=1.0, solver="saga", tol=1e-8, max_iter=1000
 def test_path_scores_of_classifiers(classes, model, scoring):
     X, y = classes
     name = "alpha" if isinstance(model, RidgeClassifier) else "C"
-    ways = [
+    variants = [
         Search(model, {name: [0.01, 0.1, 1.0]}, scoring=scoring, race=False, together=together, cv=3).fit(X, y)
         for together in (True, False)
     ]
-    one, other = (way.cv_results_["mean_test_score"] for way in ways)
+    one, other = (how.cv_results_["mean_test_score"] for how in variants)
     np.testing.assert_allclose(one, other, atol=2e-3)
 
 

@@ -23,7 +23,7 @@ def written_out(X, label, passes, *, classes=2, joint=False, positive=False, nor
     A = np.column_stack([X, np.ones(n)])
     t = classes if classes > 2 else 1
     W = np.zeros((t, p + 1))
-    total, kept = np.zeros_like(W), [(W.copy(), 0)]
+    total, saved = np.zeros_like(W), [(W.copy(), 0)]
     for _ in range(passes):
         before = W.copy()
         for i in range(n):
@@ -47,13 +47,13 @@ def written_out(X, label, passes, *, classes=2, joint=False, positive=False, nor
                         W[k] += a * y * x
                         changed = True
             if changed:
-                kept.append((W.copy(), 0))
+                saved.append((W.copy(), 0))
             total += W
-            kept[-1] = (kept[-1][0], kept[-1][1] + 1)
-    return W, total / (passes * n), kept
+            saved[-1] = (saved[-1][0], saved[-1][1] + 1)
+    return W, total / (passes * n), saved
 
 
-WAYS = {
+VARIANTS = {
     "plain": {},
     "positive": {"positive": True},
     "normalised": {"normalise": True},
@@ -65,19 +65,19 @@ WAYS = {
 }
 
 
-def model_of(cls, way, passes):
-    settings = {"tie": "positive" if way.get("positive") else "mistake", "normalize": bool(way.get("normalise"))}
+def model_of(cls, how, passes):
+    settings = {"tie": "positive" if how.get("positive") else "mistake", "normalize": bool(how.get("normalise"))}
     if cls is Perceptron:
-        settings |= {"mode": "batch" if way.get("batch") else "online"}
-        settings |= {"multi_class": "joint" if way.get("joint") else "ovr"}
+        settings |= {"mode": "batch" if how.get("batch") else "online"}
+        settings |= {"multi_class": "joint" if how.get("joint") else "ovr"}
     return cls(max_iter=passes, tol=None, shuffle=False, **settings)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("how", VARIANTS)
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, np.asfortranarray], ids=["dense", "sparse", "fortran"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_scan_is_the_recursion(way, kind, dtype):
-    settings = WAYS[way]
+def test_the_scan_is_the_recursion(how, kind, dtype):
+    settings = VARIANTS[how]
     # few different numbers: ties are common
     X = np.random.default_rng(0).integers(-2, 3, (40, 3)).astype(dtype)
     label = np.random.default_rng(1).integers(0, settings.get("classes", 2), 40)
@@ -87,25 +87,25 @@ def test_the_scan_is_the_recursion(way, kind, dtype):
     np.testing.assert_allclose(result, last, rtol=1e-12 if dtype == np.float64 else 1e-6, atol=1e-12)
 
 
-@pytest.mark.parametrize("way", ["plain", "positive", "normalised", "weights", "joint", "joint, positive"])
+@pytest.mark.parametrize("how", ["plain", "positive", "normalised", "weights", "joint", "joint, positive"])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_the_mean_and_the_votes_are_those_of_all_weights(way, kind):
-    settings = WAYS[way]
+def test_the_mean_and_the_votes_are_those_of_all_weights(how, kind):
+    settings = VARIANTS[how]
     X = np.random.default_rng(0).integers(-2, 3, (40, 3)).astype(float)
     label = np.random.default_rng(1).integers(0, settings.get("classes", 2), 40)
-    _, mean, kept = written_out(X, label, 3, **settings)
+    _, mean, saved = written_out(X, label, 3, **settings)
     weight = settings.get("weight")
     averaged = model_of(AveragedPerceptron, settings, 3).fit(kind(X), label, sample_weight=weight)
     np.testing.assert_allclose(np.column_stack([averaged.coef_, averaged.intercept_]), mean, rtol=1e-12, atol=1e-12)
     voted = model_of(VotedPerceptron, settings, 3).fit(kind(X), label, sample_weight=weight)
-    assert voted.votes_.tolist() == [count for _, count in kept[1:]]
+    assert voted.votes_.tolist() == [count for _, count in saved[1:]]
     probes = np.random.default_rng(2).standard_normal((30, 3))
     A = np.column_stack([probes, np.ones(30)])
     if settings.get("classes", 2) == 2:
-        expected = sum(count * np.sign(A @ W[0]) for W, count in kept[1:]) / voted.votes_.sum()
+        expected = sum(count * np.sign(A @ W[0]) for W, count in saved[1:]) / voted.votes_.sum()
     else:
         expected = np.zeros((30, 3))
-        for W, count in kept[1:]:
+        for W, count in saved[1:]:
             expected[np.arange(30), np.argmax(A @ W.T, axis=1)] += count / voted.votes_.sum()
     np.testing.assert_allclose(voted.decision_function(kind(probes)), expected, rtol=1e-12, atol=1e-12)
 
@@ -142,7 +142,7 @@ def test_weights_that_come_back_prove_that_classes_cannot_be_separated(cls):
     assert "no weights separate these classes" in model.certificate_.explain()
 
 
-def test_a_cycle_that_rounding_made_proves_nothing():
+def test_a_cycle_by_rounding_proves_nothing():
     """Steps that are lost beside huge weights: the weights stay, but the classes can be separated."""
     X, y = np.array([[1.0, 1.0], [1.0, 2.0]]), np.array([0, 1])
     model = Perceptron(shuffle=False, tol=None, fit_intercept=False).fit(X, y, coef_init=[[1e300, 1e300]])

@@ -45,7 +45,7 @@ CASES = cases()
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("name", CASES)
-def test_the_shortest_solution_whichever_way(name, intercept, weighted, monkeypatch):
+def test_every_solver_returns_the_shortest_solution(name, intercept, weighted, monkeypatch):
     X, quick = CASES[name]
     rng = np.random.default_rng(1)
     y = CASES["categories"][0] @ rng.standard_normal((15, 2)) + rng.standard_normal((N, 2))

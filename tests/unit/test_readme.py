@@ -17,7 +17,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
-def test_the_table_of_losses_is_made_from_the_code():
+def test_the_table_of_losses_is_that_of_the_code():
     tool = runpy.run_path(str(ROOT / "tools" / "losses_table.py"))
     page = (ROOT / "docs" / "glm.md").read_text(encoding="utf-8")
     assert tool["place_tables"](page) == page, "run: python tools/losses_table.py docs/glm.md"

@@ -320,15 +320,15 @@ def test_joint_losses_of_many_rows_and_few_columns_are_solved_by_interior_points
     assert not tenfold.certify(dense, X, y, weight).ok
 
 
-def test_both_ways_to_a_joint_loss_agree():
+def test_both_solvers_of_crammer_singer_agree():
     rows = MemoryRows(X, NUMBERED)
     problem = Glm(JointHinge(), L2(0.05), True, 0.01)
     ends = []
-    for way in (CrammerSingerIpm(problem, rows, 3, np.zeros(4), 1e-9), CrammerSingerCd(problem, rows, 3, 0, 1e-9)):
-        solution = run(way.steps(), 100_000)
+    for solver in (CrammerSingerIpm(problem, rows, 3, np.zeros(4), 1e-9), CrammerSingerCd(problem, rows, 3, 0, 1e-9)):
+        solution = run(solver.steps(), 100_000)
         assert solution.status is Status.CONVERGED
-        np.testing.assert_allclose(way.shares.sum(axis=1), 1.0)
-        assert crammer_singer_gap(problem, rows, solution.params, shares=way.shares).value < 1e-8
+        np.testing.assert_allclose(solver.shares.sum(axis=1), 1.0)
+        assert crammer_singer_gap(problem, rows, solution.params, shares=solver.shares).value < 1e-8
         ends.append(solution.params.coef)
     np.testing.assert_allclose(*ends, atol=1e-3)
 
@@ -390,7 +390,7 @@ def test_joint_hinge_far_from_the_origin_is_certified():
         assert again.ok or dtype == np.float32, again
 
 
-def test_shares_that_are_not_feasible_are_made_so():
+def test_infeasible_dual_points_become_feasible():
     """A hint is not trusted: shares that do not sum to one would raise the bound."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((15, 2)), rng.integers(0, 3, 15).astype(float)

@@ -663,7 +663,7 @@ def test_errors_of_the_reader_are_raised_by_the_one_who_waits():
 
 def test_reading_ahead_is_bounded():
     """Of 100 items no more are there at a time than was allowed."""
-    made, alive = [], weakref.WeakSet()
+    written, alive = [], weakref.WeakSet()
 
     class Item:
         pass
@@ -672,7 +672,7 @@ def test_reading_ahead_is_bounded():
         for _ in range(100):
             item = Item()
             alive.add(item)
-            made.append(len(alive))
+            written.append(len(alive))
             yield item
             del item
 
@@ -681,9 +681,9 @@ def test_reading_ahead_is_bounded():
             item = next(result)
             del item
         time.sleep(0.05)
-        assert len(made) <= 52
-    assert max(made) == 2
-    assert len(made) <= 52
+        assert len(written) <= 52
+    assert max(written) == 2
+    assert len(written) <= 52
 
 
 def test_work_of_several_threads_comes_in_order_and_is_bounded():

@@ -349,20 +349,20 @@ def test_what_was_written_is_read(table):
 def test_dialect_is_detected(header, rows, sign, encoding, seed):
     """Numbers, words and dates under names: delimiter, header and encoding are seen from the text."""
     rng = np.random.default_rng(seed)
-    made = []
+    result = []
     for j in range(len(header)):
         kind = rng.integers(3) if j else 0
         if kind == 0:
-            made.append([str(v) for v in rng.integers(0, 1000, rows)])
+            result.append([str(v) for v in rng.integers(0, 1000, rows)])
         else:
-            made.append([str(v) for v in rng.choice(["réd", "blue", "a b", "x, y", "1; 2", "p|q"], rows)])
+            result.append([str(v) for v in rng.choice(["réd", "blue", "a b", "x, y", "1; 2", "p|q"], rows)])
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=sign)
     writer.writerow(header)
-    writer.writerows(zip(*made, strict=True))
+    writer.writerows(zip(*result, strict=True))
     frame = read(text.getvalue().encode(encoding)).frame
     assert frame.columns == header
-    assert [[str(v) for v in frame[name]] for name in header] == made
+    assert [[str(v) for v in frame[name]] for name in header] == result
 
 
 SEEDS = [
