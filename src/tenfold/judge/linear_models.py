@@ -174,7 +174,8 @@ def _best_kink(pieces: Pieces, weight: Floats) -> float:
 def _losses_of_constants(loss: Loss, sample: Rows, searched: bool) -> tuple[float, float]:
     """The mean loss of a sample at zero, and at the best constant where that is searched for."""
     parts: Sequence[Any] = (sample.map(targets_of), sample.map(weights_of))
-    y, weight = parts if sample.on_device else map(on_host, parts)
+    # on Dask each constant would be a computation of its own: the few targets of the sample are brought here
+    y, weight = parts if sample.on_device and not sample.distributed else map(on_host, parts)
     y, xp = y[:, 0], namespace(y)
     total = float(xp.sum(weight))
     if total == 0.0:
