@@ -23,6 +23,8 @@ SHORT_OPERATIONS = 400.0**3  # multiplications that take less than about a tenth
 
 DIVIDED_MAX_SIZE = 2048  # up to here all eigenvectors by divide and conquer, which takes 16 bytes more an entry
 
+MIRROR_BLOCK = 256  # rows of a triangle that are copied to the other one at a time
+
 POLL_SECONDS = 0.2  # between two checks for a signal, where waiting for a thread does not notice it
 
 Result = TypeVar("Result")
@@ -175,6 +177,34 @@ def cholesky(A: Floats) -> Floats | None:
     if info.value < 0:
         _check("dpotrf", info.value)
     return L if info.value == 0 else None
+
+
+def invert_positive(L: Floats) -> Floats:
+    """A^-1, exactly symmetric, from the lower triangle L with L L' = A that `cholesky` gives."""
+    p = len(L)
+    if float(p) ** 3 < SHORT_OPERATIONS:
+        with one_blas_thread:
+            inverse, failed = lapack.dpotri(L, lower=1)
+        _check("dpotri", failed)
+    else:
+        inverse, n, info = _fortran(L), ctypes.c_int(p), ctypes.c_int(0)
+        run_interruptibly(lambda: _routine("dpotri")(b"L", n, inverse, n, info))
+        _check("dpotri", info.value)
+    for a in range(0, p, MIRROR_BLOCK):  # the lower triangle in Fortran's order, block by block
+        b = min(p, a + MIRROR_BLOCK)
+        square = np.tril(inverse[a:b, a:b])
+        inverse[a:b, a:b] = square + np.tril(square, -1).T
+        inverse[a:b, b:] = inverse[b:, a:b].T
+    return inverse
+
+
+def factor_semidefinite(A: Floats) -> Floats:
+    """R with R R' = A up to rounding, (n, rank), for a positive semidefinite A, by Cholesky with pivots."""
+    with one_blas_thread:
+        factor, pivots, rank, _ = lapack.dpstrf(A, lower=1)
+    R = np.zeros((len(A), rank))
+    R[pivots - 1] = np.tril(factor)[:, :rank]
+    return R
 
 
 def solve_lower(L: Floats, B: Floats, transposed: bool = False) -> Floats:

@@ -180,11 +180,11 @@ def _multiply(kernel: "Kernel", X: Array, Z: Array | None, V: Array) -> Array:
         return product + form.noise * V if Z is None and form.noise else product
     x = kernel._image(X)
     z = x if Z is None else kernel._image(Z)
-    parts = [_product(kernel._values(tile), V) for tile in _rectangles(x, z, Z is None)]
+    parts = [multiply_matrices(kernel._values(tile), V) for tile in _rectangles(x, z, Z is None)]
     return namespace(V).concat(parts, axis=0)
 
 
-def _product(K: Array, V: Array) -> Array:
+def multiply_matrices(K: Array, V: Array) -> Array:
     """K V, by SciPy's BLAS where both are NumPy's."""
     if is_array_api(V):
         return namespace(V).matmul(K, V)
@@ -225,6 +225,20 @@ def weighted_gradient(kernel: "Kernel", X: Any, A: Array) -> Floats:
         W[:, b - a :] *= 2.0
         total += np.asarray(kernel._contract(tile, W))
     return total
+
+
+def multiply_gradient(kernel: "Kernel", X: Any, V: Array) -> Floats:
+    """(dk(X, X)/dtheta_j) V for each free hyper-parameter, (n_dims, n, t), for V (n, t); by tiles of the half above the
+    diagonal.
+    """
+    X, _ = _validate(kernel, X, None)
+    x = kernel._image(X)
+    out = np.zeros((kernel.n_dims, *V.shape))
+    for tile, (a, b) in _tiles(x, x, True) if kernel.n_dims else ():
+        for product, gradient in zip(out, kernel._gradients(tile), strict=True):
+            product[a:b] += multiply_matrices(gradient, V[a:])
+            product[b:] += multiply_matrices(gradient[:, b - a :].T, V[a:b])
+    return out
 
 
 def inner_product(one: Array, other: Array) -> float:

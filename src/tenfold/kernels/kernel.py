@@ -69,6 +69,10 @@ class Kernel:
         """sum_ij A_ij dk(x_i, x_j)/dtheta, (n_dims,), for a symmetric A (n, n); by tiles."""
         return evaluation.weighted_gradient(self, X, A)
 
+    def multiply_gradient(self, X: Any, V: Array) -> Floats:
+        """(dk(X, X)/dtheta_j) V for each j, (n_dims, n, t), for V (n, t) of NumPy; by tiles."""
+        return evaluation.multiply_gradient(self, X, V)
+
     def _image(self, X: Array) -> Image:
         """The samples as the tiles of this kernel read them: an array of as many rows, or a tuple of such."""
         return X
