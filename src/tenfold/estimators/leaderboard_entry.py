@@ -31,6 +31,7 @@ class Entry:
     target : a key of `TARGETS`, the targets it supports
     most_columns : with more columns it takes gigabytes, and is left out unless requested by name; run times are
         extrapolated from fits to small samples
+    most_rows : with more rows it takes hours, and is left out unless requested by name
     dense : whether it needs dense columns
     scaled : whether columns are standardised; both variants are tried where both are listed
     expands : whether it is linear, so that splines and products of features extend it
@@ -45,6 +46,7 @@ class Entry:
     fast: bool = True
     target: str = "any"
     most_columns: int | None = None
+    most_rows: int | None = None
     dense: bool = False
     scaled: tuple[bool, ...] = (True,)
     expands: bool = False

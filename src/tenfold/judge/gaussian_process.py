@@ -40,9 +40,7 @@ GRADIENT_DISTANCE = 1e-2  # of the gradient from the slope of the evidence, besi
 
 AT_BOUND = 1e-6  # in logarithms
 
-GAIN_NOTE = (
-    "The number is the evidence in nats a sample that a Newton step over the free hyper-parameters would gain."
-)
+GAIN_NOTE = "The number is the evidence in nats a sample that a Newton step over the free hyper-parameters would gain."
 FIXED_NOTE = "The hyper-parameters were given, and are not judged."
 
 

@@ -62,7 +62,9 @@ def require_matrices(n: int, matrices: int = MATRICES) -> None:
     instead = (
         "Fit a sample of the rows, or take the dual coefficients alone from KernelRidge, which keeps one such matrix."
     )
-    require_memory(f"A Gaussian process of {n:,} samples, {matrices} matrices of their pairs,", matrices * 8 * n * n, instead)
+    require_memory(
+        f"A Gaussian process of {n:,} samples, {matrices} matrices of their pairs,", matrices * 8 * n * n, instead
+    )
 
 
 def fit_regression(

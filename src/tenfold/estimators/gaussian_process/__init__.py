@@ -1,0 +1,1 @@
+"""Gaussian processes: regression, and classification by the Laplace approximation."""
