@@ -10,7 +10,22 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from .data import blobs, categories, cloud, clusters, counts, frame, make_mixed, pairs, sequences, tasks
+from tenfold import kernels
+
+from .data import (
+    blobs,
+    categories,
+    classes,
+    cloud,
+    clusters,
+    counts,
+    frame,
+    make_mixed,
+    pairs,
+    regression,
+    sequences,
+    tasks,
+)
 from .rows import HERE, NEAR, Estimator, Linear, Neighbours, Other, Statistical
 
 REPEATED = tuple(f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
@@ -269,6 +284,15 @@ def _sampling(name: str, settings: dict[str, Any] | None = None, **meta: Any) ->
     return Other(name, settings, **{**known, "why": why, **meta})
 
 
+NOISY = 1.0 * kernels.Gaussian() + kernels.White()
+SMOOTH = 1.0 * kernels.Gaussian()
+
+
+def _process(name: str, settings: dict[str, Any], **meta: Any) -> Other:
+    why = "matrices of all pairs of samples are kept; its laws are in tests/certificates/test_gaussian_process.py"
+    return Other(name, settings, weighted=False, why=why, **meta)
+
+
 def _tasks(name: str, why: str) -> Other:
     return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
 
@@ -480,6 +504,9 @@ TABLE: list[Estimator] = [
     _sampling("OnlineKMeans", judged=False),
     _tasks("MultiTaskLassoCV", "LassoCV and MultiTaskLasso have the laws"),
     _tasks("MultiTaskElasticNetCV", "ElasticNetCV and MultiTaskElasticNet have the laws"),
+    _process("GaussianProcessRegressor", {"kernel": NOISY}, kind="stationarity", source=regression),
+    _process("GaussianProcessRegressor", {"optimizer": None, "alpha": 0.1}, kind="residual", source=regression),
+    _process("GaussianProcessClassifier", {"kernel": SMOOTH}, kind="gap", source=classes),
     Other(
         "StructuredPerceptron",
         {"max_iter": 20},

@@ -6,13 +6,21 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import EPS, Array, Floats, is_sparse
-from tenfold.certification.models import STATUS, contradict
+from tenfold.certification.models import STATUS, check_known_classes, contradict
 from tenfold.certification.outputs import Labels, Output
+from tenfold.estimators.gaussian_process.binary import count_votes, list_pairs
+from tenfold.estimators.gaussian_process.classification import list_problems, select
 from tenfold.estimators.gaussian_process.inputs import check_matrix_options
 from tenfold.estimators.gaussian_process.regression import center_and_scale, columns, noise_of
 from tenfold.judge import gaussian_process as judge
 from tenfold.judge.certificate import Certificate
+from tenfold.judge.gaussian_process_laplace import StoredMode, combine
 from tenfold.kernels.covariance import Covariance
+from tenfold.linear_algebra import solve_lower
+from tenfold.plans.gaussian_process_classes import certify_mode
+from tenfold.plans.gaussian_process_predictions import average_logistic
+
+PROBABILITY_DISTANCE = 1e-6  # of the probabilities of queries; their function is a sum of large terms
 
 NORMALISED_DISTANCE = 1e-6  # of stored targets, in standard deviations
 
@@ -76,6 +84,78 @@ def same_samples(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return bool(np.array_equal(one, other))
     return len(one) == len(other) and all(a == b for a, b in zip(one, other, strict=True))
+
+
+def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    _check_unweighted(model, sample_weight)
+    X, y = validate_data(model, X, y, reset=False, multi_output=False, **check_matrix_options(model.kernel))
+    check_known_classes(model, y)
+    classes = np.asarray(model.classes_)
+    index, k = np.searchsorted(classes, y), len(classes)
+    problems = [(None, index)] if k == 2 else list_problems(index, k, model.multi_class)
+    models = [model.base_estimator_] if k == 2 else list(model.base_estimator_.estimators_)
+    if len(models) != len(problems):
+        raise ValueError(f"{type(model).__name__} has {len(models)} problems; {k} classes have {len(problems)}.")
+    certificates, complaint = [], ""
+    for part, (inside, t) in zip(models, problems, strict=True):
+        samples = select(X, inside)
+        stored = StoredMode(
+            *(np.asarray(values, dtype=np.float64) for values in (part.pi_, part.W_sr_, part.L_)),
+            float(part.log_marginal_likelihood_value_),
+        )
+        covariance = Covariance.of(part.kernel_, samples)
+        certificates.append(certify_mode(covariance, samples, t.astype(np.float64), stored, STATUS))
+        if not same_samples(part.X_train_, samples):
+            complaint = "X_train_ are not the samples."
+        if not np.array_equal(np.asarray(part.y_train_), t):
+            complaint = "y_train_ are not the classes."
+    mean = np.mean([float(part.log_marginal_likelihood_value_) for part in models])
+    certificate = combine(certificates)
+    if not abs(float(model.log_marginal_likelihood_value_) - mean) <= 64.0 * EPS * abs(mean):
+        complaint = "log_marginal_likelihood_value_ is not the mean of the problems."
+    if int(model.n_classes_) != k or (k > 2 and not np.array_equal(model.base_estimator_.classes_, classes)):
+        complaint = "The classes of the model are not those of its problems."
+    if k == 2 and not _are_classes(model.base_estimator_.classes_, classes):
+        complaint = "The classes of the model are not those of its problems."
+    return contradict(certificate, complaint) if complaint else certificate
+
+
+def _are_classes(own: Any, classes: Array) -> bool:
+    """Whether the classes of a process of two are those of its model, or their numbers."""
+    return bool(np.array_equal(own, classes) or np.array_equal(own, [0, 1]))
+
+
+def probabilities(model: Any, X: Array) -> list[Output | Labels]:
+    """The classes, and the probabilities of two of them or of each against the rest, from the judged arrays."""
+    k = len(model.classes_)
+    models = [model.base_estimator_] if k == 2 else list(model.base_estimator_.estimators_)
+    decisions = [_decide(part, X) for part in models]
+    if k == 2:
+        mode, rounding, second = decisions[0]
+        labels = Labels("predict", np.column_stack([-mode, mode]), np.asarray(model.classes_), 2.0 * rounding)
+        return [labels, Output("predict_proba", np.column_stack([1.0 - second, second]), PROBABILITY_DISTANCE)]
+    seconds = np.column_stack([second for _, _, second in decisions])
+    if model.multi_class == "one_vs_one":
+        pairs = list_pairs(k)
+        unsure = np.any([np.abs(mode) <= rounding for mode, rounding, _ in decisions], axis=0)
+        votes = count_votes(np.column_stack([mode > 0.0 for mode, _, _ in decisions]), seconds, pairs, k)
+        return [Labels("predict", votes, np.asarray(model.classes_), np.where(unsure, np.inf, PROBABILITY_DISTANCE))]
+    shares = seconds / np.maximum(np.sum(seconds, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    return [
+        Labels("predict", seconds, np.asarray(model.classes_), PROBABILITY_DISTANCE),
+        Output("predict_proba", shares, PROBABILITY_DISTANCE),
+    ]
+
+
+def _decide(part: Any, X: Array) -> tuple[Floats, Floats, Floats]:
+    """The mode of a process of two classes at samples, its rounding, and the probability of the second class."""
+    covariance = Covariance.of(part.kernel_, part.X_train_)
+    beta = np.asarray(part.y_train_, dtype=np.float64) - part.pi_
+    K = covariance.block(X, part.X_train_)
+    V = solve_lower(part.L_, (K * part.W_sr_).T)
+    variance = covariance.diagonal(X) - np.sum(V * V, axis=0)
+    mode = K @ beta
+    return mode, 64.0 * len(beta) * EPS * (np.abs(K) @ np.abs(beta)), average_logistic(mode, variance)
 
 
 def means(model: Any, X: Array) -> list[Output | Labels]:

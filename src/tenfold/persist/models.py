@@ -21,6 +21,7 @@ from tenfold.persist.errors import LoadError, SaveError
 from tenfold.persist.records import BUILT, FUNCTIONS, RECORDS
 from tenfold.persist.schema_decide import DECISIONS
 from tenfold.persist.schema_features import TABLES
+from tenfold.persist.schema_gaussian_process import PROCESSES
 from tenfold.persist.schema_kernels import checks_of, kernel_class, name_of_kernel
 from tenfold.persist.schema_sklearn import TRANSFORMERS
 from tenfold.persist.schema_tenfold import schema_of_class
@@ -30,6 +31,7 @@ from tenfold.persist.values import Reader, Writer
 MODULES: dict[str, tuple[str, Schema]] = {
     **{name: ("tenfold.features", schema) for name, schema in TABLES.items()},
     **{name: ("tenfold.decide", schema) for name, schema in DECISIONS.items()},
+    **{name: ("tenfold.estimators.gaussian_process.binary", schema) for name, schema in PROCESSES.items()},
 }
 
 ROUTING = "_metadata_request"

@@ -7,7 +7,7 @@ free, starts at that of the targets.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tenfold.plans.gaussian_process_evidence import (
     solve_posterior,
     split_amplitude,
 )
+from tenfold.plans.gaussian_process_laplace import LaplaceEvidence
 from tenfold.solvers.bounded_newton import Read, steps
 from tenfold.solvers.loop import Status, run
 
@@ -91,17 +92,21 @@ def fit_regression(
     return ProcessFit(theta, posterior, certificate)
 
 
-def search(evidence: Evidence, starts: Sequence[Floats], optimizer: Optimizer | None) -> Search | None:
+def search(
+    evidence: Evidence | LaplaceEvidence, starts: Sequence[Floats], optimizer: Optimizer | None
+) -> Search | None:
     """The hyper-parameters of the largest evidence of searches from all starts; None where C is nowhere positive
     definite.
     """
     bounds = evidence.covariance.bounds
     if optimizer is not None:
         return _search_by(optimizer, evidence, starts, bounds)
-    read = _spectral_read(evidence)
+    read = _spectral_read(evidence) if isinstance(evidence, Evidence) else None
 
     def climb(start: Floats) -> tuple[Floats, float, Status]:
         start = np.clip(start, *bounds.T)
+        if isinstance(evidence, LaplaceEvidence):
+            return maximise(replace(evidence), start, bounds)  # one for each search: it keeps the last mode
         if read is not None:
             return _climb(read, start, bounds, evidence.scale, TOLERANCE)
         return maximise(evidence, start, bounds)
@@ -120,7 +125,9 @@ def _spectral_read(evidence: Evidence) -> Read | None:
     return SpectralEvidence.of(evidence, form).read
 
 
-def maximise(evidence: Any, start: Floats, bounds: Floats, tol: float = TOLERANCE) -> tuple[Floats, float, Status]:
+def maximise(
+    evidence: Evidence | LaplaceEvidence, start: Floats, bounds: Floats, tol: float = TOLERANCE
+) -> tuple[Floats, float, Status]:
     """The end of a search from one start, the negative evidence there, and how the search ended."""
     if len(evidence.y) >= MANY_SAMPLES:
         few, value, _ = maximise(evidence.part(FEW), start, bounds, COARSE_TOLERANCE)
@@ -138,7 +145,9 @@ def _climb(read: Read, start: Floats, bounds: Floats, scale: float, tol: float) 
     return solution.params, solution.trace[-1].objective, solution.status
 
 
-def _search_by(optimizer: Optimizer, evidence: Evidence, starts: Sequence[Floats], bounds: Floats) -> Search:
+def _search_by(
+    optimizer: Optimizer, evidence: Evidence | LaplaceEvidence, starts: Sequence[Floats], bounds: Floats
+) -> Search:
     """By the user's own optimizer, from one start after the other."""
 
     def objective(theta: Any, eval_gradient: bool = True) -> Any:

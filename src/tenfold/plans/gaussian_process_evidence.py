@@ -3,8 +3,8 @@
 With C = K + diag(alpha), C = L L', and a_t = C^-1 y_t for each of T targets, the log evidence is
     E = -1/2 sum_t y_t'a_t - T sum_i log L_ii - T n / 2 log 2 pi,
     dE/dtheta_j = sum_uv A_uv dK_uv/dtheta_j,   A = 1/2 (sum_t a_t a_t' - T C^-1):
-one Cholesky factor and one inverse an evaluation, and the derivatives of K are contracted with A tile by tile. The model
-of the curvature is the average of the observed and the expected information (Gilmour, Thompson and Cullis 1995),
+one Cholesky factor and one inverse an evaluation, and the derivatives of K are contracted with A tile by tile. The
+model of the curvature is the average of the observed and the expected information (Gilmour, Thompson and Cullis 1995),
     B_jk = 1/2 sum_t (dK_j a_t)' C^-1 (dK_k a_t),
 which is positive semidefinite and takes products of the dK_j with vectors only.
 
@@ -20,8 +20,8 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.kernels import Constant, Kernel, Product, Scaled, Sum, White
 from tenfold.kernels.covariance import Covariance
+from tenfold.kernels.evaluation import multiply_matrices
 from tenfold.linear_algebra import cholesky, dot, eigh, invert_positive, solve_lower
-from tenfold.machine import one_blas_thread
 from tenfold.solvers.bounded_newton import Reading
 
 MAX_PRODUCTS = 12  # hyper-parameters up to which the information is computed; for more, BFGS learns the curvature
@@ -56,10 +56,9 @@ def weigh_pairs(L: Floats, dual: Floats) -> Floats:
     """A, the weights of the derivatives of K."""
     A = invert_positive(L)
     A *= -0.5 * dual.shape[1]
-    with one_blas_thread:
-        for column in dual.T:
-            A += np.multiply.outer(0.5 * column, column)
-    return A
+    for column in dual.T:
+        A += np.multiply.outer(0.5 * column, column)
+    return A.T  # symmetric: in C order, as tiles read it
 
 
 @dataclass(frozen=True)
@@ -125,8 +124,7 @@ def _information(covariance: Covariance, X: Any, posterior: Posterior) -> Floats
     d, n, t = products.shape
     whitened = solve_lower(posterior.L, np.ascontiguousarray(products.transpose(1, 0, 2)).reshape(n, d * t))
     rows = whitened.reshape(n, d, t).transpose(1, 0, 2).reshape(d, n * t)
-    with one_blas_thread:
-        return 0.5 * np.array([[dot(one.copy(), other.copy()) for other in rows] for one in rows])
+    return 0.5 * multiply_matrices(rows, np.ascontiguousarray(rows.T))
 
 
 def _scale_direction(kernel: Kernel | None) -> Floats | None:
@@ -199,8 +197,7 @@ class SpectralEvidence:
     @classmethod
     def of(cls, evidence: Evidence, form: Amplitude) -> "SpectralEvidence":
         values, vectors = eigh(form.base.block(evidence.X))
-        with one_blas_thread:
-            squares = np.sum(np.square(vectors.T @ evidence.y), axis=1)
+        squares = np.sum(np.square(multiply_matrices(vectors.T, evidence.y)), axis=1)
         return cls(
             form, np.maximum(values, 0.0), squares, evidence.y.shape[1], float(evidence.alpha), float(evidence.y.size)
         )
@@ -220,4 +217,4 @@ class SpectralEvidence:
         fit = self.squares / d
         value = 0.5 * float(np.sum(fit) + t * np.sum(np.log(d))) + 0.5 * t * len(d) * LOG_TWO_PI
         gradient = 0.5 * np.sum(slopes * (t - fit), axis=1)
-        return Reading(value, gradient, 0.5 * (slopes * fit) @ slopes.T)
+        return Reading(value, gradient, 0.5 * multiply_matrices(slopes * fit, np.ascontiguousarray(slopes.T)))

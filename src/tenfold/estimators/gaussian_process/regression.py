@@ -1,5 +1,6 @@
 """Gaussian process regression."""
 
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from tenfold.arrays import Array, Floats, is_sparse
+from tenfold.arrays import Array, Floats
 from tenfold.estimators.gaussian_process.inputs import (
     HERE,
     INSTEAD,
@@ -39,9 +40,10 @@ from tenfold.estimators.validation import restore_on_error, warn_unless_certifie
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Constant, Gaussian, Product, White
 from tenfold.kernels.covariance import Covariance
+from tenfold.kernels.evaluation import count
 from tenfold.plans.gaussian_process import fit_regression, require_matrices
 from tenfold.plans.gaussian_process_evidence import Evidence
-from tenfold.plans.gaussian_process_predictions import draw, predict_covariance, predict_deviations
+from tenfold.plans.gaussian_process_predictions import draw, predict_covariance, predict_variances
 
 NUMBERS = floats("n") | floats("n t") | integers("n") | integers("n t") | array("b", "n", "n t")
 
@@ -49,10 +51,10 @@ NUMBERS = floats("n") | floats("n t") | integers("n") | integers("n t") | array(
 class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Gaussian process regression: the posterior of a function whose prior covariance is a kernel.
 
-    With ``f ~ GP(0, k)`` and ``y_i ~ N(f(x_i), alpha_i)``, ``C = K + diag(alpha)`` and ``K_* = k(X_*, X)``, the posterior
-    mean is ``K_* C^-1 y`` and the covariance ``k(X_*, X_*) - K_* C^-1 K_*'``. The hyper-parameters of the kernel that have
-    bounds maximise the evidence ``log p(y) = -1/2 y'C^-1 y - 1/2 log det C - n/2 log 2 pi``, summed over the targets. The
-    mean is that of kernel ridge regression with the same kernel and penalty alpha.
+    With ``f ~ GP(0, k)`` and ``y_i ~ N(f(x_i), alpha_i)``, ``C = K + diag(alpha)`` and ``K_* = k(X_*, X)``, the
+    posterior mean is ``K_* C^-1 y`` and the covariance ``k(X_*, X_*) - K_* C^-1 K_*'``. The hyper-parameters of the
+    kernel that have bounds maximise the evidence ``log p(y) = -1/2 y'C^-1 y - 1/2 log det C - n/2 log 2 pi``, summed
+    over the targets. The mean is that of kernel ridge regression with the same kernel and penalty alpha.
 
     Parameters
     ----------
@@ -93,7 +95,8 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
     certificate_ : Certificate
         Kind stationarity where hyper-parameters were chosen: the evidence in nats a sample that a Newton step over the
         free ones would gain; another start may give more evidence. Otherwise kind residual:
-        ``||y - C alpha_|| / ||y||``. Both check ``L_``, ``alpha_`` and the evidence with the kernel matrix computed again.
+        ``||y - C alpha_|| / ||y||``. Both check ``L_``, ``alpha_`` and the evidence with the kernel matrix computed
+        again.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -101,10 +104,10 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
 
     Notes
     -----
-    Cost: some ten evaluations of the evidence, each of n^3 multiplications, and as many for the certificate as there are
-    free hyper-parameters; from 800 samples on, most evaluations are among few of them. Where amplitude and noise alone
-    are free, one eigendecomposition. Memory 4 n^2 numbers. Predictions with standard deviations n^2 a query, in blocks.
-    Runs on dense and sparse arrays. Cookbook, chapter 23; Seeger, sections 9.2.2 and 10.2.1; Rasmussen and Williams,
+    Cost: some ten evaluations of the evidence, each of n^3 operations, and one more for the certificate than there are
+    free hyper-parameters; from 800 samples on, most evaluations of a search are among few of them. Where amplitude and
+    noise alone are free, one eigendecomposition. Memory 4 n^2 numbers. Predictions with standard deviations n^2
+    operations a query, in blocks. Runs on dense and sparse arrays. Cookbook, chapter 23; Seeger, sections 9.2.2 and 10.2.1; Rasmussen and Williams,
     Gaussian processes for machine learning (2006), chapters 2 and 5.
 
     Examples
@@ -140,7 +143,7 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
             "_y_train_mean": floats("1") | floats("t") | number(),
             "_y_train_std": floats("1") | floats("t") | number(0.0),
         },
-        rules={"X_train_ must have as many samples as L_": lambda model: _count(model.X_train_) == len(model.L_)},
+        rules={"X_train_ must have as many samples as L_": lambda model: count(model.X_train_) == len(model.L_)},
         board=Entry(
             "gaussian-process",
             "regression",
@@ -261,7 +264,10 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
             mean, full = predict_covariance(covariance, self.X_train_, dual, self.L_, X)
             return self._restore(mean), _per_target(full, np.square(self._y_train_std), dual.shape[1])
         if return_std:
-            mean, deviation = predict_deviations(covariance, self.X_train_, dual, self.L_, X)
+            mean, variance = predict_variances(covariance, self.X_train_, dual, self.L_, X)
+            if np.any(variance < 0.0):
+                warnings.warn("Predicted variances smaller than 0. Setting those variances to 0.", stacklevel=2)
+            deviation = np.sqrt(np.maximum(variance, 0.0))
             return self._restore(mean), _per_target(deviation, self._y_train_std, dual.shape[1])
         return self._restore(covariance.multiply(X, self.X_train_, dual))
 
@@ -274,7 +280,7 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
         kernel = default_kernel(fixed=True) if self.kernel is None else self.kernel
         covariance = Covariance.of(kernel, X)
         t = 1 if self.n_targets is None else self.n_targets
-        mean = np.zeros((_count(X), t)) if t > 1 else np.zeros(_count(X))
+        mean = np.zeros((count(X), t)) if t > 1 else np.zeros(count(X))
         if return_cov:
             return mean, _per_target(covariance.block(X), 1.0, t)
         return (mean, _per_target(np.sqrt(covariance.diagonal(X)), 1.0, t)) if return_std else mean
@@ -282,8 +288,8 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Intervals of the predictive distribution for new observations at X.
 
-        They hold where the model does: the kernel is right, the noise is normal, and the hyper-parameters are known; the
-        uncertainty of those that were chosen by evidence is not in them.
+        They hold where the model does: the kernel is right, the noise is normal, and the hyper-parameters are known;
+        the uncertainty of those that were chosen by evidence is not in them.
 
         Parameters
         ----------
@@ -306,8 +312,22 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
         return np.stack([mean - half, mean + half], axis=-1)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Floats:
-        """Functions drawn from the posterior, of the prior before a fit, at X (m, p): (m, n_samples) or
-        (m, t, n_samples). The draws are by a Cholesky factor with pivots, other numbers than scikit-learn's.
+        """Functions drawn from the posterior, before a fit from the prior.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, n_features), or list of object
+            Queries.
+        n_samples : int, default=1
+            Number of functions.
+        random_state : int, RandomState instance or None, default=0
+            Seed of the draws, which are by a Cholesky factor with pivots: other numbers than scikit-learn's, of the
+            same distribution.
+
+        Returns
+        -------
+        ndarray of shape (m, n_samples) or (m, n_targets, n_samples)
+            Their values at the queries.
         """
         random = check_random_state(random_state)
         mean, covariance = self.predict(X, return_cov=True)
@@ -390,7 +410,3 @@ def _per_target(values: Floats, factors: Any, targets: int) -> Floats:
     if targets == 1:
         return values * float(np.ravel(factors)[0])
     return values[..., None] * np.broadcast_to(factors, (targets,))
-
-
-def _count(X: Any) -> int:
-    return int(X.shape[0]) if is_sparse(X) or isinstance(X, np.ndarray) else len(X)
