@@ -169,7 +169,7 @@ def test_clone_and_parameters(row):
     model = fitted(row)
     fresh = clone(model)
     assert type(fresh) is type(model)
-    for method in row.methods:
+    for method in row.methods if get_tags(fresh).requires_fit else ():
         with pytest.raises(NotFittedError):
             getattr(fresh, method)(X)
     assert same_settings(fresh, model)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import EPS, Array, Floats, is_sparse
 from tenfold.certification.models import STATUS, check_known_classes, contradict
@@ -27,6 +27,7 @@ NORMALISED_DISTANCE = 1e-6  # of stored targets, in standard deviations
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     _check_unweighted(model, sample_weight)
+    check_is_fitted(model, "L_")  # it predicts without a fit
     X, y = validate_data(
         model, X, y, reset=False, multi_output=True, y_numeric=True, **check_matrix_options(model.kernel)
     )

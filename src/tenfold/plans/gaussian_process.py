@@ -35,6 +35,8 @@ MAX_STEPS = 200  # of Newton's method; some ten are usual
 
 TOLERANCE, COARSE_TOLERANCE = 1e-9, 1e-5  # expected gain in nats a target at the end, and at the end among few samples
 
+LARGEST_TARGET = 1e100  # squares of sums of larger ones are no numbers
+
 MATRICES = 4  # n x n in memory at once: the kernel, its factor, the inverse, and a copy
 
 Optimizer = Callable[..., tuple[Any, float]]
@@ -75,6 +77,8 @@ def fit_regression(
     they are. None where the kernel matrix is not positive definite.
     """
     require_matrices(len(y))
+    if float(np.max(np.abs(y), initial=0.0)) > LARGEST_TARGET:
+        raise ValueError("The targets are so large that their squares overflow: divide them, or set normalize_y=True.")
     evidence, status = Evidence(covariance, X, y, alpha), Status.SOLVED
     theta = covariance.theta
     if starts is not None and len(theta):
