@@ -39,6 +39,19 @@ def counts(n: int, p: int) -> tuple[Any, Any]:
     return X, random.poisson(np.exp(0.5 * X @ random.standard_normal(p) / np.sqrt(p) + 0.5)).astype(np.float64)
 
 
+def waves(n: int, p: int) -> tuple[Any, Any]:
+    """A smooth function of uniform columns, some of them irrelevant, with a tenth of noise."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-2.0, 2.0, (n, p))
+    return X, 3.0 * np.sin(X[:, 0]) * np.cos(0.5 * X[:, -1]) + 0.3 * random.standard_normal(n)
+
+
+def sides_of_waves(n: int, p: int) -> tuple[Any, Any]:
+    """Two classes on the sides of such a function."""
+    X, y = waves(n, p)
+    return X, (y > 0).astype(np.int64)
+
+
 def heavy_tails(n: int, p: int) -> tuple[Any, Any]:
     """A linear relation with errors of Student, three degrees of freedom."""
     random = np.random.default_rng(0)

@@ -153,6 +153,18 @@ def thirty_steps(s: Size) -> Work:
     return Work(30 * 2.0 * s.stored * (s.columns + 1) * s.targets, 31.0 * s.bytes, words)
 
 
+def evidence(s: Size) -> Work:
+    """Four evaluations of a Gaussian process's evidence: a Cholesky factor and an inverse of the kernel matrix each."""
+    words = "four Cholesky factors and inverses of the kernel matrix"
+    return Work(4 * 2.0 * s.rows**3, 4 * 8.0 * s.rows**2, words)
+
+
+def deviations(s: Size) -> Work:
+    """For five sixths of the rows a triangular solve with the factor of the others."""
+    n = s.rows / 6
+    return Work(5 * n * n**2, 5 * 8.0 * n**2, "a triangular solve for each query")
+
+
 def neighbours(s: Size) -> Work:
     """The products of a tenth of the rows with all, in float32, whose rate is twice that of float64."""
     words = "products in float32 of a tenth of the rows with all, one read of X"

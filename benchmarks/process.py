@@ -80,6 +80,11 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
 
         def call() -> Any:
             return model.fit(data.load(Path(folder))[0]).kneighbors(queries)
+    elif chosen.call == "deviations":
+        model.fit(X[: len(X) // 6], y[: len(X) // 6])
+
+        def call() -> Any:
+            return model.predict(X[len(X) // 6 :], return_std=True)
     elif chosen.call in ("fit", "path", "sequences", "evaluate"):
 
         def call() -> Any:
@@ -105,7 +110,9 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     busy = others.share()
     disk += [_plain_read(Path(folder))] if files else []
     kept = ("transition", "start", "end") if chosen.call == "sequences" else ("intercept",)
-    if chosen.call.startswith("fit and"):  # there are no weights to put into another model: it is judged as it is
+    if (
+        chosen.call.startswith("fit and") or chosen.call == "deviations"
+    ):  # there are no weights to put into another model: it is judged as it is
         attributes = {"model": np.frombuffer(pickle.dumps(model), dtype=np.uint8)}
     elif chosen.call == "evaluate":
         attributes = {"losses": np.stack(list(model.losses_.values()))}

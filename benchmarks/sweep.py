@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 Maker = Callable[[np.random.Generator], tuple[Any, Any]]
 
@@ -187,6 +188,12 @@ def families() -> Iterator[Family]:
     yield Family("NearestNeighbors", "neighbors", U, {"n_neighbors": 10}, "kneighbors")
     yield Family("KNeighborsClassifier", "neighbors", K[:5] + KS[:2], {}, "predict")
     yield Family("KernelDensity", "neighbors", U[:2], {}, "score_samples")
+    for n in (60, 200, 700):
+        noisy = {"kernel": ConstantKernel() * RBF() + WhiteKernel(0.1)}
+        process = (Data(f"{n} x 3", regression(n, 3)),)
+        yield Family("GaussianProcessRegressor", "gaussian_process", process, noisy, "predict")
+        sides = (Data(f"{n} x 3", classes(n, 3)),)
+        yield Family("GaussianProcessClassifier", "gaussian_process", sides, {"kernel": 1.0 * RBF()}, "predict")
     yield Family("KMeans", "cluster", U, {"n_clusters": 8, "n_init": 3, "random_state": 0})
     yield Family("KMeans", "cluster", U[1:3], {"n_clusters": 100, "n_init": 1, "random_state": 0})
     yield Family("MiniBatchKMeans", "cluster", U[1:3], {"n_clusters": 20, "n_init": 1, "random_state": 0})

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
 from benchmarks import data, floors
 
 OURS, SKLEARN, INTELEX = "tenfold", "scikit-learn", "scikit-learn-intelex"
@@ -33,6 +35,8 @@ HOMES = {
     "KernelDensity": "neighbors",
     "LinearDiscriminantAnalysis": "discriminant_analysis",
     "GaussianMixture": "mixture",
+    "GaussianProcessClassifier": "gaussian_process",
+    "GaussianProcessRegressor": "gaussian_process",
     "LinearSVC": "svm",
     "LinearSVR": "svm",
     "MultinomialNB": "naive_bayes",
@@ -57,6 +61,7 @@ Call = Literal[
     "fit and ask",
     "fit and ask files",
     "evaluate",
+    "deviations",
 ]
 """What is timed."""
 
@@ -138,6 +143,8 @@ DIGITS = {"alphas": log_space(-1, 4, 20)}
 MIXTURE = {"n_components": 16, "max_iter": 30, "tol": 0.0, "random_state": 0}
 
 ASKED: dict[str, Any] = {"call": "fit and ask", "peers": (INTEL,)}
+SMOOTH = ConstantKernel() * RBF()
+NOISY = SMOOTH + WhiteKernel(0.1)
 TEN_NEAREST = {"n_neighbors": 10}
 ROWS = (
     Row("ridge 100k x 100", "Ridge", data.regression, TALL, SMALL_TALL, peers=(INTEL,), aim=5),
@@ -267,6 +274,14 @@ ROWS = (
         SMALL_MANY, {"bandwidth": 0.2, "rtol": 1e-4}, None, call="fit and ask"),
     Row("kernel density 10k x 10, 1k queries", "KernelDensity", data.gaussian_classes, (10_000, 10, 10), SMALL_MANY,
         {"bandwidth": 1.0}, None, call="fit and ask"),
+    Row("gaussian process 2k x 5 with hyper-parameters", "GaussianProcessRegressor", data.waves, (2_000, 5), (60, 2),
+        {"kernel": NOISY}, floors.evidence, aim=8, **ANSWERED),
+    Row("gaussian process 200 x 5 with hyper-parameters", "GaussianProcessRegressor", data.waves, (200, 5), (60, 2),
+        {"kernel": NOISY}, None, aim=1, **ANSWERED),
+    Row("gaussian process 2k x 5, 10k standard deviations", "GaussianProcessRegressor", data.waves, (12_000, 5),
+        (120, 2), {"kernel": NOISY, "optimizer": None}, floors.deviations, call="deviations"),
+    Row("gaussian process classes 500 x 5 with hyper-parameters", "GaussianProcessClassifier", data.sides_of_waves,
+        (500, 5), (60, 2), {"kernel": SMOOTH}, None, **ANSWERED),
     Row("neighbours mnist, 2k queries", "NearestNeighbors", data.digits, (20_000,), (500,), TEN_NEAREST,
         floors.neighbours, **ASKED),
     Row("neighbours flights, 5k queries", "NearestNeighbors", data.flights, (50_000,), (500,), TEN_NEAREST,

@@ -38,6 +38,7 @@ EXPECTED = {
     "parallel_cigars": r"k-means:  5\d\.\d%[^%]*spherical:  5\d\.\d%[^%]*tied: 100\.0%[^%]*full: 100\.0%",
     "penalised_offset": r"100\s+0\.702",
     "polynomial_fits": r"10\s+\S+e-\d\d",
+    "process_of_cosine": r"certified: True(.|\n)*are data +deviation 0\.0(.|\n)*beyond them +deviation 0\.[4-9]",
     "prediction_intervals": r"90%\s+(8[89]|9\d)\.\d%",
     "ridge_path_shrinkage": r"with nu: True",
     "tags_of_words": r"structured perceptron +8[789]\.\d%[^%]*%[^\n]*\n +perceptron on single words +7\d\.",

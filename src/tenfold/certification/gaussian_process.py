@@ -100,10 +100,8 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
     certificates, complaint = [], ""
     for part, (inside, t) in zip(models, problems, strict=True):
         samples = select(X, inside)
-        stored = StoredMode(
-            *(np.asarray(values, dtype=np.float64) for values in (part.pi_, part.W_sr_, part.L_)),
-            float(part.log_marginal_likelihood_value_),
-        )
+        pi, root, L = (np.asarray(values, dtype=np.float64) for values in (part.pi_, part.W_sr_, part.L_))
+        stored = StoredMode(pi, root, L, float(part.log_marginal_likelihood_value_))
         covariance = Covariance.of(part.kernel_, samples)
         certificates.append(certify_mode(covariance, samples, t.astype(np.float64), stored, STATUS))
         if not same_samples(part.X_train_, samples):

@@ -41,7 +41,10 @@ GRADIENT_DISTANCE = 1e-2  # of the gradient from the slope of the evidence, besi
 AT_BOUND = 1e-6  # in logarithms
 
 GAIN_NOTE = "The number is the evidence in nats a sample that a Newton step over the free hyper-parameters would gain."
-FIXED_NOTE = "The number is the norm of y - (K + alpha I) alpha_ by that of y. The hyper-parameters were given, and are not judged."
+FIXED_NOTE = (
+    "The number is the norm of y - (K + alpha I) alpha_ by that of y. The hyper-parameters were given, and are not "
+    "judged."
+)
 
 
 @dataclass(frozen=True)

@@ -82,10 +82,10 @@ def fit_regression(
     evidence, status = Evidence(covariance, X, y, alpha), Status.SOLVED
     theta = covariance.theta
     if starts is not None and len(theta):
-        found = search(evidence, starts, optimizer)
-        if found is None:
+        result = search(evidence, starts, optimizer)
+        if result is None:
             return None
-        theta, status = found.theta, found.status
+        theta, status = result.theta, result.status
         covariance = covariance.at(theta)
     posterior = solve_posterior(covariance.block(X), y, alpha)
     if posterior is None:

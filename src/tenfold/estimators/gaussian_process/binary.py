@@ -152,18 +152,18 @@ class BinaryProblems(BaseEstimator):
 
     def vote(self, X: Any) -> Floats:
         """The votes of all pairs, (m, K)."""
-        wins = np.column_stack([model.decide(X) > 0.0 for model in self.estimators_])
-        return count_votes(wins, self._probabilities(X), list_pairs(len(self.classes_)), len(self.classes_))
+        votes = np.column_stack([model.decide(X) > 0.0 for model in self.estimators_])
+        return count_votes(votes, self._probabilities(X), list_pairs(len(self.classes_)), len(self.classes_))
 
 
-def count_votes(wins: Any, second: Floats, pairs: list[tuple[int, int]], classes: int) -> Floats:
+def count_votes(is_second: Any, second: Floats, pairs: list[tuple[int, int]], classes: int) -> Floats:
     """The votes of all pairs, (m, K), and within (-1/3, 1/3) the sums of their confidences; whether the second of a
-    pair wins, and its probability, (m, pairs).
+    pair is chosen, and its probability, (m, pairs).
     """
     to_first, to_second = np.zeros((2, len(pairs), classes))
     for row, (i, j) in enumerate(pairs):
         to_first[row, i] = to_second[row, j] = 1.0
-    won = np.asarray(wins, dtype=np.float64)
+    won = np.asarray(is_second, dtype=np.float64)
     votes = multiply_matrices(won, to_second) + multiply_matrices(1.0 - won, to_first)
     confidence = multiply_matrices(second, to_second - to_first)
     return votes + confidence / (3.0 * (np.abs(confidence) + 1.0))

@@ -166,6 +166,8 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
     }
 
     X_train_: Any
+    _y_train_mean: Any
+    _y_train_std: Any
     y_train_: Array
     L_: Floats
     alpha_: Floats
