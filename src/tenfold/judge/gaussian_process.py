@@ -69,9 +69,11 @@ class Point:
     rounding: float
 
 
-def evaluate(covariance: Covariance, X: Any, y: Floats, alpha: Any) -> Point | None:
-    """The evidence and its gradient; None where C is not positive definite."""
-    C = _add_noise(covariance.block(X), alpha)
+def evaluate(
+    covariance: Covariance, X: Any, y: Floats, alpha: Any, *, slopes: bool = True, C: Floats | None = None
+) -> Point | None:
+    """The evidence and, with `slopes`, its gradient; None where C is not positive definite."""
+    C = _add_noise(covariance.block(X), alpha) if C is None else C
     L = cholesky(C)
     if L is None:
         return None
@@ -80,14 +82,15 @@ def evaluate(covariance: Covariance, X: Any, y: Floats, alpha: Any) -> Point | N
     n, t = y.shape
     fit = float(np.sum(half * half))
     evidence = -0.5 * (fit + t * (2.0 * float(np.sum(np.log(np.diag(L)))) + n * float(np.log(2.0 * np.pi))))
+    if not slopes:
+        return Point(evidence, np.zeros(0), 8.0 * (abs(fit - float(np.sum(y * dual))) + EPS * n * t))
     A = -0.5 * t * invert_positive(L)
     with one_blas_thread:
         for column in dual.T:
             A += np.multiply.outer(0.5 * column, column)
     # the sum of A and C is known: its error is the rounding of such sums
     away = abs(float(np.sum(A * C)) - 0.5 * (fit - t * n))
-    gradient = covariance.weighted_gradient(X, A) if len(covariance.theta) else np.zeros(0)
-    return Point(evidence, gradient, 8.0 * (away + EPS * n * t))
+    return Point(evidence, covariance.weighted_gradient(X, A), 8.0 * (away + EPS * n * t))
 
 
 def _add_noise(K: Floats, alpha: Any) -> Floats:
@@ -109,8 +112,9 @@ def regression(stored: Stored, X: Any, y: Floats, *, optimised: bool, status: st
     C = _add_noise(stored.covariance.block(X), stored.alpha)
     residuals, floor = measure_residuals(C, stored.dual, y)
     complaint = _check_factor(C, stored.L)
+    optimised = optimised and len(stored.covariance.theta) > 0
+    here = evaluate(stored.covariance, X, y, stored.alpha, slopes=optimised, C=C)
     del C
-    here = evaluate(stored.covariance, X, y, stored.alpha)
     if here is None:
         return replace(failed, note="The kernel matrix with alpha on its diagonal is not positive definite.")
     allowed = EVIDENCE_DISTANCE * (abs(here.evidence) + y.size) + here.rounding
@@ -127,8 +131,7 @@ def regression(stored: Stored, X: Any, y: Floats, *, optimised: bool, status: st
         parts=tuple(residuals) if len(residuals) > 1 else (),
         note=f"{complaint or FIXED_NOTE}{_compare_with_constant(here.evidence, y)}",
     )
-    free = len(stored.covariance.theta) > 0
-    if not (optimised and free) or not residual.ok:
+    if not optimised or not residual.ok:
         return residual
     return _judge_hyperparameters(stored, X, y, here, residual)
 

@@ -7,6 +7,7 @@ is evaluated by itself, its gradients by those it returns.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,55 +27,55 @@ class Covariance:
 
     Attributes
     ----------
-    given : the kernel of the user, whose theta and bounds are the hyper-parameters.
+    given : the kernel of the user.
     evaluated : the kernel that is evaluated in its place; None where it evaluates itself.
-    slopes : of theta of the one that is evaluated in theta of the given one; None where they are the same.
+    start : the covariance of which this one has other hyper-parameters `moved`; None where they are those of `given`.
     """
 
     given: Any
     evaluated: Kernel | None
-    slopes: Floats | None = None
+    start: "Covariance | None" = None
+    moved: Floats | None = None
 
     @classmethod
     def of(cls, kernel: Any, X: Any) -> "Covariance":
         """The covariance function of a kernel; samples X for those that depend on the number of features."""
         if isinstance(kernel, CompoundKernel):
             raise ValueError("kernel cannot be a CompoundKernel")
-        if isinstance(kernel, Kernel):
-            return cls(kernel, kernel)
         ours = as_kernel(kernel, X)
-        if _has_function(ours):
-            return cls(kernel, None)
-        theta = np.asarray(kernel.theta, dtype=np.float64)
-        if ours.n_dims == len(theta) and np.array_equal(ours.theta, theta):
-            return cls(kernel, ours)
-        slopes = np.zeros((ours.n_dims, len(theta)))
-        for j, unit in enumerate(np.eye(len(theta))):
-            slopes[:, j] = as_kernel(kernel.clone_with_theta(theta + unit), X).theta - ours.theta
-        return cls(kernel, ours, slopes)
+        return cls(kernel, ours if ours is kernel or not _has_function(ours) else None)
 
-    def at(self, theta: Any) -> "Covariance":
-        """The same with other hyper-parameters."""
-        given = self.given.clone_with_theta(theta)
-        if self.evaluated is None:
-            return Covariance(given, None)
-        if self.evaluated is self.given:
-            return Covariance(given, given)
-        moved = np.asarray(theta, dtype=np.float64) - self.given.theta
-        ours = self.evaluated.clone_with_theta(
-            self.evaluated.theta + (moved if self.slopes is None else self.slopes @ moved)
-        )
-        return Covariance(given, ours, self.slopes)
-
-    @property
+    @cached_property
     def theta(self) -> Floats:
         """The logarithms of the free hyper-parameters."""
-        return np.array(self.given.theta, dtype=np.float64)
+        return np.array(self.given.theta if self.moved is None else self.moved, dtype=np.float64)
 
-    @property
+    @cached_property
     def bounds(self) -> Floats:
         """The logarithms of their bounds, (n_dims, 2)."""
         return np.reshape(np.asarray(self.given.bounds, dtype=np.float64), (-1, 2))
+
+    @cached_property
+    def slopes(self) -> Floats | None:
+        """Of theta of the kernel that is evaluated in that of the given one; None where they are the same."""
+        if self.start is not None:
+            return self.start.slopes
+        if self.evaluated is None or self.evaluated is self.given:
+            return None
+        ours = self.evaluated.theta
+        if np.array_equal(ours, self.theta):
+            return None
+        units = [as_kernel(self.given.clone_with_theta(self.theta + unit)).theta for unit in np.eye(len(self.theta))]
+        return np.reshape([unit - ours for unit in units], (-1, len(ours))).T
+
+    def at(self, theta: Any) -> "Covariance":
+        """The same with other hyper-parameters."""
+        start = self if self.start is None else self.start
+        theta = np.array(theta, dtype=np.float64)
+        if start.evaluated is None:
+            return Covariance(start.given.clone_with_theta(theta), None)
+        ours = theta if start.slopes is None else start.evaluated.theta + start.slopes @ (theta - start.theta)
+        return Covariance(start.given, start.evaluated.clone_with_theta(ours), start, theta)
 
     def block(self, X: Any, Y: Any = None) -> Array:
         """k(X, Y), (m, n); Y None: k(X, X). An array that the caller may change."""

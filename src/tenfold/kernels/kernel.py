@@ -5,6 +5,7 @@ parameters by name, ``theta`` the logarithms of the hyper-parameters whose bound
 How a kernel is evaluated is in `tenfold.kernels.evaluation`.
 """
 
+import copy
 import inspect
 import warnings
 from functools import cache
@@ -12,7 +13,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import sklearn.gaussian_process.kernels
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Hyperparameter
 
@@ -145,6 +145,10 @@ class Kernel:
 
     # hyper-parameters on a log scale ---------------------------------------------------------------------------------
 
+    def _free_names(self) -> list[str]:
+        """The names of its own hyper-parameters whose bounds are not "fixed"."""
+        return [name for name in self.hyperparameter_names if not isinstance(getattr(self, f"{name}_bounds"), str)]
+
     @property
     def own_hyperparameters(self) -> list[Any]:
         """The hyper-parameters of this kernel without those of the kernels within."""
@@ -166,11 +170,7 @@ class Kernel:
     @property
     def theta(self) -> Floats:
         """The logarithms of the free hyper-parameters, (n_dims,)."""
-        parts = [
-            np.log(np.ravel(np.asarray(getattr(self, h.name), dtype=np.float64)))
-            for h in self.own_hyperparameters
-            if not h.fixed
-        ]
+        parts = [np.log(np.ravel(np.asarray(getattr(self, name), dtype=np.float64))) for name in self._free_names()]
         return np.concatenate([np.zeros(0), *parts, *(child.theta for child in self._children())])
 
     @theta.setter
@@ -179,17 +179,17 @@ class Kernel:
         if theta.shape != (self.n_dims,):
             raise ValueError(f"theta must have {self.n_dims} entries, got an array of shape {theta.shape}.")
         start = 0
-        for h in self.own_hyperparameters:
-            if not h.fixed:
-                values = np.exp(theta[start : (start := start + h.n_elements)])
-                setattr(self, h.name, values if np.ndim(getattr(self, h.name)) else float(values[0]))
+        for name in self._free_names():
+            value = getattr(self, name)
+            values = np.exp(theta[start : (start := start + max(1, np.size(value)))])
+            setattr(self, name, values if np.ndim(value) else float(values[0]))
         for child in self._children():
             child.theta = theta[start : (start := start + child.n_dims)]
 
     @property
     def n_dims(self) -> int:
         """The number of free hyper-parameters, entries of vectors counted."""
-        own = sum(h.n_elements for h in self.own_hyperparameters if not h.fixed)
+        own = sum(max(1, np.size(getattr(self, name))) for name in self._free_names())
         return own + sum(child.n_dims for child in self._children())
 
     @property
@@ -201,8 +201,16 @@ class Kernel:
 
     def clone_with_theta(self, theta: Any) -> Self:
         """A copy with these hyper-parameters."""
-        result = clone(self)
+        result = self._copy()
         result.theta = theta
+        return result
+
+    def _copy(self) -> Self:
+        """A copy whose kernels within are copies, and whose other parameters are shared."""
+        result = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, Kernel):
+                setattr(result, name, value._copy())
         return result
 
     def _check_bounds_params(self) -> None:

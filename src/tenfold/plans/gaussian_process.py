@@ -33,7 +33,7 @@ FEW = 4
 
 MAX_STEPS = 200  # of Newton's method; some ten are usual
 
-TOLERANCE, COARSE_TOLERANCE = 1e-9, 1e-5  # expected gain in nats a target at the end, and at the end among few samples
+TOLERANCE, COARSE_TOLERANCE = 1e-8, 1e-5  # expected gain in nats a target at the end, and at the end among few samples
 
 LARGEST_TARGET = 1e100  # squares of sums of larger ones are no numbers
 

@@ -56,8 +56,7 @@ def find_mode(K: Floats, t: Floats, start: Floats | None, max_iter: int) -> Mode
     f = _multiply(K, a)
     if start is not None and not _psi(a, f, t) >= -len(t) * np.log(2.0):
         a, f = np.zeros(len(t)), np.zeros(len(t))
-    converged = False
-    for _ in range(max_iter):
+    for step in range(max_iter + 1):
         poll()
         pi = expit(f)
         root = np.sqrt(pi * (1.0 - pi))
@@ -66,26 +65,21 @@ def find_mode(K: Floats, t: Floats, start: Floats | None, max_iter: int) -> Mode
             return None
         b = root * root * f + (t - pi)
         inner = solve_lower(L, (root * _multiply(K, b))[:, None])
-        target = b - root * solve_lower(L, inner, transposed=True)[:, 0]
-        da = target - a
+        da = b - root * solve_lower(L, inner, transposed=True)[:, 0] - a
         df = _multiply(K, da)
         expected = dot(t - pi - a, df)  # the slope of psi along the step
-        step = _search(a, f, da, df, t, expected)
-        a, f = a + step * da, f + step * df
-        if expected <= MODE_TOLERANCE * max(abs(_psi(a, f, t)), 1.0) or step == 0.0:
-            converged = True
-            break
-    return _finish(K, t, a, f, converged)
+        converged = expected <= MODE_TOLERANCE * max(abs(_psi(a, f, t)), 1.0)
+        length = 0.0 if converged or step == max_iter else _search(a, f, da, df, t, expected)
+        if length == 0.0:
+            return _finish(K, t, pi, L, converged or step < max_iter)
+        a, f = a + length * da, f + length * df
+    raise AssertionError("the last step ends the loop")
 
 
-def _finish(K: Floats, t: Floats, a: Floats, f: Floats, converged: bool) -> Mode | None:
+def _finish(K: Floats, t: Floats, pi: Floats, L: Floats, converged: bool) -> Mode:
     """The mode whose dual coefficients are those of its probabilities, t - pi."""
-    pi = expit(f)
     dual = t - pi
     f = _multiply(K, dual)
-    L = _factor(K, np.sqrt(pi * (1.0 - pi)))
-    if L is None:
-        return None
     evidence = _psi(dual, f, t) - float(np.sum(np.log(np.diag(L))))
     return Mode(f, dual, pi, L, evidence, converged)
 
