@@ -30,10 +30,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.discriminant.linear import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from tenfold.estimators.discriminant.plug_in import GaussianPlugIn as GaussianPlugIn
     from tenfold.estimators.discriminant.quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
-    from tenfold.estimators.gaussian_process.classification import (
-        GaussianProcessClassifier as GaussianProcessClassifier,
-    )
-    from tenfold.estimators.gaussian_process.regression import GaussianProcessRegressor as GaussianProcessRegressor
+    from tenfold.estimators.gaussian_process.classifier import GaussianProcessClassifier as GaussianProcessClassifier
+    from tenfold.estimators.gaussian_process.regressor import GaussianProcessRegressor as GaussianProcessRegressor
     from tenfold.estimators.glm.classifier import GeneralizedLinearClassifier as GeneralizedLinearClassifier
     from tenfold.estimators.glm.families import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm.families import PoissonRegressor as PoissonRegressor
@@ -155,8 +153,8 @@ ESTIMATORS = {
     "GaussianMixture": "estimators.mixture.gaussian",
     "GaussianNB": "estimators.naive_bayes.gaussian",
     "GaussianPlugIn": "estimators.discriminant.plug_in",
-    "GaussianProcessClassifier": "estimators.gaussian_process.classification",
-    "GaussianProcessRegressor": "estimators.gaussian_process.regression",
+    "GaussianProcessClassifier": "estimators.gaussian_process.classifier",
+    "GaussianProcessRegressor": "estimators.gaussian_process.regressor",
     "GeneralizedLinear": "estimators.glm.generalized_linear",
     "GeneralizedLinearClassifier": "estimators.glm.classifier",
     "Histogram": "estimators.neighbours.histogram",

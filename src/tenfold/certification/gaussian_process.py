@@ -9,9 +9,9 @@ from tenfold.arrays import EPS, Array, Floats, is_sparse
 from tenfold.certification.models import STATUS, check_known_classes, contradict
 from tenfold.certification.outputs import Labels, Output
 from tenfold.estimators.gaussian_process.binary import count_votes, list_pairs
-from tenfold.estimators.gaussian_process.classification import list_problems, select
+from tenfold.estimators.gaussian_process.classifier import list_problems, select
 from tenfold.estimators.gaussian_process.inputs import check_matrix_options
-from tenfold.estimators.gaussian_process.regression import center_and_scale, columns, noise_of
+from tenfold.estimators.gaussian_process.regressor import center_and_scale, columns, noise_of
 from tenfold.judge import gaussian_process as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gaussian_process_laplace import StoredMode, combine
