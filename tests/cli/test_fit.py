@@ -286,9 +286,10 @@ def test_expansions_are_tried_on_nonlinear_data(tmp_path):
     assert rows["neighbours-classifier"]["chosen"].keys() == {"n_neighbors", "weights", "scale"}
 
 
-def test_expansion_is_saved_and_reproduced(tmp_path):
+@pytest.mark.parametrize("model", ["logistic-products", "gaussian-process-classes"])
+def test_expansion_and_kernel_are_saved_and_reproduced(tmp_path, model):
     data = write_csv(make_ring(120), tmp_path / "rings.csv")
-    args = ("--target", "inside", "--models", "logistic-products", "--out", tmp_path / "run", "--quiet")
+    args = ("--target", "inside", "--models", model, "--out", tmp_path / "run", "--quiet")
     call("fit", data, *args)
     call("predict", tmp_path / "run", data, "-o", tmp_path / "out.csv", "--proba")
     (tmp_path / "again").mkdir()

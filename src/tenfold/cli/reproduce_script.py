@@ -11,6 +11,7 @@ from tenfold.cli.leaderboard import RankedModel, candidate
 from tenfold.cli.load_table import LoadedTable
 from tenfold.cli.run_record import Job
 from tenfold.cli.scoring import Metric
+from tenfold.kernels import Kernel
 
 HEAD = '''\
 """Repeats the predictions of a run of tenfold {tenfold}, seed {seed}.
@@ -104,6 +105,13 @@ with open("predictions.csv", "w", newline="", encoding="utf-8") as file:
 """
 
 
+def import_kernels(model: Any) -> list[str]:
+    """The line that imports the kernels among the parameters of a model, where there are any."""
+    kernels = [value for value in model.get_params().values() if isinstance(value, Kernel)]
+    names = sorted({type(kernel).__name__ for kernel in kernels})
+    return [f"from tenfold.kernels import {', '.join(names)}\n"] if names else []
+
+
 def script(job: Job, table: LoadedTable, record: Mapping[str, Any], best: Any, metric: Metric | None) -> str:
     """The script of a run."""
     is_leaderboard = isinstance(best, RankedModel)
@@ -121,7 +129,7 @@ def script(job: Job, table: LoadedTable, record: Mapping[str, Any], best: Any, m
             sha256=record["data"]["sha256"],
             imports=", ".join(imports),
             expansion=f"from sklearn.preprocessing import {', '.join(between)}\n" if between else "",
-            more=LEADERBOARD_IMPORTS if is_leaderboard else "from tenfold.features import infer_schema\n",
+            more="".join(sorted([*(LEADERBOARD_IMPORTS if is_leaderboard else IMPORTS), *import_kernels(last)])),
             missing=f", missing={record['missing']!r}" if record["missing"] else "",
             drop=f".drop({record['drop']!r})" if record["drop"] else "",
         )
@@ -161,8 +169,10 @@ def script(job: Job, table: LoadedTable, record: Mapping[str, Any], best: Any, m
     return "\n".join([*parts, TAIL])
 
 
+IMPORTS = ("from tenfold.features import infer_schema\n",)
 LEADERBOARD_IMPORTS = (
-    "from tenfold.features import infer_schema, split_target\nfrom tenfold.selection import Candidate, nested\n"
+    "from tenfold.features import infer_schema, split_target\n",
+    "from tenfold.selection import Candidate, nested\n",
 )
 ROW = "tenfold row"  # name of the column of row numbers, which no table should have
 
