@@ -149,7 +149,7 @@ def shortfall(ours: Judged, theirs: Judged) -> str | None:
     if "value" not in ours or "value" not in theirs:
         return None
     allowed = max(ours["value"], ours["allowed"], theirs["allowed"])
-    if ours["kind"] == "gap":
+    if ours["kind"] == "gap" and "objective" in ours:
         bound = max(judged["objective"] - judged["value"] for judged in (ours, theirs))
         excess = theirs["objective"] - bound
         return None if excess <= allowed else f"objective {excess / abs(bound):.1e} above the optimum (relative)"
