@@ -197,19 +197,28 @@ def poll() -> None:
         state.spend(0.0)
 
 
+LITTLE_MEMORY = 1 << 26  # bytes below which nobody asks what is available
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def run_concurrently(
-    work: Callable[[Item], Result], items: Sequence[Item], entries: int, stop: Callable[[], None] | None = None
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    entries: int,
+    stop: Callable[[], None] | None = None,
+    memory: int = 0,
 ) -> list[Result]:
     """work(item) for all items, concurrently where there are threads, which they divide; results in order.
 
+    Where an item needs much `memory`, in bytes, only as many are worked on at a time as have room.
     After an interruption pending items are cancelled, and running ones end at their next poll; with `stop`, it is
     called instead, and the results are awaited.
     """
     workers = min(len(items), threads(entries))
+    if memory > LITTLE_MEMORY and workers > 1:
+        workers = min(workers, available_memory() // memory)
     if workers < 2:
         return [work(item) for item in items]
     state = _interruption.get() or Interruption()
@@ -338,5 +347,5 @@ def resident_memory(*, reset_peak: bool = False) -> Resident | None:
 
 def require_memory(what: str, size: int, instead: str) -> None:
     """Raise MemoryError early when `size` bytes for `what` are not available."""
-    if size > 1 << 26 and size > available_memory():
+    if size > LITTLE_MEMORY and size > available_memory():
         raise MemoryError(f"{what} needs {size:,} bytes and only {available_memory():,} are available. {instead}")

@@ -211,3 +211,18 @@ def test_an_interruption_stops_what_goes_on_or_leaves_what_has_not_begun(monkeyp
         with pytest.raises(KeyboardInterrupt):
             run_concurrently(work, range(50), MIN_PARALLEL_ENTRIES)
         assert len(count) <= 2
+
+
+def test_items_that_need_much_memory_run_one_after_the_other(monkeypatch):
+    monkeypatch.setattr(machine, "threads", lambda entries=0: 4)
+    monkeypatch.setattr(machine, "available_memory", lambda: 3 << 30)
+    names = [threading.current_thread().name]
+
+    def work(item):
+        names.append(threading.current_thread().name)
+        return item
+
+    assert machine.run_concurrently(work, range(4), 1 << 20, memory=2 << 30) == [0, 1, 2, 3]
+    assert len(set(names)) == 1
+    assert machine.run_concurrently(work, range(4), 1 << 20, memory=1 << 30) == [0, 1, 2, 3]
+    assert len(set(names)) > 1

@@ -38,6 +38,8 @@ MAX_SADDLE_PARAMETERS = 5  # free parameters up to which that is looked for
 FIRST_DIFFERENCE, LAST_DIFFERENCE = 1e-5, 1e-2  # steps of the differences of gradients, in logarithms
 GRADIENT_DISTANCE = 1e-2  # of the gradient from the slope of the evidence, beside curvature and rounding
 
+MATRICES = 4  # of pairs of samples in memory for one evaluation
+
 AT_BOUND = 1e-6  # in logarithms
 
 GAIN_NOTE = "The number is the evidence in nats a sample that a Newton step over the free hyper-parameters would gain."
@@ -240,7 +242,7 @@ def _difference_gradients(
         return evaluate(stored.covariance.at(there), X, y, stored.alpha)
 
     moves = [(j, sign * h) for j in free for sign in ((1.0, -1.0) if central else (1.0,))]
-    points = run_concurrently(at, moves, entries=len(y) ** 2)
+    points = run_concurrently(at, moves, entries=len(y) ** 2, memory=MATRICES * 8 * len(y) ** 2)
     if any(point is None for point in points):
         return np.zeros((0, 0)), "The kernel matrix is not positive definite at hyper-parameters close by."
     H, worst = np.zeros((len(free), len(free))), 0.0

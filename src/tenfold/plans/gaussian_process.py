@@ -115,7 +115,9 @@ def search(
             return _climb(read, start, bounds, evidence.scale, TOLERANCE)
         return maximise(evidence, start, bounds)
 
-    results = run_concurrently(climb, list(starts), entries=len(evidence.y) ** 2)
+    results = run_concurrently(
+        climb, list(starts), entries=len(evidence.y) ** 2, memory=MATRICES * 8 * len(evidence.y) ** 2
+    )
     theta, value, status = min(results, key=lambda result: result[1])
     return Search(theta, status) if np.isfinite(value) else None
 

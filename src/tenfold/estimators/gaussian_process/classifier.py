@@ -36,7 +36,7 @@ from tenfold.estimators.validation import restore_on_error, warn_unless_certifie
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Constant, Gaussian, Product
 from tenfold.machine import run_concurrently
-from tenfold.plans.gaussian_process import require_matrices
+from tenfold.plans.gaussian_process import MATRICES, require_matrices
 from tenfold.plans.gaussian_process_classes import combine
 
 _fitted = Check("a fitted process", lambda value, _: isinstance(value, (BinaryLaplace, BinaryProblems)))
@@ -198,7 +198,7 @@ class GaussianProcessClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
                 "GaussianProcessClassifier requires 2 or more distinct classes; got 1 class (only class "
                 f"{self.classes_[0]} is present)"
             )
-        require_matrices(len(index), 4 if self.n_classes_ == 2 else 4 + self.n_classes_)
+        require_matrices(len(index), MATRICES + (0 if self.n_classes_ == 2 else self.n_classes_))
         self._solve(X, np.asarray(index))
         return self
 
@@ -210,7 +210,10 @@ class GaussianProcessClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             self.base_estimator_ = BinaryProblems(self._binary(), multi_class=self.multi_class)
             problems = list_problems(index, self.n_classes_, self.multi_class)
             parts = run_concurrently(
-                lambda problem: self._binary().fit(select(X, problem[0]), problem[1]), problems, entries=len(index) ** 2
+                lambda problem: self._binary().fit(select(X, problem[0]), problem[1]),
+                problems,
+                entries=len(index) ** 2,
+                memory=MATRICES * 8 * len(index) ** 2,
             )
             self.base_estimator_.estimators_, self.base_estimator_.classes_ = parts, self.classes_
         self.log_marginal_likelihood_value_ = float(np.mean([part.log_marginal_likelihood() for part in parts]))
