@@ -15,6 +15,7 @@ from tenfold.kernels import Callable, Constant, Gaussian, Linear, Precomputed, P
 from tenfold.kernels.covariance import Covariance
 from tenfold.linear_algebra import cholesky, factor_semidefinite, invert_positive
 from tenfold.plans.gaussian_process_evidence import Evidence, SpectralEvidence, split_amplitude
+from tenfold.plans.gaussian_process_starts import start_at_widths
 from tenfold.solvers.bounded_newton import Reading, minimise_in_box, steps
 from tenfold.solvers.loop import Status, run
 
@@ -73,6 +74,23 @@ def test_search_stays_where_the_function_is_defined():
 
     solution = run(steps(read, np.array([8.0]), np.array([[-9.0, 9.0]]), 1.0, 1e-10), 300)
     assert solution.params[0] == pytest.approx(1.3, abs=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1e4])
+@pytest.mark.parametrize("width", [1.0, np.ones(2)], ids=str)
+def test_search_begins_again_where_the_kernel_explains_nothing(unit, width):
+    X, y = waves()
+    usual = fit(GaussianProcessRegressor(1.0 * Gaussian(width, (1e-9, 1e9)) + White(0.1)), X, y)
+    model = fit(GaussianProcessRegressor(1.0 * Gaussian(width, (1e-9, 1e9)) + White(0.1)), unit * X, y)
+    assert model.certificate_.ok
+    assert model.log_marginal_likelihood_value_ == pytest.approx(usual.log_marginal_likelihood_value_, abs=1e-4)
+
+
+def test_start_at_widths_needs_free_length_scales_of_dense_samples():
+    X, _ = waves()
+    assert start_at_widths(Covariance.of(Gaussian(1.0, "fixed") + White(), X), X) is None
+    assert start_at_widths(Covariance.of(NOISY, X), sparse.csr_array(X)) is None
+    assert start_at_widths(Covariance.of(NOISY, X), np.ones((9, 2))) is None
 
 
 # covariances ----------------------------------------------------------------------------------------------------------

@@ -164,15 +164,16 @@ def _compare_with_constant(evidence: float, y: Floats) -> str:
     """A remark where a constant and noise, their variances by maximum likelihood, have as much evidence."""
     n, total = len(y), 0.0
     for column in y.T:
-        first = float(np.sum(column)) ** 2 / n
-        within = (float(column @ column) - first) / max(n - 1, 1)
-        if not within > 0.0:
+        along = float(np.sum(column)) ** 2 / n  # the squares along the constant, of which one is noise
+        rest = float(column @ column) - along
+        if not rest > 0.0:
             return ""
-        along = max(first, within)  # with a variance of the constant that is not negative
-        scale = within if first >= within else float(column @ column) / n
-        rest = (n - 1) * np.log(scale) + np.log(along if first >= within else scale)
-        total -= 0.5 * float(rest + n + n * np.log(2.0 * np.pi))
-    return " The evidence is no better than that of a constant and noise." if evidence <= total else ""
+        noise = rest / max(n - 1, 1)
+        if along < noise:  # the variance of the constant would be negative
+            noise = along = (along + rest) / n
+        total -= 0.5 * float((n - 1) * np.log(noise) + np.log(along) + n * (1.0 + np.log(2.0 * np.pi)))
+    worse = evidence <= total + EVIDENCE_DISTANCE * (abs(total) + y.size)
+    return " The evidence is no better than that of a constant and noise." if worse else ""
 
 
 def _judge_hyperparameters(stored: Stored, X: Any, y: Floats, here: Point, residual: Certificate) -> Certificate:

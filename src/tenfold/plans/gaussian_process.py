@@ -3,7 +3,8 @@
 From each start the evidence is maximised by Newton's method in the box of the bounds. Many samples are approached by
 few: the maximum for one sample in four, found the same way, is the start for all of them where its evidence is the
 larger one; a search among few samples costs a few hundredths of one among all. The scale of the kernel, where it is
-free, starts at that of the targets.
+free, starts at that of the targets. A search that ends where the kernel explains nothing begins again at length scales
+of the data.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from tenfold.plans.gaussian_process_evidence import (
     split_amplitude,
 )
 from tenfold.plans.gaussian_process_laplace import LaplaceEvidence
+from tenfold.plans.gaussian_process_starts import has_constant_evidence, start_at_widths
 from tenfold.solvers.bounded_newton import Read, steps
 from tenfold.solvers.loop import Status, run
 
@@ -119,6 +121,10 @@ def search(
         climb, list(starts), entries=len(evidence.y) ** 2, memory=MATRICES * 8 * len(evidence.y) ** 2
     )
     theta, value, status = min(results, key=lambda result: result[1])
+    if isinstance(evidence, Evidence) and has_constant_evidence(evidence.y, -value):
+        again = start_at_widths(evidence.covariance, evidence.X)
+        if again is not None:
+            theta, value, status = min((theta, value, status), climb(again), key=lambda result: result[1])
     return Search(theta, status) if np.isfinite(value) else None
 
 

@@ -64,7 +64,8 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
     alpha : float or ndarray of shape (n_samples,), default=1e-10
         Variance of the noise, added to the diagonal of the kernel matrix.
     optimizer : "fmin_l_bfgs_b", callable or None, default="fmin_l_bfgs_b"
-        How the evidence is maximised: the string, scikit-learn's name, stands for Newton's method within the bounds;
+        How the evidence is maximised: the string, scikit-learn's name, stands for Newton's method within the bounds,
+        which begins again at length scales of the data where it ends with no more evidence than a constant and noise;
         a function ``optimizer(obj_func, initial_theta, bounds)`` minimises ``obj_func(theta, eval_gradient=True)``, the
         negative evidence and its gradient, and returns theta and the value; None keeps the hyper-parameters.
     n_restarts_optimizer : int, default=0
