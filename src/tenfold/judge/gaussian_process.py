@@ -36,7 +36,7 @@ SADDLE_CURVATURE = 1e-4  # an eigenvalue of the Hessian of the evidence, a targe
 MAX_SADDLE_PARAMETERS = 5  # free parameters up to which that is looked for
 
 FIRST_DIFFERENCE, LAST_DIFFERENCE = 1e-5, 1e-2  # steps of the differences of gradients, in logarithms
-GRADIENT_DISTANCE = 1e-2  # of the gradient from the slope of the evidence, beside curvature and rounding
+GRADIENT_DISTANCE = 1e-4  # of the gradient from the slope of the evidence, a target
 
 MATRICES = 4  # of pairs of samples in memory for one evaluation
 
@@ -246,7 +246,7 @@ def _difference_gradients(
     points = run_concurrently(at, moves, entries=len(y) ** 2, memory=MATRICES * 8 * len(y) ** 2)
     if any(point is None for point in points):
         return np.zeros((0, 0)), "The kernel matrix is not positive definite at hyper-parameters close by."
-    H, worst = np.zeros((len(free), len(free))), 0.0
+    H, wrong = np.zeros((len(free), len(free))), False
     for k, j in enumerate(free):
         there = points[2 * k] if central else points[k]
         back = points[2 * k + 1] if central else here
@@ -257,8 +257,6 @@ def _difference_gradients(
         slope = (there.evidence - back.evidence) / width
         mean = 0.5 * (there.gradient[j] + back.gradient[j])
         rounding = (there.rounding + back.rounding) * (1.0 + 1.0 / h) + EPS * abs(here.evidence) / h
-        unit = size + abs(slope) + abs(H[k, k]) + rounding / GRADIENT_DISTANCE
-        worst = max(worst, abs(slope - mean) / unit)
-    H = 0.5 * (H + H.T)
-    wrong = worst > GRADIENT_DISTANCE
-    return H, "The gradient of the kernel is not the slope of its evidence." if wrong else ""
+        # the mean of both ends misses the slope by the square of the step
+        wrong |= not abs(slope - mean) <= GRADIENT_DISTANCE * size + h * abs(H[k, k]) + rounding
+    return 0.5 * (H + H.T), "The gradient of the kernel is not the slope of its evidence." if wrong else ""
