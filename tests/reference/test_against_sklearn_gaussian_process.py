@@ -19,6 +19,7 @@ from sklearn.gaussian_process.kernels import (
 from sklearn.kernel_ridge import KernelRidge
 
 import tenfold
+from tenfold import machine
 
 KERNELS = {
     "gaussian": ConstantKernel(2.0) * RBF(1.3) + WhiteKernel(0.1),
@@ -123,17 +124,24 @@ def test_intervals_cover_new_observations():
         model.predict_interval(X, coverage=1.0)
 
 
-def test_restarts_do_not_depend_on_threads():
+def test_restarts_do_not_depend_on_threads(monkeypatch):
     X, y = waves()
-    kernel = KERNELS["anisotropic"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        models = [
-            tenfold.GaussianProcessRegressor(kernel, n_restarts_optimizer=4, random_state=0).fit(X, y) for _ in range(2)
-        ]
-        once = tenfold.GaussianProcessRegressor(kernel).fit(X, y)
-    assert np.array_equal(models[0].kernel_.theta, models[1].kernel_.theta)
-    assert models[0].log_marginal_likelihood_value_ >= once.log_marginal_likelihood_value_
+    kernel, models = KERNELS["anisotropic"], []
+    for count in (1, 3):
+        monkeypatch.setattr(machine, "threads", lambda entries=0, count=count: count)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            models.append(
+                [
+                    tenfold.GaussianProcessRegressor(kernel, n_restarts_optimizer=4, random_state=0).fit(X, y),
+                    tenfold.GaussianProcessClassifier(kernel, n_restarts_optimizer=2, random_state=0).fit(X, y > 0),
+                ]
+            )
+    for one, other in zip(*models, strict=True):
+        np.testing.assert_array_equal(one.kernel_.theta, other.kernel_.theta)
+        assert one.certificate_.value == other.certificate_.value
+    once = tenfold.GaussianProcessRegressor(kernel).fit(X, y)
+    assert models[0][0].log_marginal_likelihood_value_ >= once.log_marginal_likelihood_value_
 
 
 def test_many_samples_reach_the_evidence_of_scikit_learn():
