@@ -198,6 +198,12 @@ def invert_positive(L: Floats) -> Floats:
     return inverse
 
 
+def add_outer(A: Floats, x: Floats, y: Floats) -> None:
+    """Add x y' to A in its place; A is in Fortran's order."""
+    with one_blas_thread:
+        blas.dger(1.0, x, y, a=A, overwrite_x=0, overwrite_y=0, overwrite_a=1)
+
+
 def factor_semidefinite(A: Floats) -> Floats:
     """R with R R' = A up to rounding, (n, rank), for a positive semidefinite A, by Cholesky with pivots."""
     with one_blas_thread:

@@ -221,7 +221,7 @@ def test_widths_from_tiny_to_huge(width):
 def test_matrices_that_do_not_fit_are_refused_before_they_are_begun():
     X = np.zeros((400_000, 1))
     for model, y in ((GaussianProcessRegressor(), X[:, 0]), (GaussianProcessClassifier(), np.arange(400_000) % 2)):
-        with pytest.raises(MemoryError, match=r"5,120,000,000,000 bytes.*KernelRidge"):
+        with pytest.raises(MemoryError, match=r"7,680,000,000,000 bytes.*KernelRidge"):
             model.fit(X, y)
 
 

@@ -63,7 +63,7 @@ def certify(
     Certificate
         Kind residual for least squares, gap for logistic regression, support vector machines and the delta rule, count
         for perceptrons, exact for naive Bayes, discriminants and neighbours, spectral for components, fixed point for
-        k-means and mixtures.
+        k-means and mixtures, stationarity for evidence: Bayesian regression and Gaussian processes.
 
     Raises
     ------

@@ -21,7 +21,7 @@ import numpy as np
 from tenfold.arrays import EPS, Floats
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.kernels.covariance import Covariance
-from tenfold.linear_algebra import cholesky, eigh, invert_positive, solve_lower
+from tenfold.linear_algebra import add_outer, cholesky, dot, eigh, invert_positive, solve_lower
 from tenfold.machine import one_blas_thread, run_concurrently
 
 MAX_RESIDUAL, MAX_RESIDUAL_ROUNDING = 1e-6, 1e-4  # of the targets' norm
@@ -38,7 +38,7 @@ MAX_SADDLE_PARAMETERS = 5  # free parameters up to which that is looked for
 FIRST_DIFFERENCE, LAST_DIFFERENCE = 1e-5, 1e-2  # steps of the differences of gradients, in logarithms
 GRADIENT_DISTANCE = 1e-4  # of the gradient from the slope of the evidence, a target
 
-MATRICES = 4  # of pairs of samples in memory for one evaluation
+MATRICES = 5  # of pairs of samples in memory for one evaluation
 
 AT_BOUND = 1e-6  # in logarithms
 
@@ -86,12 +86,15 @@ def evaluate(
     evidence = -0.5 * (fit + t * (2.0 * float(np.sum(np.log(np.diag(L)))) + n * float(np.log(2.0 * np.pi))))
     if not slopes:
         return Point(evidence, np.zeros(0), 8.0 * (abs(fit - float(np.sum(y * dual))) + EPS * n * t))
-    A = -0.5 * t * invert_positive(L)
-    with one_blas_thread:
-        for column in dual.T:
-            A += np.multiply.outer(0.5 * column, column)
+    A = invert_positive(L)
+    del L
+    A *= -0.5 * t
+    for column in dual.T:
+        add_outer(A, 0.5 * column, column)
+    A = A.T  # symmetric: in C order
     # the sum of A and C is known: its error is the rounding of such sums
-    away = abs(float(np.sum(A * C)) - 0.5 * (fit - t * n))
+    away = abs(dot(np.ravel(A), np.ravel(C)) - 0.5 * (fit - t * n))
+    del C
     return Point(evidence, covariance.weighted_gradient(X, A), 8.0 * (away + EPS * n * t))
 
 

@@ -39,7 +39,7 @@ TOLERANCE, COARSE_TOLERANCE = 1e-8, 1e-5  # expected gain in nats a target at th
 
 LARGEST_TARGET = 1e100  # squares of sums of larger ones are no numbers
 
-MATRICES = 4  # n x n in memory at once: the kernel, its factor, the inverse, and a copy
+MATRICES = 6  # n x n in memory at once: the kernel, its factor, the inverse, the stored factor, and copies
 
 Optimizer = Callable[..., tuple[Any, float]]
 """optimizer(obj_func, initial_theta, bounds): the user's own; returns theta and the negative evidence there."""

@@ -21,7 +21,7 @@ from tenfold.arrays import Floats
 from tenfold.kernels import Constant, Kernel, Product, Scaled, Sum, White
 from tenfold.kernels.covariance import Covariance
 from tenfold.kernels.evaluation import multiply_matrices
-from tenfold.linear_algebra import cholesky, dot, eigh, invert_positive, solve_lower
+from tenfold.linear_algebra import add_outer, cholesky, dot, eigh, invert_positive, solve_lower
 from tenfold.solvers.bounded_newton import Reading
 
 MAX_PRODUCTS = 12  # hyper-parameters up to which the information is computed; for more, BFGS learns the curvature
@@ -57,7 +57,7 @@ def weigh_pairs(L: Floats, dual: Floats) -> Floats:
     A = invert_positive(L)
     A *= -0.5 * dual.shape[1]
     for column in dual.T:
-        A += np.multiply.outer(0.5 * column, column)
+        add_outer(A, 0.5 * column, column)
     return A.T  # symmetric: in C order, as tiles read it
 
 

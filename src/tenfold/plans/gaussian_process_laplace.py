@@ -21,7 +21,7 @@ from scipy.special import expit
 from tenfold.arrays import EPS, Floats
 from tenfold.kernels.covariance import Covariance
 from tenfold.kernels.evaluation import multiply_matrices
-from tenfold.linear_algebra import cholesky, dot, invert_positive, solve_lower
+from tenfold.linear_algebra import add_outer, cholesky, dot, invert_positive, solve_lower
 from tenfold.machine import poll
 from tenfold.plans.gaussian_process_evidence import MAX_PRODUCTS
 from tenfold.solvers.bounded_newton import Reading
@@ -155,21 +155,21 @@ class LaplaceEvidence:
             return Reading(np.inf, np.zeros(len(theta)), None)
         if self.warm:
             self.start = mode.dual
-        R = invert_positive(mode.L).T  # in C order, as products take it
-        kept = 1.0 - np.diag(R)
-        R *= mode.root
-        R *= mode.root[:, None]
+        R = invert_positive(mode.L)  # in Fortran's order, and symmetric
+        kept, root = 1.0 - np.diag(R), mode.root
+        R *= root
+        R *= root[:, None]
         s = -0.5 * kept * (1.0 - 2.0 * mode.probabilities)
-        q = s - _multiply(R, _multiply(K, s))
-        known = curvature and len(theta) <= MAX_PRODUCTS
+        q = s - _multiply(R.T, _multiply(K, s))
+        del K
         B = None
-        if known:
+        if curvature and len(theta) <= MAX_PRODUCTS:
             products = covariance.multiply_gradient(self.X, mode.dual[:, None])[:, :, 0]
-            B = 0.5 * multiply_matrices(products, multiply_matrices(R, products.T))
-        outer = np.multiply.outer(mode.dual, 0.5 * mode.dual + q)
+            B = 0.5 * multiply_matrices(products, multiply_matrices(R.T, products.T))
         R *= -0.5
-        R += 0.5 * (outer + outer.T)
-        gradient = -covariance.weighted_gradient(self.X, R)
+        add_outer(R, 0.5 * mode.dual, mode.dual + q)
+        add_outer(R, 0.5 * q, mode.dual)
+        gradient = -covariance.weighted_gradient(self.X, R.T)
         return Reading(-mode.evidence, gradient, B)
 
     def part(self, every: int) -> "LaplaceEvidence":

@@ -100,7 +100,7 @@ class GaussianProcessClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
     Notes
     -----
     Cost: for each of some ten evaluations of the evidence a few Cholesky factors and one inverse, n^3 multiplications;
-    from 800 samples on, most evaluations are among few of them. Memory 4 n^2 numbers, and n^2 for each problem.
+    from 800 samples on, most evaluations are among few of them. Memory 6 n^2 numbers, and n^2 for each problem.
     Probabilities n^2 operations a query, in blocks. Runs on dense and sparse arrays. Rasmussen and Williams, Gaussian
     processes for machine learning (2006), chapter 3 and section 5.5.1; Seeger, section 9.4.
 

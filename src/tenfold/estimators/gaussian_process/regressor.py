@@ -107,7 +107,7 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
     -----
     Cost: some ten evaluations of the evidence, each of n^3 operations, and one more for the certificate than there are
     free hyper-parameters; from 800 samples on, most evaluations of a search are among few of them. Where amplitude and
-    noise alone are free, one eigendecomposition. Memory 4 n^2 numbers. Predictions with standard deviations n^2
+    noise alone are free, one eigendecomposition. Memory 6 n^2 numbers. Predictions with standard deviations n^2
     operations a query, in blocks. Runs on dense and sparse arrays. Cookbook, chapter 23; Seeger, sections 9.2.2 and
     10.2.1; Rasmussen and Williams, Gaussian processes for machine learning (2006), chapters 2 and 5.
 
