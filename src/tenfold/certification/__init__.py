@@ -14,6 +14,7 @@ from tenfold.certification.models import contradict, is_pipeline
 from tenfold.certification.outputs import find_difference
 from tenfold.data import BudgetSpent, limit_passes
 from tenfold.estimators.registration import Registration, registration_of
+from tenfold.estimators.svm.registrations import MACHINES
 from tenfold.judge.certificate import NOT_JUDGED, Certificate
 
 __all__ = ["certify"]
@@ -120,6 +121,8 @@ def certify(
 
 def find_registration(cls: type) -> Registration | None:
     """The registration of a class of tenfold, or of the counterpart of a scikit-learn class."""
+    if cls.__name__ in MACHINES and MACHINES[cls.__name__].peer_class(cls.__name__) is cls:
+        return MACHINES[cls.__name__]
     if (own := registration_of(cls)) is not None or cls.__name__ not in tenfold.ESTIMATORS:
         return own
     ours = registration_of(getattr(tenfold, cls.__name__))
