@@ -304,3 +304,44 @@ def test_residuals():
         shown.plot(kind="other")
     with pytest.raises(ValueError, match="one column each"):
         ResidualDisplay.of(np.zeros((3, 2)), np.zeros((3, 2)))
+
+
+def test_support_vectors_by_type():
+    from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+
+    from tenfold.plots import SupportVectorDisplay
+
+    plane = X[:, [0, 3]]
+    machine = SVC(C=0.5, gamma=0.3, tol=1e-8, class_weight={False: 1.0, True: 2.0}).fit(plane, two)
+    shown = drawn(SupportVectorDisplay.from_estimator(machine, plane, two, grid_resolution=20))
+    f = np.where(two, 1.0, -1.0) * machine.decision_function(plane)
+    assert np.all(np.abs(f[shown.types == "free"] - 1.0) < 1e-4)
+    assert np.all((f[shown.types == "bound"] < 1.0 + 1e-4) & (f[shown.types == "bound"] > 0.0))
+    assert np.all(f[shown.types == "outlier"] <= 0.0)
+    assert np.all(f[shown.types == ""] > 1.0 - 1e-4)
+    assert np.flatnonzero(shown.types != "").tolist() == sorted(machine.support_)
+    assert shown.margins == (-1.0, 1.0)
+    texts = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    assert any(text.startswith("free: on the margin") for text in texts)
+
+    nu = NuSVC(nu=0.4, gamma=0.3, tol=1e-8).fit(plane, two)
+    types = SupportVectorDisplay.of(nu, plane, two, grid_resolution=5).types
+    f = np.where(two, 1.0, -1.0) * nu.decision_function(plane)
+    assert np.all(np.abs(f[types == "free"] - 1.0) < 1e-4)
+
+    three = SVC(gamma=0.3).fit(plane, labels)
+    shown = drawn(SupportVectorDisplay.from_estimator(three, plane, labels, grid_resolution=10))
+    assert shown.margins == ()
+    assert set(np.flatnonzero(shown.types != "")) == set(three.support_)
+
+    one = OneClassSVM(nu=0.2, gamma=0.3).fit(plane)
+    shown = drawn(SupportVectorDisplay.from_estimator(one, plane, grid_resolution=10))
+    assert shown.between == 0.0
+    assert np.mean(shown.types == "outlier") <= 0.2
+
+    with pytest.raises(TypeError, match="OneClassSVM"):
+        SupportVectorDisplay.of(SVR().fit(plane, y), plane, y)
+    with pytest.raises(ValueError, match="classes y"):
+        SupportVectorDisplay.of(machine, plane, grid_resolution=5)
+    with pytest.raises(ValueError, match="samples of the fit"):
+        SupportVectorDisplay.of(machine, plane[:5], two[:5], grid_resolution=5)

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from qp_reference import solve
 
+from qp_reference import solve
 from tenfold.judge.svm_machines import Hinge, NuHinge, NuTube, OneClass, SquaredHinge, SquaredTube, Tube
 
 KINDS = ("hinge", "squared hinge", "tube", "squared tube", "nu hinge", "nu tube", "one class")
