@@ -47,18 +47,23 @@ def solve(Q, c, A, b, low, high, steps=80):
 
         def direction(tl, tu, M=M, sl=sl, su=su, zl=zl, zu=zu, dual=dual, primal=primal):
             rhs = np.concatenate([-dual + tl / sl - zl - np.where(top, tu / su - zu, 0.0), -primal])
-            step = eliminate(M, rhs)
+            with np.errstate(all="ignore"):
+                step = eliminate(M, rhs)
             dx = step[:n]
             return dx, step[n:], (tl - zl * dx) / sl - zl, np.where(top, (tu + zu * dx) / su - zu, 0.0)
 
         zero = np.zeros(n, dtype=LONG)
         dx, _, dl, du = direction(zero, zero)
+        if not np.isfinite(dx).all():  # nothing is left of the curvature
+            break
         a = length(x - low, dx, su, -dx, zl, dl, zu, du, top)
         ahead = ((sl + a * dx) @ (zl + a * dl) + np.where(top, (su - a * dx) * (zu + a * du), 0.0).sum()) / (
             n + top.sum()
         )
         sigma = (ahead / mu) ** 3
         dx, dy, dl, du = direction(sigma * mu - dx * dl, np.where(top, sigma * mu + dx * du, 0.0))
+        if not np.isfinite(dx).all():
+            break
         a = min(LONG(1.0), LONG(0.995) * length(x - low, dx, su, -dx, zl, dl, zu, du, top, 2.0))
         x, y, zl, zu = x + a * dx, y + a * dy, zl + a * dl, zu + a * du
     return x, y * scale, float(scale * (0.5 * x @ Q @ x + c @ x))

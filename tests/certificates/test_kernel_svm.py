@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from svm_problems import KINDS, data, machine, optimum
 
+from svm_problems import KINDS, data, machine, optimum
 from tenfold.judge.gap_svm import Fit, gap, hard_margin_gap
 
 
@@ -108,3 +108,60 @@ def test_hard_margin_of_classes_that_overlap_is_proved_not_to_exist():
     assert not certificate.ok
     assert certificate.status == "no maximum"
     assert "does not separate" in certificate.explain()
+
+
+def random_problem(seed):
+    """A problem of random size, scales, kernel, weights and nu."""
+    rng = np.random.default_rng(seed)
+    kind, n = KINDS[seed % len(KINDS)], int(rng.integers(4, 26))
+    X = rng.standard_normal((n, int(rng.integers(1, 4)))) * 10.0 ** rng.integers(-3, 4)
+    if rng.random() < 0.3:
+        X[: n // 2] = X[n // 2 : 2 * (n // 2)]
+    unit = np.var(X)
+    K = (
+        np.exp(-(10.0 ** rng.uniform(-3.0, 2.0)) / unit * ((X[:, None] - X) ** 2).sum(axis=2)),
+        X @ X.T + (rng.random() < 0.5),
+        (X @ X.T / unit + 1.0) ** 3,
+    )[rng.integers(3)]
+    f = X[:, 0] / np.sqrt(unit) + rng.uniform(0.0, 1.5) * rng.standard_normal(n)
+    y = np.where(f > 0.0, 1.0, -1.0) if "hinge" in kind else f * 10.0 ** rng.integers(-3, 4)
+    if "hinge" in kind and abs(y.sum()) == n:
+        y[0] = -y[0]
+    C = 10.0 ** rng.uniform(-6.0, 6.0) * (rng.uniform(0.1, 3.0, n) if rng.random() < 0.5 else np.ones(n))
+    nu = rng.uniform(0.05, 0.95)
+    if kind == "nu hinge":
+        nu = min(nu, 0.95 * 2.0 * min(C[y > 0.0].sum(), C[y < 0.0].sum()) / C.sum())
+    return kind, K, y, C, {"nu": nu, "epsilon": 10.0 ** rng.uniform(-3.0, 0.0) * np.std(y)}, rng
+
+
+@pytest.mark.parametrize("seed", range(140))
+def test_no_number_is_too_good_at_random(seed):
+    """Random machines at random distances from the optimum: the bounds hold up to the error of the reference, which is
+    the distance between its own primal and dual objective.
+    """
+    kind, K, y, C, settings, rng = random_problem(seed)
+    best = optimum(kind, K, y, C, **settings)
+    made = machine(kind, y, C, rho=best.rho, **settings)
+    f = K @ best.beta
+    above = 0.5 * best.beta @ f + made.loss(f + best.b, best.b)
+    off, longest = np.sqrt(max(0.0, 2.0 * (above - best.objective))), np.sqrt(np.max(np.diag(K)))
+    length = np.sqrt(max(0.0, best.beta @ f))
+    for size in (0.0, 1e-10, 1e-7, 1e-5, 1e-3, 1e-1, 1.0):
+        beta, b = best.beta.copy(), best.b
+        which = rng.integers(4)
+        if which != 1:
+            beta += size * rng.standard_normal(len(C)) * np.minimum(C, np.max(np.abs(beta)) or 1.0)
+        if which != 2:
+            b += size * rng.standard_normal() * max(abs(b), np.ptp(y))
+        if which == 3:
+            beta = best.beta * (1.0 + size)
+        certificate, radius, drift = gap(made, Fit(beta, K @ beta, np.diag(K).copy(), b))
+        slack = 1e-12 * (abs(above) + certificate.scale) + certificate.floor
+        assert certificate.lower_bound <= above + slack
+        assert certificate.objective >= best.objective - slack
+        assert certificate.value >= certificate.objective - above - slack
+        if certificate.ok:
+            assert certificate.objective - above <= certificate.allowed + slack
+        away = np.sqrt(max(0.0, (beta - best.beta) @ K @ (beta - best.beta)))
+        assert radius >= away * (1.0 - 1e-9) - off - 1e-7 * length
+        assert drift >= abs(b - best.b) * (1.0 - 1e-6) - off * longest - 1e-6 * (abs(best.b) + np.ptp(y))

@@ -97,7 +97,7 @@ def certify(
     if registration is None:
         raise TypeError(
             f"certify cannot judge {type(model).__module__}.{type(model).__qualname__}. It judges "
-            f"{', '.join((*tenfold.ESTIMATORS, 'Pipeline'))} of scikit-learn, and their counterparts in tenfold."
+            f"{', '.join((*sorted({*tenfold.ESTIMATORS, *MACHINES}), 'Pipeline'))} of scikit-learn, and their counterparts in tenfold."
         )
     check_is_fitted(model)
     if offset is not None and not registration.offset:
