@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from svm_problems import optimum
 from tampering import fitted_names, outputs, same_or_raises, tamper
 
+from svm_problems import optimum
 from tenfold import certify
 from tenfold.certification import report_only
 from tenfold.kernels import Gaussian

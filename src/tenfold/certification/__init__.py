@@ -95,9 +95,10 @@ def certify(
         return certify(model[-1], samples_before(model, X), y, sample_weight, offset=offset, budget=budget)
     registration = find_registration(type(model))
     if registration is None:
+        names = ", ".join((*sorted({*tenfold.ESTIMATORS, *MACHINES}), "Pipeline"))
         raise TypeError(
-            f"certify cannot judge {type(model).__module__}.{type(model).__qualname__}. It judges "
-            f"{', '.join((*sorted({*tenfold.ESTIMATORS, *MACHINES}), 'Pipeline'))} of scikit-learn, and their counterparts in tenfold."
+            f"certify cannot judge {type(model).__module__}.{type(model).__qualname__}. It judges {names} of "
+            "scikit-learn, and their counterparts in tenfold."
         )
     check_is_fitted(model)
     if offset is not None and not registration.offset:

@@ -147,6 +147,27 @@ class SupportVectorDisplay(DecisionBoundaryDisplay):
         self.ax_.legend(fontsize="small")
         return self
 
+    def contour(self, level: float) -> list[tuple[float, float]]:
+        """Where the response has this value: the ends of straight pieces, two by two, by marching triangles."""
+        x, y, z = self.xx0, self.xx1, np.asarray(self.response) - level
+        corners = np.stack(
+            [np.stack([part[:-1, :-1], part[:-1, 1:], part[1:, :-1], part[1:, 1:]]) for part in (x, y, z)]
+        )
+        ends: list[tuple[float, float]] = []
+        for a, b, c in ((0, 1, 2), (3, 2, 1)):
+            triangle = corners[:, [a, b, c]]
+            for alone in range(3):  # the corner that is on the other side than both others
+                others = [k for k in range(3) if k != alone]
+                above = triangle[2] > 0.0
+                cut = (above[alone] != above[others[0]]) & (above[alone] != above[others[1]])
+                if not cut.any():
+                    continue
+                own, rest = triangle[:, alone][:, cut], triangle[:, others][:, :, cut]
+                share = own[2] / (own[2] - rest[2])
+                places = own[:2, None] + share * (rest[:2] - own[:2, None])  # (2, 2 ends, pieces)
+                ends += [(float(px), float(py)) for piece in places.transpose(2, 1, 0) for px, py in piece]
+        return ends
+
 
 def find_types(estimator: Any, X: Any, y: Any) -> Any:
     """The type (n,) of each sample of the fit: "free", "bound", "outlier", or "" where it is no support vector."""
