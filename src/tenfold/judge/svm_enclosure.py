@@ -40,6 +40,7 @@ class Enclosure:
     def values(self, X: Any) -> tuple[Floats, Floats]:
         """The values (m, t) at samples X, and the half widths (m, t) of the intervals of the optimal ones."""
         X = X if is_sparse(X) or isinstance(X, list) else np.asarray(X)
+        X = X.toarray() if is_sparse(X) and not is_sparse(self.support) else X
         if isinstance(self.kernel, Precomputed):
             if X.shape != (self.count, self.count):
                 raise ValueError(GIVEN)

@@ -148,7 +148,18 @@ class SupportVectorDisplay(DecisionBoundaryDisplay):
         return self
 
     def contour(self, level: float) -> list[tuple[float, float]]:
-        """Where the response has this value: the ends of straight pieces, two by two, by marching triangles."""
+        """Where the response has a value, by marching triangles.
+
+        Parameters
+        ----------
+        level : float
+            The value, for instance 0.0 for the boundary of two classes.
+
+        Returns
+        -------
+        ends : list of (float, float)
+            The ends of straight pieces, two by two.
+        """
         x, y, z = self.xx0, self.xx1, np.asarray(self.response) - level
         corners = np.stack(
             [np.stack([part[:-1, :-1], part[:-1, 1:], part[1:, :-1], part[1:, 1:]]) for part in (x, y, z)]
