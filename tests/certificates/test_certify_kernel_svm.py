@@ -13,8 +13,8 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from tampering import fitted_names, outputs, same_or_raises, tamper
 
 from svm_problems import optimum
-from tenfold import certify
-from tenfold.certification import report_only
+from tenfold import LogisticRegression, certify
+from tenfold.certification import kernel_svm, report_only
 from tenfold.kernels import Gaussian
 
 MACHINES = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
@@ -315,3 +315,72 @@ def test_infinite_C():
     # the margin is 1 / ||w||, w = (2/3, 1/3)
     assert certificate.objective == pytest.approx(0.5 * (4.0 + 1.0) / 9.0)
     assert certificate.decided(X).all()
+
+
+class SquaredSVC(SVC):
+    """A machine with a loss, as no class of scikit-learn has one: what it holds is set by the test."""
+
+    def __init__(self, loss="squared_hinge", C=1.0, gamma="scale"):
+        super().__init__(C=C, gamma=gamma)
+        self.loss = loss
+
+
+class SquaredSVR(SVR):
+    def __init__(self, loss="squared_epsilon_insensitive", C=1.0, gamma="scale", epsilon=0.1):
+        super().__init__(C=C, gamma=gamma, epsilon=epsilon)
+        self.loss = loss
+
+
+@pytest.mark.parametrize(("cls", "squared"), [(SVC, SquaredSVC), (SVR, SquaredSVR)])
+def test_squared_slack(cls, squared):
+    """sum C xi^2 is a kernel with 1 / (2 C) more on its diagonal, and no bound."""
+    X, y = target(cls)
+    C = 2.0
+    K = rbf_kernel(X, gamma=0.5) + np.eye(len(X)) / (2.0 * C)
+    given = fit(cls, K, y, kernel="precomputed", C=1e8)
+    model = squared(C=C, gamma=0.5)
+    vars(model).update({name: value for name, value in vars(given).items() if name not in given.get_params()})
+    model._gamma, model.shape_fit_, model.n_features_in_ = 0.5, X.shape, X.shape[1]
+    model.support_vectors_ = X[given.support_]
+    judge = kernel_svm.classification if cls is SVC else kernel_svm.regression
+    certificate = judge(model, X, y, None)
+    assert certificate.ok, certificate.explain()
+    model.C = 3.0
+    assert not judge(model, X, y, None).ok
+
+
+def test_kernel_matrix_that_is_not_symmetric():
+    X, y = target(SVC)
+    K = rbf_kernel(X)
+    K[0, 1] += 0.1
+    certificate = certify(fit(SVC, K, y, kernel="precomputed"), K, y)
+    assert certificate.kind == "stationarity"
+    assert "not symmetric" in certificate.explain()
+
+
+def test_matrix_of_too_many_samples_is_not_called_definite(monkeypatch):
+    X, y = target(SVC)
+    K = rbf_kernel(X)
+    model = fit(SVC, K, y, kernel="precomputed")
+    assert certify(model, K, y).kind == "gap"
+    monkeypatch.setattr("tenfold.judge.kernel_samples.MAX_FACTORED", 10)
+    certificate = certify(model, K, y)
+    assert certificate.kind == "stationarity"
+    assert "too many" in certificate.explain()
+
+
+def test_intervals_of_other_certificates_say_what_they_need():
+    X, y = target(SVC)
+    model = LogisticRegression().fit(X, y)
+    with pytest.raises(ValueError, match="intervals needs"):
+        model.certificate_.intervals(X)
+
+
+def test_bounds_of_a_given_kernel_are_those_of_its_samples():
+    X, y = target(SVC)
+    K = rbf_kernel(X, gamma=0.5)
+    certificate = certify(fit(SVC, K, y, kernel="precomputed", tol=1e-3), K, y)
+    same = certify(fit(SVC, X, y, gamma=0.5, tol=1e-3), X, y)
+    np.testing.assert_array_equal(certificate.decided(K), same.decided(X))
+    with pytest.raises(ValueError, match="precomputed"):
+        certificate.decided(K[:5])

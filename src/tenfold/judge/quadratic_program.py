@@ -325,4 +325,4 @@ def lagrange_dual(
     sizes = np.abs(q) + np.abs(A).T @ np.abs(lagrange) + np.abs(G).T @ np.abs(alpha)
     if np.any(np.abs(along[flat]) > 16.0 * EPS * len(q) * float(np.max(sizes, initial=0.0))):
         return -np.inf
-    return -0.5 * float(np.sum(np.square(along[~flat]) / values[~flat])) - float(lagrange @ b) - float(alpha @ h)
+    return 0.0 - 0.5 * float(np.sum(np.square(along[~flat]) / values[~flat])) - float(lagrange @ b) - float(alpha @ h)
