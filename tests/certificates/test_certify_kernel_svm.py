@@ -384,3 +384,26 @@ def test_bounds_of_a_given_kernel_are_those_of_its_samples():
     np.testing.assert_array_equal(certificate.decided(K), same.decided(X))
     with pytest.raises(ValueError, match="precomputed"):
         certificate.decided(K[:5])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e5, 1e8])
+@pytest.mark.parametrize("cls", [SVC, SVR, OneClassSVM])
+def test_sparse_samples_far_from_zero(cls, offset):
+    """Distances of sparse samples lose digits far from zero: the floor says so, and where it is too large for a verdict
+    nothing is judged; the bounds hold for the dense kernel matrix.
+    """
+    X, y = target(cls)
+    X = X.copy()
+    X[::2] += offset
+    dense = fit(cls, X, y, gamma=0.5)
+    model = fit(cls, sparse.csr_array(X), y, gamma=0.5)
+    certificate = certify(model, sparse.csr_array(X), y)
+    if offset <= 1e3:
+        assert certificate.ok, certificate.explain()
+    low, high = certificate.intervals(sparse.csr_array(X))
+    u = dense.predict(X) if cls is SVR else dense.decision_function(X)
+    assert np.all((low <= u + 1e-6) & (u <= high + 1e-6))
+    assert certify(dense, X, y).ok == (offset < 1e8)  # where libsvm's distances have no digit left, too
+    if offset == 1e8:
+        assert not certificate.ok
+        assert certificate.floor > 1e-3 * certificate.scale

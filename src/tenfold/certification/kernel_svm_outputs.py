@@ -92,7 +92,8 @@ def _evaluation_error(model: Any, X: Array, Z: Array, K: Floats) -> Floats:
     if callable(model.kernel):
         return 16.0 * unit * (np.abs(K) + np.max(np.abs(K)))
     if model.kernel == "rbf":
-        centre = np.asarray(Z.mean(axis=0)).ravel()
+        # distances of sparse samples are differences of products
+        centre = np.zeros(X.shape[1]) if is_sparse(Z) else np.asarray(Z.mean(axis=0)).ravel()
         squares = [_squares(part, centre) for part in (X, Z)]
         return unit * model._gamma * (squares[0][:, None] + squares[1][None, :]) + unit * K
     products = np.asarray((abs(X) @ abs(Z).T).toarray() if is_sparse(X) and is_sparse(Z) else abs(X) @ abs(Z).T)

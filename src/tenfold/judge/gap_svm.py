@@ -40,12 +40,15 @@ VANISHES = "The returned weights are zero: no objective above zero to compare wi
 
 
 class Fit(NamedTuple):
-    """Coefficients (n,) of the samples of a machine, f = K beta (n,), the diagonal of K (n,), and the intercept."""
+    """Coefficients (n,) of the samples of a machine, f = K beta (n,), the diagonal of K (n,), the intercept, and a
+    bound on the error of entries of K beyond the rounding of their size.
+    """
 
     beta: Floats
     f: Floats
     diagonal: Floats
     b: float
+    error: float = 0.0
 
 
 class Judged(NamedTuple):
@@ -89,7 +92,8 @@ def gap(machine: Machine, fit: Fit, *, indefinite: str = "", status: str = "judg
         certificate = replace(certificate, note=LOOSE)
     low, high = machine.intercepts(fit.f)
     widest = float(np.max(length, initial=0.0))
-    drift = max(high - fit.b, fit.b - low, 0.0) + (radius + 8.0 * EPS * float(np.abs(fit.beta) @ length)) * widest
+    rounding = 8.0 * EPS * float(np.abs(fit.beta) @ length) * widest + fit.error * float(np.sum(np.abs(fit.beta)))
+    drift = max(high - fit.b, fit.b - low, 0.0) + radius * widest + rounding
     return Judged(certificate, radius, drift)
 
 
@@ -102,7 +106,9 @@ def _rounding(machine: Machine, fit: Fit, near: Floats, length: Floats, u: float
     terms = float(slopes @ (np.abs(fit.f) + abs(fit.b) + np.abs(machine.y)))
     square = float(np.abs(fit.beta) @ np.abs(fit.f))
     sums = abs(machine.gain(np.abs(near))) + terms + square
-    return 8.0 * EPS * sums + (EPS + u * (u > EPS)) * (size * (size + float(slopes @ length))) + u * terms
+    total = float(np.sum(np.abs(fit.beta)))
+    wrong = fit.error * total * (total + float(np.sum(slopes)))
+    return wrong + 8.0 * EPS * sums + (EPS + u * (u > EPS)) * (size * (size + float(slopes @ length))) + u * terms
 
 
 def _stationarity(machine: Machine, fit: Fit, objective: float, indefinite: str, status: str) -> Certificate:
@@ -123,7 +129,7 @@ def hard_margin_gap(y: Floats, counts: Any, fit: Fit, *, status: str = "judged",
     invalid = require_finite("gap", (*fit[:3], np.array([fit.b]), np.where(fit.beta[~counts], np.inf, 0.0)))
     if invalid is not None:
         return Judged(invalid, np.inf, np.inf)
-    y, fit = y[counts], Fit(fit.beta[counts], fit.f[counts], fit.diagonal[counts], fit.b)
+    y, fit = y[counts], Fit(fit.beta[counts], fit.f[counts], fit.diagonal[counts], fit.b, fit.error)
     length = np.sqrt(np.maximum(fit.diagonal, 0.0))
     square = float(fit.beta @ fit.f)
     # feasible coefficients: of the right sign, the sides equal
@@ -136,6 +142,7 @@ def hard_margin_gap(y: Floats, counts: Any, fit: Fit, *, status: str = "judged",
     size = float(np.abs(fit.beta) @ length)
     u = unit_roundoff(dtype)
     off = (8.0 * EPS + u * (u > EPS)) * (size * float(np.max(length, initial=0.0)) + abs(fit.b) + 1.0)
+    off += fit.error * float(np.sum(np.abs(fit.beta)))
     smallest = float(np.min(margins)) - off
     # D at t (beta + d) is 2 t total - t^2 square / 2, largest at t = 2 total / square; half the distance of the convex
     # hulls of the classes bounds every margin
@@ -150,6 +157,7 @@ def hard_margin_gap(y: Floats, counts: Any, fit: Fit, *, status: str = "judged",
     objective = 0.5 * square / smallest**2
     scale = max(objective, np.finfo(np.float64).tiny)
     floor = 8.0 * EPS * objective + objective * (off / smallest) + EPS * size**2
+    floor += fit.error * float(np.sum(np.abs(fit.beta))) ** 2
     value = max(objective - lower, floor)
     radius = float(np.sqrt(2.0 * (value + floor))) + abs(1.0 - 1.0 / smallest) * float(np.sqrt(max(square, 0.0)))
     certificate = Certificate(
@@ -158,7 +166,7 @@ def hard_margin_gap(y: Floats, counts: Any, fit: Fit, *, status: str = "judged",
     if value > certificate.allowed:
         certificate = replace(certificate, note=LOOSE)
     low, high = 1.0 - float(np.min(fit.f[y > 0.0])), -1.0 - float(np.max(fit.f[y < 0.0]))
-    drift = max(high - fit.b, fit.b - low, 0.0) + (radius + 8.0 * EPS * size) * largest
+    drift = max(high - fit.b, fit.b - low, 0.0) + radius * largest + off
     return Judged(certificate, radius, drift)
 
 

@@ -60,7 +60,7 @@ def classification(
         if nu is not None:
             size = float(np.sum(np.abs(fit.beta)))
             factor = nu * float(np.sum(C_pair)) / size if size > 0.0 else 0.0
-            fit = Fit(factor * fit.beta, factor * fit.f, fit.diagonal, factor * fit.b)
+            fit = Fit(factor * fit.beta, factor * fit.f, fit.diagonal, factor * fit.b, fit.error)
             judged.append(gap(NuHinge(y, C_pair, nu, factor), fit, indefinite=indefinite, **options))
         elif np.isinf(C_pair).any() and not indefinite:
             judged.append(hard_margin_gap(y, C_pair > 0.0, fit, **options))
@@ -116,7 +116,7 @@ def _judge_one(samples: KernelSamples, machine: Machine, model: Coefficients, st
     beta = np.zeros(len(samples))
     beta[model.support] = model.coef[0]
     f = samples.product(everything, model.support, model.coef.T)[:, 0]
-    fit = Fit(beta, f, samples.diagonal(), float(model.intercept[0]))
+    fit = Fit(beta, f, samples.diagonal(), float(model.intercept[0]), samples.error(model.support))
     return gap(machine, fit, indefinite=samples.find_indefinite(), status=status, dtype=model.dtype)
 
 
@@ -125,7 +125,7 @@ def _pair_fits(
 ) -> Iterator[tuple[Floats, Floats, Fit]]:
     """Targets, bounds and fit of each pair."""
     rows = [np.flatnonzero(number == k) for k in range(classes)]
-    diagonal, own = samples.diagonal(), number[model.support]
+    diagonal, own, error = samples.diagonal(), number[model.support], samples.error(model.support)
     columns = _pair_columns(own, model.coef, classes)
     first, second = pairs_of(classes)
     f = [samples.product(rows[k], model.support, columns[:, (first == k) | (second == k)]) for k in range(classes)]
@@ -138,7 +138,7 @@ def _pair_fits(
         y = np.repeat([sign, -sign], [len(rows[i]), len(rows[j])])
         beta[:] = 0.0
         beta[model.support] = columns[:, t]
-        yield y, C[both], Fit(beta[both], values, diagonal[both], float(model.intercept[t]))
+        yield y, C[both], Fit(beta[both], values, diagonal[both], float(model.intercept[t]), error)
 
 
 def _pair_columns(own: Integers, coef: Floats, classes: int) -> Floats:

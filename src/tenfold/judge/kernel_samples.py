@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from tenfold.arrays import EPS, Array, Floats, Integers, is_sparse
-from tenfold.kernels import Kernel, Precomputed
+from tenfold.kernels import Gaussian, Kernel, Precomputed
 from tenfold.kernels.diagnostics import is_psd
 from tenfold.linear_algebra import cholesky
 
@@ -60,6 +60,12 @@ class KernelSamples:
             return np.asarray(self.X[self.index, self.index], dtype=np.float64)
         return np.asarray(self.kernel.diag(self.take(np.arange(len(self)))), dtype=np.float64)
 
+    def error(self, columns: Integers) -> float:
+        """A bound on the error of K[:, columns] beyond the rounding of its size."""
+        if self.given or not is_sparse(self.X):
+            return 0.0
+        return evaluation_error(self.kernel, self.X, self.take(columns))
+
     def find_indefinite(self) -> str:
         """Why the kernel matrix is not known to be positive semidefinite, as a sentence; "" where it is."""
         if self.kernel.certainly_psd:
@@ -90,6 +96,18 @@ class KernelSamples:
             if float(np.max(difference, initial=0.0)) > 64.0 * EPS * largest:
                 return False
         return True
+
+
+def evaluation_error(kernel: Kernel, X: Any, Z: Any) -> float:
+    """A bound on the error of the entries of k(X, Z) beyond the rounding of their size: squared distances of sparse
+    samples are differences of products, up to 8 units in the last place of the squared lengths; dense ones are exact.
+    """
+    if not (is_sparse(X) and is_sparse(Z) and kernel.is_stationary()) or not X.shape[0] or not Z.shape[0]:
+        return 0.0
+    squares = sum(float(part.multiply(part).sum(axis=1).max()) for part in (X, Z))
+    lost = 8.0 * EPS * squares / float(np.min(np.square(getattr(kernel, "length_scale", 1.0))))
+    # the slope of a Gaussian in half the squared distance is at most one; others have a root in them
+    return min(1.0, 0.5 * lost if isinstance(kernel, Gaussian) else float(np.sqrt(lost)))
 
 
 def equal_samples(one: Any, other: Any) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import EPS, Floats, Integers, is_sparse
+from tenfold.judge.kernel_samples import evaluation_error
 from tenfold.kernels import Kernel, Precomputed
 
 GIVEN = (
@@ -50,7 +51,8 @@ class Enclosure:
         length = np.sqrt(np.maximum(np.asarray(diagonal, dtype=np.float64), 0.0))
         # the rounding of the values here: of sums of |coef| sqrt(k(x, x) k(z, z)), by the longest z
         rounding = 16.0 * EPS * np.sum(np.abs(self.coef), axis=0) * float(np.max(length, initial=0.0))
-        return f + self.intercept, length[:, None] * (self.radius + rounding) + self.drift
+        rounding_of_kernel = evaluation_error(self.kernel, X, self.support) * np.sum(np.abs(self.coef), axis=0)
+        return f + self.intercept, rounding_of_kernel + length[:, None] * (self.radius + rounding) + self.drift
 
     def intervals(self, X: Any) -> tuple[Floats, Floats]:
         """The ends (m,) of the intervals of the optimum's values; of several machines (m, t)."""
