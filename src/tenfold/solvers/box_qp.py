@@ -7,7 +7,10 @@ P x + q - A'y - l + u = 0. A Newton step solves [P + D, -A'; A, 0] (dx, dy), D =
 (n + m)^3 / 3 operations, with one predictor and one corrector. x is always inside its bounds.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import lapack
@@ -19,6 +22,8 @@ MAX_STEPS = 200
 STEP_FRACTION = 0.995  # of the longest step that stays inside
 PROXIMAL = 1e-13  # of the largest entry of P: keeps the matrix regular where the problem is flat
 
+Solver: TypeAlias = Callable[[Floats], Floats]
+
 
 class Point(NamedTuple):
     """x, and the multipliers of the equalities and of the lower and upper bounds."""
@@ -29,62 +34,102 @@ class Point(NamedTuple):
     upper: Floats
 
 
+@dataclass(frozen=True)
+class _Problem:
+    """The problem, its entries divided by the largest one."""
+
+    P: Floats
+    q: Floats
+    A: Floats
+    b: Floats
+    low: Floats
+    high: Floats
+
+    @cached_property
+    def has_low(self) -> Any:
+        return np.isfinite(self.low)
+
+    @cached_property
+    def has_high(self) -> Any:
+        return np.isfinite(self.high)
+
+    def at(self, point: Point) -> "_Iterate":
+        return _Iterate(
+            point,
+            np.where(self.has_low, point.x - self.low, 1.0),
+            np.where(self.has_high, self.high - point.x, 1.0),
+            self.P @ point.x + self.q - self.A.T @ point.y - point.lower + point.upper,
+            self.A @ point.x - self.b,
+        )
+
+    def mean_product(self, below: Floats, above: Floats, lower: Floats, upper: Floats) -> float:
+        """mu."""
+        products = np.concatenate([(below * lower)[self.has_low], (above * upper)[self.has_high]])
+        return float(np.mean(products)) if len(products) else 0.0
+
+    def error(self, here: "_Iterate", mu: float) -> float:
+        """How far a point is from the conditions, relative to the size of their terms."""
+        return _largest(here.dual) / (1.0 + _largest(self.q)) + _largest(here.primal) / (1.0 + _largest(self.b)) + mu
+
+    def direction(self, here: "_Iterate", solve_system: Solver, first: Floats, second: Floats) -> Point:
+        """The Newton step to (x - low) l = first, (high - x) u = second."""
+        point, below, above, dual, primal = here
+        right = -dual + np.where(self.has_low, first / below - point.lower, 0.0)
+        right -= np.where(self.has_high, second / above - point.upper, 0.0)
+        both = solve_system(np.concatenate([right, -primal]))
+        dx = both[: len(right)]
+        lower = np.where(self.has_low, (first - point.lower * dx) / below - point.lower, 0.0)
+        upper = np.where(self.has_high, (second + point.upper * dx) / above - point.upper, 0.0)
+        return Point(dx, both[len(right) :], lower, upper)
+
+    def length(self, here: "_Iterate", d: Point) -> float:
+        """The longest step that keeps distances and multipliers positive."""
+        pairs = (
+            (here.below[self.has_low], d.x[self.has_low]),
+            (here.above[self.has_high], -d.x[self.has_high]),
+            (here.point.lower[self.has_low], d.lower[self.has_low]),
+            (here.point.upper[self.has_high], d.upper[self.has_high]),
+        )
+        return min(float(np.min(-value[down < 0.0] / down[down < 0.0], initial=1e6)) for value, down in pairs)
+
+
+class _Iterate(NamedTuple):
+    """A point, its distances from the bounds, and the residuals of the conditions."""
+
+    point: Point
+    below: Floats
+    above: Floats
+    dual: Floats
+    primal: Floats
+
+
 def solve(P: Floats, q: Floats, A: Floats, b: Floats, low: Floats, high: Floats) -> Point:
     """The minimiser, as precise as float64 allows; of a problem that is unbounded or infeasible a point far off."""
-    n, m = len(q), len(b)
-    unit = max(float(np.max(np.abs(P), initial=0.0)), float(np.max(np.abs(q), initial=0.0))) or 1.0
-    P, q = P / unit, q / unit
-    has_low, has_high = np.isfinite(low), np.isfinite(high)
-    at = _start(low, high, m)
-    best, best_error = at, np.inf
+    n = len(q)
+    unit = max(_largest(P), _largest(q)) or 1.0
+    problem = _Problem(P / unit, q / unit, A, b, low, high)
+    at = best = _start(low, high, len(b))
+    best_error = np.inf
     for _ in range(MAX_STEPS):
         poll()
-        below = np.where(has_low, at.x - low, 1.0)
-        above = np.where(has_high, high - at.x, 1.0)
-        dual = P @ at.x + q - A.T @ at.y - at.lower + at.upper
-        primal = A @ at.x - b
-        products = np.concatenate([(below * at.lower)[has_low], (above * at.upper)[has_high]])
-        mu = float(np.mean(products)) if len(products) else 0.0
-        error = _largest(dual) / (1.0 + _largest(q)) + _largest(primal) / (1.0 + _largest(b)) + mu
+        here = problem.at(at)
+        mu = problem.mean_product(here.below, here.above, at.lower, at.upper)
+        error = problem.error(here, mu)
         if error < best_error:
             best, best_error = at, error
-        if not np.isfinite(error) or error <= 8.0 * EPS or min(_least(below), _least(above)) <= 0.0:
+        if not np.isfinite(error) or error <= 8.0 * EPS or min(_least(here.below), _least(here.above)) <= 0.0:
             break
-        D = at.lower / below + at.upper / above
-        step = _factor(P, A, D)
-        if step is None:
+        solve_system = _factor(problem.P, A, at.lower / here.below + at.upper / here.above)
+        if solve_system is None:
             break
-
-        def direction(
-            first: Floats,
-            second: Floats,
-            at: Point = at,
-            step: object = step,
-            below: Floats = below,
-            above: Floats = above,
-            dual: Floats = dual,
-            primal: Floats = primal,
-        ) -> Point:
-            """The Newton step to (x - low) l = first, (high - x) u = second."""
-            right = -dual + np.where(has_low, first / below - at.lower, 0.0)
-            right -= np.where(has_high, second / above - at.upper, 0.0)
-            both = step(np.concatenate([right, -primal]))  # type: ignore[operator]
-            dx = both[:n]
-            lower = np.where(has_low, (first - at.lower * dx) / below - at.lower, 0.0)
-            upper = np.where(has_high, (second + at.upper * dx) / above - at.upper, 0.0)
-            return Point(dx, both[n:], lower, upper)
-
-        ahead = direction(np.zeros(n), np.zeros(n))
-        t = min(1.0, _length(at, ahead, below, above, has_low, has_high))
-        moved = np.concatenate(
-            [
-                ((below + t * ahead.x) * (at.lower + t * ahead.lower))[has_low],
-                ((above - t * ahead.x) * (at.upper + t * ahead.upper))[has_high],
-            ]
+        ahead = problem.direction(here, solve_system, np.zeros(n), np.zeros(n))
+        t = min(1.0, problem.length(here, ahead))
+        moved = problem.mean_product(
+            here.below + t * ahead.x, here.above - t * ahead.x, at.lower + t * ahead.lower, at.upper + t * ahead.upper
         )
-        centre = mu * (float(np.mean(moved)) / mu) ** 3 if mu > 0.0 else 0.0
-        move = direction(centre - ahead.x * ahead.lower, centre + ahead.x * ahead.upper)
-        t = min(1.0, STEP_FRACTION * _length(at, move, below, above, has_low, has_high))
+        centre = mu * (moved / mu) ** 3 if mu > 0.0 else 0.0
+        move = problem.direction(here, solve_system, centre - ahead.x * ahead.lower, centre + ahead.x * ahead.upper)
+        t = min(1.0, STEP_FRACTION * problem.length(here, move))
         at = Point(*(part + t * change for part, change in zip(at, move, strict=True)))
     return Point(best.x, unit * best.y, unit * best.lower, unit * best.upper)
 
@@ -99,7 +144,7 @@ def _start(low: Floats, high: Floats, equalities: int) -> Point:
     return Point(x, np.zeros(equalities), np.where(has_low, 1.0, 0.0), np.where(has_high, 1.0, 0.0))
 
 
-def _factor(P: Floats, A: Floats, D: Floats) -> object | None:
+def _factor(P: Floats, A: Floats, D: Floats) -> Solver | None:
     """A function that solves [P + D, -A'; A, 0], refined once; None where it is singular."""
     n, m = len(P), len(A)
     M = np.zeros((n + m, n + m))
@@ -123,18 +168,6 @@ def _factor(P: Floats, A: Floats, D: Floats) -> object | None:
         return np.asarray(x)
 
     return solve_system
-
-
-def _length(at: Point, d: Point, below: Floats, above: Floats, has_low: Floats, has_high: Floats) -> float:
-    """The longest step that keeps distances and multipliers positive."""
-    pairs = (
-        (below[has_low], d.x[has_low]),
-        (above[has_high], -d.x[has_high]),
-        (at.lower[has_low], d.lower[has_low]),
-        (at.upper[has_high], d.upper[has_high]),
-    )
-    steps = [float(np.min(-value[down < 0.0] / down[down < 0.0], initial=1e6)) for value, down in pairs]
-    return min(steps)
 
 
 def _largest(values: Floats) -> float:
