@@ -61,6 +61,21 @@ def test_bound_of_any_point_is_below_the_minimum(seed):
             assert not certificate.ok
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_units_of_the_entries_do_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 15))
+    unit, B, q = 10.0 ** rng.uniform(-4.0, 4.0, n), rng.standard_normal((n, n)), rng.standard_normal(n)
+    A = rng.standard_normal((1, n))
+    b = A @ rng.uniform(0.0, 1.0, n)
+    P = B.T @ B
+    plain = minimize_qp(P, q, A=A, b=b, low=0.0, high=2.0)
+    scaled = minimize_qp(P / unit[:, None] / unit, q / unit, A=A / unit, b=b, low=0.0, high=2.0 * unit)
+    assert plain.certificate_.ok
+    assert scaled.certificate_.ok, scaled.certificate_.explain()
+    np.testing.assert_allclose(scaled.x / unit, plain.x, atol=1e-5)
+
+
 def test_free_entries():
     """Without bounds it is a linear system; a direction without curvature must not be pushed."""
     rng = np.random.default_rng(0)

@@ -85,17 +85,18 @@ def minimize_qp(P: Any, q: Any, *, A: Any = None, b: Any = None, low: Any = None
     """
     problem = _validate(P, q, A, b, low, high)
     fixed = problem.low == problem.high
-    reduced, rows = _reduce(problem, fixed)
+    units = _find_units(problem, fixed)
+    reduced, rows = _reduce(problem, fixed, units)
     smallest = eigh(problem.P)[0][0] if len(problem.q) else 0.0
     convex = smallest >= -8.0 * EPS * len(problem.q) * float(np.max(np.abs(problem.P), initial=0.0))
     point = solve(*_parts(reduced)) if convex else _solve_nonconvex(reduced)
     x = np.where(fixed, problem.low, 0.0)
-    x[~fixed] = _put_on_bounds(reduced, point)
-    x[~fixed] = _restore_equalities(reduced, x[~fixed])
+    inside = _restore_equalities(reduced, _put_on_bounds(reduced, point))
+    x[~fixed] = np.clip(units * inside, problem.low[~fixed], problem.high[~fixed])
     y = rows @ point.y
     g = problem.gradient(x, y)
     lower, upper = np.where(fixed, np.maximum(g, 0.0), 0.0), np.where(fixed, np.maximum(-g, 0.0), 0.0)
-    lower[~fixed], upper[~fixed] = point.lower, point.upper
+    lower[~fixed], upper[~fixed] = point.lower / units, point.upper / units
     certificate = minimum(problem, x, y)
     if not certificate.ok:
         _raise_reason(reduced, convex)
@@ -127,18 +128,33 @@ def _validate(P: Any, q: Any, A: Any, b: Any, low: Any, high: Any) -> QuadraticP
     return QuadraticProgram(0.5 * (P + P.T), q, A, b, low, high)
 
 
-def _reduce(problem: QuadraticProgram, fixed: Any) -> tuple[QuadraticProgram, Floats]:
-    """The problem of the entries that are not fixed, with equalities of full rank; (m, rank) what makes its multipliers
-    those of the problem.
+def _find_units(problem: QuadraticProgram, fixed: Any) -> Floats:
+    """Units of the entries that are not fixed, in which curvatures and ranges are at most one."""
+    curvature, q = np.diag(problem.P)[~fixed], np.abs(problem.q[~fixed])
+    width = (problem.high - problem.low)[~fixed]
+    positive = curvature > EPS * float(np.max(curvature, initial=0.0)) * EPS
+    unit = np.where(positive, 1.0 / np.sqrt(np.where(positive, curvature, 1.0)), np.inf)
+    unit = np.minimum(unit, width)
+    return np.where(np.isfinite(unit), unit, np.where(q > 0.0, 1.0 / np.where(q > 0.0, q, 1.0), 1.0))
+
+
+def _reduce(problem: QuadraticProgram, fixed: Any, units: Floats) -> tuple[QuadraticProgram, Floats]:
+    """The problem of the entries that are not fixed, in these units, with equalities of full rank; (m, rank) what makes
+    its multipliers those of the problem.
     """
     x = np.where(fixed, problem.low, 0.0)
-    A, b = problem.A[:, ~fixed], problem.b - problem.A @ x
-    P, q = problem.P[np.ix_(~fixed, ~fixed)], (problem.q + problem.P @ x)[~fixed]
+    A, b = problem.A[:, ~fixed] * units, problem.b - problem.A @ x
+    P = problem.P[np.ix_(~fixed, ~fixed)] * units[:, None] * units
+    q, low, high = (
+        (problem.q + problem.P @ x)[~fixed] * units,
+        problem.low[~fixed] / units,
+        problem.high[~fixed] / units,
+    )
     if not A.size:
         size = np.abs(problem.A) @ np.abs(x) + np.abs(problem.b)
         if np.any(np.abs(b) > 64.0 * EPS * len(x) * size):
             raise ValueError(INFEASIBLE.format(reason="all entries are fixed, and an equality does not hold"))
-        return QuadraticProgram(P, q, A[:0], b[:0], problem.low[~fixed], problem.high[~fixed]), np.zeros((len(b), 0))
+        return QuadraticProgram(P, q, A[:0], b[:0], low, high), np.zeros((len(b), 0))
     length = np.sqrt(np.sum(A * A, axis=1))
     length = np.where(length > 0.0, length, 1.0)
     U, s, Vt = svd(A / length[:, None])
@@ -149,7 +165,7 @@ def _reduce(problem: QuadraticProgram, fixed: Any) -> tuple[QuadraticProgram, Fl
     if missing > 1e-10 * max(1.0, float(np.max(np.abs(b / length)))):
         raise ValueError(INFEASIBLE.format(reason="two equalities contradict each other"))
     reduced = s[:rank, None] * Vt[:rank]
-    return QuadraticProgram(P, q, reduced, wanted, problem.low[~fixed], problem.high[~fixed]), left
+    return QuadraticProgram(P, q, reduced, wanted, low, high), left
 
 
 def _solve_nonconvex(problem: QuadraticProgram) -> Point:

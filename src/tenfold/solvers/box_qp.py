@@ -119,7 +119,9 @@ def solve(P: Floats, q: Floats, A: Floats, b: Floats, low: Floats, high: Floats)
             best, best_error = at, error
         if not np.isfinite(error) or error <= 8.0 * EPS or min(_least(here.below), _least(here.above)) <= 0.0:
             break
-        solve_system = _factor(problem.P, A, at.lower / here.below + at.upper / here.above)
+        with np.errstate(over="ignore"):
+            D = at.lower / here.below + at.upper / here.above
+        solve_system = _factor(problem.P, A, D) if np.isfinite(D).all() else None
         if solve_system is None:
             break
         ahead = problem.direction(here, solve_system, np.zeros(n), np.zeros(n))
