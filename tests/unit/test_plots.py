@@ -313,7 +313,7 @@ def test_support_vectors_by_type():
 
     plane = X[:, [0, 3]]
     machine = SVC(C=0.5, gamma=0.3, tol=1e-8, class_weight={False: 1.0, True: 2.0}).fit(plane, two)
-    shown = drawn(SupportVectorDisplay.from_estimator(machine, plane, two, grid_resolution=20))
+    shown = check_drawn(SupportVectorDisplay.from_estimator(machine, plane, two, grid_resolution=20))
     f = np.where(two, 1.0, -1.0) * machine.decision_function(plane)
     assert np.all(np.abs(f[shown.types == "free"] - 1.0) < 1e-4)
     assert np.all((f[shown.types == "bound"] < 1.0 + 1e-4) & (f[shown.types == "bound"] > 0.0))
@@ -330,12 +330,12 @@ def test_support_vectors_by_type():
     assert np.all(np.abs(f[types == "free"] - 1.0) < 1e-4)
 
     three = SVC(gamma=0.3).fit(plane, labels)
-    shown = drawn(SupportVectorDisplay.from_estimator(three, plane, labels, grid_resolution=10))
+    shown = check_drawn(SupportVectorDisplay.from_estimator(three, plane, labels, grid_resolution=10))
     assert shown.margins == ()
     assert set(np.flatnonzero(shown.types != "")) == set(three.support_)
 
     one = OneClassSVM(nu=0.2, gamma=0.3).fit(plane)
-    shown = drawn(SupportVectorDisplay.from_estimator(one, plane, grid_resolution=10))
+    shown = check_drawn(SupportVectorDisplay.from_estimator(one, plane, grid_resolution=10))
     assert shown.between == 0.0
     assert np.mean(shown.types == "outlier") <= 0.2
 
