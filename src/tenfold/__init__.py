@@ -126,8 +126,11 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge.certificate import Certificate as Certificate
+    from tenfold.judge.quadratic_program import kkt as kkt
+    from tenfold.judge.quadratic_program import lagrange_dual as lagrange_dual
     from tenfold.persist import load as load
     from tenfold.persist import save as save
+    from tenfold.plans.quadratic_program import minimize_qp as minimize_qp
     from tenfold.stats.moments import Moments as Moments
 # isort: on
 # imports:end
@@ -240,15 +243,18 @@ OTHERS = {
     "evaluate_online": "evaluation",
     "infer": "certification.inference",
     "k_means": "estimators.kmeans.functions",
+    "kkt": "judge.quadratic_program",
     "kmeans_plusplus": "estimators.kmeans.functions",
     "kneighbors_graph": "estimators.neighbours.graphs",
     "l1_min_c": "estimators.logistic.smallest_c",
+    "lagrange_dual": "judge.quadratic_program",
     "lars_path": "estimators.greedy.lars_functions",
     "lars_path_gram": "estimators.greedy.lars_functions",
     "lasso_path": "estimators.lasso.functions",
     "linear_or_not": "advice",
     "load": "persist",
     "margins": "geometry",
+    "minimize_qp": "plans.quadratic_program",
     "orthogonal_mp": "estimators.greedy.functions",
     "orthogonal_mp_gram": "estimators.greedy.functions",
     "principal_angles": "estimators.decomposition.angles",

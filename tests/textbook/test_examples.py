@@ -48,6 +48,8 @@ EXPECTED = {
     "undecided_regions": r"positive in 2% of the plane, several are in 31%",
     "what_mistakes_cost": r"costs 50: 0 missed(.|\n)*0\.10: +7\d\.\d% decided",
     "wrong_cross_validation": r"on all samples[^%]*error +[0-4]\.\d%[^%]*error +(4|5)\d\.\d%",
+    "weak_duality": r"the minimum is 0\.500 at x = -1\.000(.|\n)*max min 0\.00, min max 0\.25",
+    "xor_and_rings": r"XOR, linear kernel: 0\.[67]\d+ right(.|\n)*XOR, Gaussian kernel: (0\.9\d+|1\.000) right",
     "separable_logistic": r"without a prior: .*no maximum",
 }
 

@@ -304,3 +304,79 @@ def test_residuals():
         shown.plot(kind="other")
     with pytest.raises(ValueError, match="one column each"):
         ResidualDisplay.of(np.zeros((3, 2)), np.zeros((3, 2)))
+
+
+def test_support_vectors_by_type():
+    from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+
+    from tenfold.plots import SupportVectorDisplay
+
+    plane = X[:, [0, 3]]
+    machine = SVC(C=0.5, gamma=0.3, tol=1e-8, class_weight={False: 1.0, True: 2.0}).fit(plane, two)
+    shown = check_drawn(SupportVectorDisplay.from_estimator(machine, plane, two, grid_resolution=20))
+    f = np.where(two, 1.0, -1.0) * machine.decision_function(plane)
+    assert np.all(np.abs(f[shown.types == "free"] - 1.0) < 1e-4)
+    assert np.all((f[shown.types == "bound"] < 1.0 + 1e-4) & (f[shown.types == "bound"] > 0.0))
+    assert np.all(f[shown.types == "outlier"] <= 0.0)
+    assert np.all(f[shown.types == ""] > 1.0 - 1e-4)
+    assert np.flatnonzero(shown.types != "").tolist() == sorted(machine.support_)
+    assert shown.margins == (-1.0, 1.0)
+    texts = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    assert any(text.startswith("free: on the margin") for text in texts)
+
+    nu = NuSVC(nu=0.4, gamma=0.3, tol=1e-8).fit(plane, two)
+    types = SupportVectorDisplay.of(nu, plane, two, grid_resolution=5).types
+    f = np.where(two, 1.0, -1.0) * nu.decision_function(plane)
+    assert np.all(np.abs(f[types == "free"] - 1.0) < 1e-4)
+
+    three = SVC(gamma=0.3).fit(plane, labels)
+    shown = check_drawn(SupportVectorDisplay.from_estimator(three, plane, labels, grid_resolution=10))
+    assert shown.margins == ()
+    assert set(np.flatnonzero(shown.types != "")) == set(three.support_)
+
+    one = OneClassSVM(nu=0.2, gamma=0.3).fit(plane)
+    shown = check_drawn(SupportVectorDisplay.from_estimator(one, plane, grid_resolution=10))
+    assert shown.between == 0.0
+    assert np.mean(shown.types == "outlier") <= 0.2
+
+    with pytest.raises(TypeError, match="OneClassSVM"):
+        SupportVectorDisplay.of(SVR().fit(plane, y), plane, y)
+    with pytest.raises(ValueError, match="classes y"):
+        SupportVectorDisplay.of(machine, plane, grid_resolution=5)
+    with pytest.raises(ValueError, match="samples of the fit"):
+        SupportVectorDisplay.of(machine, plane[:5], two[:5], grid_resolution=5)
+
+
+def test_contour_is_where_the_response_has_the_value():
+    from tenfold.plots import SupportVectorDisplay
+
+    xx0, xx1 = np.meshgrid(np.linspace(-2.0, 2.0, 41), np.linspace(-2.0, 2.0, 37))
+    ring = SupportVectorDisplay(xx0, xx1, xx0**2 + xx1**2)
+    ends = np.array(ring.contour(1.0))
+    np.testing.assert_allclose(np.hypot(*ends.T), 1.0, atol=0.01)
+    pieces = np.linalg.norm(ends[1::2] - ends[::2], axis=1)
+    assert pieces.sum() == pytest.approx(2.0 * np.pi, rel=0.01)
+    assert ring.contour(100.0) == []
+
+
+def test_report_shows_the_plane_of_a_machine_of_two_features():
+    from sklearn.svm import SVC
+
+    from tenfold.cli.plot_data import plane_of
+    from tenfold.report.charts import pictures as charts
+
+    names = np.where(two, "yes", "no")
+    frame = pd.DataFrame(X[:, [0, 3]], columns=["height", "width"])
+    model = make_pipeline(StandardScaler(), SVC(gamma=0.5)).fit(frame, names)
+    plane = json.loads(json.dumps(plane_of(model, frame, names)))
+    assert (plane["x_name"], plane["y_name"]) == ("height", "width")
+    assert sum(len(x) for _, x, _ in plane["classes"]) == 80
+    assert sum(len(x) for _, x, _ in plane["support"]) == model[-1].n_support_.sum()
+    boundary = np.column_stack(plane["lines"][0])
+    assert np.abs(model[-1].decision_function(boundary)).max() < 0.05
+    (chart,) = charts({"pictures": {"plane": plane}})
+    assert chart["title"] == "Boundary and support vectors"
+    assert chart["svg"].count('class="ring') == model[-1].n_support_.sum()
+    assert "free (" in chart["svg"]
+    assert plane_of(make_pipeline(StandardScaler(), SVC()).fit(X, names), X, names) is None
+    assert plane_of(make_pipeline(StandardScaler(), tenfold.LogisticRegression()).fit(X, names), X, names) is None

@@ -14,6 +14,7 @@ from tenfold.certification.models import contradict, is_pipeline
 from tenfold.certification.outputs import find_difference
 from tenfold.data import BudgetSpent, limit_passes
 from tenfold.estimators.registration import Registration, registration_of
+from tenfold.estimators.svm.registrations import MACHINES
 from tenfold.judge.certificate import NOT_JUDGED, Certificate
 
 __all__ = ["certify"]
@@ -94,9 +95,10 @@ def certify(
         return certify(model[-1], samples_before(model, X), y, sample_weight, offset=offset, budget=budget)
     registration = find_registration(type(model))
     if registration is None:
+        names = ", ".join((*sorted({*tenfold.ESTIMATORS, *MACHINES}), "Pipeline"))
         raise TypeError(
-            f"certify cannot judge {type(model).__module__}.{type(model).__qualname__}. It judges "
-            f"{', '.join((*tenfold.ESTIMATORS, 'Pipeline'))} of scikit-learn, and their counterparts in tenfold."
+            f"certify cannot judge {type(model).__module__}.{type(model).__qualname__}. It judges {names} of "
+            "scikit-learn, and their counterparts in tenfold."
         )
     check_is_fitted(model)
     if offset is not None and not registration.offset:
@@ -120,6 +122,8 @@ def certify(
 
 def find_registration(cls: type) -> Registration | None:
     """The registration of a class of tenfold, or of the counterpart of a scikit-learn class."""
+    if cls.__name__ in MACHINES and MACHINES[cls.__name__].peer_class(cls.__name__) is cls:
+        return MACHINES[cls.__name__]
     if (own := registration_of(cls)) is not None or cls.__name__ not in tenfold.ESTIMATORS:
         return own
     ours = registration_of(getattr(tenfold, cls.__name__))

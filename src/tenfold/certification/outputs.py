@@ -51,6 +51,8 @@ class _AnyValues(BaseEstimator):
 
 def take_samples(X: Any) -> Array:
     """At most `MAX_SAMPLES` samples, evenly spaced, in memory, on the device of X."""
+    if isinstance(X, list) and np.asarray(X, dtype=object).ndim == 1:  # samples that are no vectors
+        return X[:: -(-len(X) // MAX_SAMPLES)]
     X = validate_rows(_AnyValues(), X)
     step = -(-X.shape[0] // MAX_SAMPLES)
     if isinstance(X, Table):

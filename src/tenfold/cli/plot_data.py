@@ -4,15 +4,17 @@ from typing import Any
 
 import numpy as np
 
+from tenfold.arrays import is_sparse
 from tenfold.cli.load_table import LoadedTable
 from tenfold.evaluation import Evaluation
-from tenfold.plots import LeaveOneOutDisplay, PathDisplay
+from tenfold.plots import LeaveOneOutDisplay, PathDisplay, SupportVectorDisplay
 from tenfold.report.svg import subsample_curve
 from tenfold.selection import Result
 
 MOST_POINTS = 500  # of a scatter plot
 MOST_CURVES = 10  # as many as there are colours
 SCORE_BINS = 25  # of a histogram of scores
+PLANE_GRID = 40  # points along each axis of a boundary
 
 
 def confusion_of(evaluation: Evaluation) -> dict[str, Any] | None:
@@ -41,7 +43,46 @@ def pictures_of(result: Result, evaluation: Evaluation, table: LoadedTable) -> d
         }
     if evaluation.task == "regression":
         pictures["residuals"] = _residuals(result, table)
+    if table.task == "binary" and (plane := plane_of(result.model, table.frame, table.y)):
+        pictures["plane"] = plane
     return pictures | _selection_curves(result.model)
+
+
+def plane_of(model: Any, frame: Any, y: Any) -> dict[str, Any] | None:
+    """The boundary of a support vector machine of two classes and two features, its margins and its support vectors, in
+    the units of the encoded features; None of any other model.
+    """
+    machine = model[-1]
+    if not hasattr(machine, "support_") or len(getattr(machine, "classes_", ())) != 2:
+        return None
+    X = model[:-1].transform(frame)
+    if X.shape[1] != 2 or is_sparse(X) or np.max(machine.support_, initial=-1) >= len(X):
+        return None
+    plane = SupportVectorDisplay.of(machine, X, y, grid_resolution=PLANE_GRID, eps=0.1)
+    names = [str(name) for name in model[:-1].get_feature_names_out()]
+    keep = np.flatnonzero(plane.types == "")
+    if len(keep) > MOST_POINTS:
+        keep = np.sort(np.random.default_rng(0).choice(keep, MOST_POINTS, replace=False))
+    shown = np.zeros(len(X), dtype=bool)
+    support = np.flatnonzero(plane.types != "")[:MOST_POINTS]
+    shown[keep], shown[support] = True, True
+    drawn = [(str(name), shown & (plane.labels == name)) for name in machine.classes_]
+    marked = [(kind, shown & (plane.types == kind)) for kind in ("free", "bound", "outlier")]
+    return {
+        "x_name": names[0],
+        "y_name": names[1],
+        "classes": [_places(plane, name, where) for name, where in drawn],
+        "support": [_places(plane, name, where) for name, where in marked if where.any()],
+        "lines": [_ends(plane.contour(level)) for level in (0.0, *plane.margins)],
+    }
+
+
+def _places(plane: SupportVectorDisplay, name: str, where: Any) -> tuple[str, list[float], list[float]]:
+    return name, plane.points[where, 0].tolist(), plane.points[where, 1].tolist()
+
+
+def _ends(ends: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [round(x, 6) for x, _ in ends], [round(y, 6) for _, y in ends]
 
 
 def _selection_curves(model: Any) -> dict[str, Any]:

@@ -144,6 +144,8 @@ class Certificate:
     _drift: float = field(default=0.0, repr=False, compare=False)
     # `decided` of a model that is no linear function of the features: a picklable function of samples
     _decide: Callable[[Any], Any] | None = field(default=None, repr=False, compare=False)
+    # `intervals`, likewise
+    _enclose: Callable[[Any], Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def allowed(self) -> float:
@@ -203,6 +205,21 @@ class Certificate:
         z = forward(X, Params(self._coef, self._intercept))
         sure = np.abs(z) > (self.radius * distances(X, self._centre) + self._drift)[:, None]
         return sure[:, 0] if sure.shape[1] == 1 else sure
+
+    def intervals(self, X: Array) -> tuple[Floats, Floats]:
+        """The lower and the upper ends of intervals that hold the raw predictions of the optimum for samples X.
+
+        Of regressions the predicted values, of classifiers the values of `decision_function`, where several classes
+        are told apart in pairs those of all pairs. Only where the certificate has a radius and knows the model as a
+        function of the samples.
+        """
+        if self._enclose is None:
+            raise ValueError(
+                "intervals needs a strongly convex problem, for which the certificate has a radius, and a model that "
+                "it knows as a function of the samples, such as a support vector machine with a psd kernel."
+            )
+        low, high = self._enclose(X)
+        return low, high
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

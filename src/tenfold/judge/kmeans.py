@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, Integers, unit_roundoff
-from tenfold.bounds import lowest_energy
+from tenfold.bounds.theorems import lowest_energy
 from tenfold.data import MemoryRows, Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.kmeans_assignment import LabelCheck, check_assignment, check_labels, squares_from

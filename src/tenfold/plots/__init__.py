@@ -9,6 +9,7 @@ from tenfold.plots.reliability import ReliabilityDisplay
 from tenfold.plots.residuals import ResidualDisplay
 from tenfold.plots.selection_curve import LeaveOneOutDisplay
 from tenfold.plots.spectrum import SpectrumDisplay
+from tenfold.plots.support_vectors import SupportVectorDisplay
 from tenfold.plots.trace import CertificateDisplay
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "ReliabilityDisplay",
     "ResidualDisplay",
     "SpectrumDisplay",
+    "SupportVectorDisplay",
 ]

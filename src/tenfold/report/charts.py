@@ -123,6 +123,18 @@ def _path(held: Record) -> Chart:
     return Chart("Path of the weights", held["x_name"], "weight", marks, words, log_x=True)
 
 
+def _plane(held: Record) -> Chart:
+    marks = []
+    for tone, (name, x, y) in enumerate(held["classes"]):
+        marks.append(Mark("points", x, y, label=name, tone=tone))
+    for tone, (name, x, y) in enumerate(held["support"], 2):
+        marks.append(Mark("rings", x, y, label=f"{name} ({len(x):,})", tone=tone))
+    for level, (x, y) in enumerate(held["lines"]):
+        marks.append(Mark("pieces", x, y, tone=7 if level else None))
+    words = f"{held['y_name']} against {held['x_name']}, with the boundary, the margins and the support vectors."
+    return Chart("Boundary and support vectors", held["x_name"], held["y_name"], marks, words)
+
+
 def _spectrum(held: Record) -> Chart:
     marks = [Mark("line", held["x"], held["y"]), Mark("points", held["x"], held["y"])]
     return Chart(held["title"], held["x_name"], held["y_name"], marks, held.get("caption", ""))
@@ -136,5 +148,6 @@ DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
     "errors": (_errors, "Error of every value tried; the dashed line is the one chosen."),
     "criterion": (_errors, "The criterion of every value tried; the dashed line is the one chosen."),
     "path": (_path, "How the weights of standardised features shrink as the penalty grows."),
+    "plane": (_plane, "The boundary, the margins beside it, and the samples that carry it: free ones are on a margin."),
     "spectrum": (_spectrum, "Variance by direction."),
 }

@@ -19,7 +19,8 @@ Numbers = Sequence[float]
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark: `kind` is line, dashes, points, band or intervals (from y to y2), or bars (from 0; x are edges).
+    """A mark: `kind` is line, dashes, points, rings, pieces (straight, of two ends each), band or intervals (from y to
+    y2), or bars (from 0; x are edges).
 
     `tone` is a number of a colour, or None for the accent; `hints` are shown when a point is hovered over.
     """
@@ -148,6 +149,12 @@ def _draw_mark(mark: Mark, x: Axis, y: Axis) -> str:
             f'<circle class="{mark.look}" cx="{a:.1f}" cy="{b:.1f}" r="2.5">{_hint(mark, i)}</circle>'
             for i, (a, b) in zip(shown, points, strict=True)
         )
+    if mark.kind == "rings":
+        return "".join(f'<circle class="ring {mark.look}" cx="{a:.1f}" cy="{b:.1f}" r="5"/>' for a, b in points)
+    if mark.kind == "pieces":
+        ends = zip(points[::2], points[1::2], strict=True)
+        pieces = "".join(f"M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" for (a, b), (c, d) in ends)
+        return f'<path class="line {mark.look}" d="{pieces}"/>'
     if mark.kind in ("band", "intervals"):
         upper = [(x(mark.x[i]), y(mark.y2[i])) for i in shown]
         if mark.kind == "band":

@@ -1,7 +1,4 @@
-"""Theorems: bounds that hold under assumptions, which are their arguments.
-
-No bound is computed from a fit alone, and none decides whether a certificate is ok.
-"""
+"""Bounds on mistakes, on the energy of clusters, and the least error of any classifier."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -14,16 +11,6 @@ from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import MemoryRows, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.stats.moments import Moments
-
-__all__ = [
-    "BayesError",
-    "MistakeTrace",
-    "bayes_error",
-    "kmeans_energy",
-    "mistake_bound",
-    "mistake_bound_inseparable",
-    "mistake_trace",
-]
 
 
 def kmeans_energy(X: Any, n_clusters: int, sample_weight: Any = None) -> float:

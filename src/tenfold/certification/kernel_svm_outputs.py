@@ -1,0 +1,114 @@
+"""Expected outputs of support vector machines with kernels, from their judged coefficients."""
+
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import EPS, Array, Floats, is_sparse
+from tenfold.certification.kernel_svm import fit_samples, kernel_of
+from tenfold.certification.outputs import Labels, Output
+from tenfold.judge.kernel_samples import take
+from tenfold.judge.svm_enclosure import pairs_of
+from tenfold.kernels.evaluation import count
+
+
+def values(model: Any, X: Array) -> list[Output | Labels]:
+    """Regression: sum_i coef_i k(x_i, x) + b."""
+    u, rounding = _decisions(model, X, _dense(model.dual_coef_).reshape(1, -1).T)
+    return [Output("predict", u, rounding)]
+
+
+def inliers(model: Any, X: Array) -> list[Output | Labels]:
+    """One class: the same, its sign, and without the intercept."""
+    u, rounding = _decisions(model, X, _dense(model.dual_coef_).reshape(1, -1).T)
+    # libsvm gives -1 where the value is zero
+    signs = Labels("predict", np.column_stack([-u, u]), np.array([-1, 1]), 2.0 * rounding)
+    return [Output("decision_function", u, rounding), Output("score_samples", u - model.intercept_, rounding), signs]
+
+
+def classes(model: Any, X: Array) -> list[Output | Labels]:
+    """Classification: the values of all pairs of classes or their votes, and the class with the most votes."""
+    number = len(model.classes_)
+    u, rounding = _decisions(model, X, _pairs(model))
+    if number == 2:
+        signs = Labels("predict", np.column_stack([-u, u]), model.classes_, 2.0 * rounding)
+        return [Output("decision_function", u, rounding), signs]
+    first, second = pairs_of(number)
+    votes, sums = np.zeros((len(u), number)), np.zeros((len(u), number))
+    for t, (i, j) in enumerate(zip(first, second, strict=True)):
+        votes[:, i] += u[:, t] > 0.0
+        votes[:, j] += ~(u[:, t] > 0.0)
+        sums[:, i] += u[:, t]
+        sums[:, j] -= u[:, t]
+    # a value that may be on either side of zero moves a vote
+    open_votes = np.sum(np.abs(u) <= rounding, axis=1, keepdims=True)
+    spread = 2.0 * np.sum(rounding, axis=1, keepdims=True) + 4.0 * EPS
+    against_rest = votes + sums / (3.0 * (np.abs(sums) + 1.0))
+    if model.decision_function_shape == "ovo":
+        decision = Output("decision_function", u, rounding)
+    else:
+        decision = Output("decision_function", against_rest, spread + 2.0 * open_votes)
+    if model.break_ties:
+        label = Labels("predict", against_rest, model.classes_, 2.0 * spread + 4.0 * open_votes)
+    else:
+        label = Labels("predict", votes - np.arange(number) / (2.0 * number), model.classes_, 4.0 * open_votes)
+    return [decision, label]
+
+
+def _pairs(model: Any) -> Floats:
+    """The coefficients (m, pairs) of each machine."""
+    coef, number = _dense(model.dual_coef_), len(model.classes_)
+    if number == 2:
+        return coef.reshape(1, -1).T
+    own = np.repeat(np.arange(number), model.n_support_)
+    first, second = pairs_of(number)
+    columns = np.zeros((coef.shape[1], len(first)))
+    for t, (i, j) in enumerate(zip(first, second, strict=True)):
+        columns[own == i, t] = coef[j - 1, own == i]
+        columns[own == j, t] = coef[i, own == j]
+    return columns
+
+
+def _decisions(model: Any, X: Array, coef: Floats) -> tuple[Floats, Floats]:
+    """The values (n, machines) at samples, and a bound on the rounding of the model's own."""
+    b, m = np.asarray(model.intercept_, dtype=np.float64), len(coef)
+    if not m:
+        return np.tile(b, (count(X), 1)), np.tile(4.0 * EPS * np.abs(b), (count(X), 1))
+    if model.kernel == "precomputed":
+        K = np.asarray(X, dtype=np.float64)[:, model.support_]
+        error = 0.0 * K
+    else:
+        X = X if isinstance(X, list) else X.astype(np.float64)
+        Z = take(fit_samples(model), model.support_) if callable(model.kernel) else model.support_vectors_
+        K = np.asarray(kernel_of(model, getattr(model, "_gamma", 0.0)).block(X, Z))
+        error = _evaluation_error(model, X, Z, K)
+    size = np.abs(coef)
+    return K @ coef + b, (error + (m + 8.0) * EPS * np.abs(K)) @ size + 8.0 * EPS * np.abs(b) + np.finfo(float).tiny
+
+
+def _evaluation_error(model: Any, X: Array, Z: Array, K: Floats) -> Floats:
+    """The rounding of the entries of K, by that of inner products and of squared distances about the centre of Z."""
+    unit = 4.0 * (X.shape[1] + 8.0) * EPS if hasattr(X, "shape") and len(X.shape) == 2 else 64.0 * EPS
+    if callable(model.kernel):
+        return 16.0 * unit * (np.abs(K) + np.max(np.abs(K)))
+    if model.kernel == "rbf":
+        # distances of sparse samples are differences of products
+        centre = np.zeros(X.shape[1]) if is_sparse(Z) else np.asarray(Z.mean(axis=0)).ravel()
+        squares = [_squares(part, centre) for part in (X, Z)]
+        return unit * model._gamma * (squares[0][:, None] + squares[1][None, :]) + unit * K
+    products = np.asarray((abs(X) @ abs(Z).T).toarray() if is_sparse(X) and is_sparse(Z) else abs(X) @ abs(Z).T)
+    if model.kernel == "linear":
+        return unit * products
+    inner = model._gamma * products + abs(model.coef0)
+    if model.kernel == "sigmoid":
+        return unit * inner + unit
+    return unit * (model.degree + 1.0) * inner**model.degree
+
+
+def _squares(X: Array, centre: Floats) -> Floats:
+    X = X.toarray() if is_sparse(X) else X
+    return np.sum(np.square(X - centre), axis=1)
+
+
+def _dense(part: Any) -> Floats:
+    return np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
