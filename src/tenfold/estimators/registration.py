@@ -21,7 +21,7 @@ from tenfold.estimators.tuning import PathScores, Tuning
 Source = Literal["arrays", "sparse", "files", "Dask", "devices"]
 Reads = Literal["one pass", "two passes", "three passes", "a pass a step", "in order", "random batches", "in memory"]
 Uses = Literal["sample", "samples", "targets"]
-Kind = Literal["residual", "gap", "stationarity", "exact", "spectral", "fixed point", "count"]
+Kind = Literal["residual", "dual residual", "gap", "stationarity", "exact", "spectral", "fixed point", "count"]
 
 # sources of samples
 SOURCES: dict[Source, str] = {

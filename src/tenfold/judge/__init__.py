@@ -7,6 +7,9 @@ residual
     Direct solves. With r the residual of the penalised system [X; sqrt(alpha) I] w = [y; 0], the number is the
     largest cosine between r and a column: zero exactly at a solution, free of units, and a bound on the backward
     error of that column.
+dual residual
+    Kernel methods with square loss. What is left of the system for the dual coefficients, relative to the targets: by
+    how much the targets would have to differ for the coefficients to be exact.
 gap
     Convex problems. Objective minus the dual value at a point that is made feasible here: no parameters whatever can
     be better by more.

@@ -33,6 +33,13 @@ RULES = {
         "the residual is orthogonal to every column up to this cosine, so the weights solve a problem that "
         "differs from yours by no more",
     ),
+    "dual residual": Rule(
+        1e-6,
+        "residual of the system for the dual coefficients",
+        "1 (the number is relative to the norm of the weighted targets)",
+        "rounding of the dual coefficients in their dtype and of the products with the kernel matrix",
+        "the dual coefficients are exact for targets that differ from yours by this fraction of their norm",
+    ),
     "gap": Rule(
         1e-6,
         "duality gap",
@@ -99,8 +106,8 @@ class Certificate:
     Attributes
     ----------
     kind : str
-        The kind: "residual", "gap", "stationarity", "count", "exact", "spectral" or "fixed point", a key of
-        `tenfold.judge.certificate.RULES`.
+        The kind: "residual", "dual residual", "gap", "stationarity", "count", "exact", "spectral" or "fixed point", a
+        key of `tenfold.judge.certificate.RULES`.
     value : float
         The number, never below `floor`.
     scale : float

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import EPS, Floats, is_array_api, on_host
+from tenfold.arrays import EPS, Array, Floats, is_array_api, is_sparse, numpy_dtype, on_host
 from tenfold.kernels.conversion import as_kernel
+from tenfold.kernels.evaluation import TILE_VALUES
 from tenfold.kernels.kernel import Kernel
 from tenfold.linear_algebra import eigenvalues
 
@@ -17,20 +18,39 @@ def matrix_of(kernel: Any, X: Any = None) -> Floats:
         if X is None:
             raise ValueError("Give the samples X on which the kernel is evaluated, or a kernel matrix.")
         kernel = as_kernel(kernel, X)(X)
-    K = np.asarray(on_host(kernel) if is_array_api(kernel) else kernel, dtype=np.float64)
+    K = on_host(kernel) if is_array_api(kernel) else kernel.toarray() if is_sparse(kernel) else np.asarray(kernel)
+    check_symmetric(K)
+    return np.asarray(K, dtype=np.float64)
+
+
+def check_symmetric(K: Array) -> None:
+    """Raise unless a given kernel matrix is square, finite and symmetric up to the rounding of its dtype; by blocks."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"A kernel matrix must be square, got an array of shape {K.shape}.")
-    if not np.isfinite(K).all():
-        raise ValueError("The kernel matrix contains NaN or infinity.")
-    difference = np.abs(K - K.T)
-    allowed = 8.0 * EPS * float(np.max(np.abs(K), initial=0.0))
-    if difference.size and difference.max() > allowed:
-        i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
+        raise ValueError(f"A kernel matrix must be square, got an array of shape {tuple(K.shape)}.")
+    n = K.shape[0]
+    step = max(1, TILE_VALUES // max(1, n))
+    largest, worst, place = 0.0, 0.0, (0, 0)
+    for a in range(0, n, step):
+        rows, columns = (on_host(part) for part in (K[a : a + step, a:], K[a:, a : a + step]))
+        size = float(np.max(np.abs(rows)))
+        if not np.isfinite(size):
+            raise ValueError("The kernel matrix contains NaN or infinity.")
+        largest = max(largest, size)
+        difference = np.abs(rows - columns.T)
+        if not difference.max() <= worst:
+            i, j = divmod(int(np.argmax(difference)), difference.shape[1])
+            worst, place = float(difference[i, j]), (a + i, a + j)
+    if not worst <= 8.0 * _roundoff(K) * largest:
+        (i, j), (one, other) = place, (K[place], K[place[::-1]])
         raise ValueError(
-            f"A kernel matrix must be symmetric: K[{i}, {j}] = {K[i, j]:.6g}, and K[{j}, {i}] = {K[j, i]:.6g}. "
+            f"A kernel matrix must be symmetric: K[{i}, {j}] = {one:.6g}, and K[{j}, {i}] = {other:.6g}. "
             "Use (K + K.T) / 2 where the difference is rounding."
         )
-    return K
+
+
+def _roundoff(K: Array) -> float:
+    """The distance between one and the next number of the dtype of a matrix."""
+    return float(np.finfo(np.float32).eps) if numpy_dtype(K.dtype) == np.float32 else EPS
 
 
 def spectrum(kernel: Any, X: Any = None) -> Floats:

@@ -1,0 +1,1 @@
+"""Kernel ridge regression and classification: ridge in the feature space of a kernel."""
