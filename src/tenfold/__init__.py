@@ -53,6 +53,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.greedy.omp import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy.omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy.omp_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+    from tenfold.estimators.kernel_ridge.classification import KernelRidgeClassifier as KernelRidgeClassifier
+    from tenfold.estimators.kernel_ridge.regression import KernelRidge as KernelRidge
     from tenfold.estimators.kmeans.bisecting import BisectingKMeans as BisectingKMeans
     from tenfold.estimators.kmeans.functions import k_means as k_means
     from tenfold.estimators.kmeans.functions import kmeans_plusplus as kmeans_plusplus
@@ -170,6 +172,8 @@ ESTIMATORS = {
     "KNeighborsRegressor": "estimators.neighbours.regression",
     "KNeighborsTransformer": "estimators.neighbours.graphs",
     "KernelDensity": "estimators.neighbours.density",
+    "KernelRidge": "estimators.kernel_ridge.regression",
+    "KernelRidgeClassifier": "estimators.kernel_ridge.classification",
     "Lars": "estimators.greedy.lars",
     "LarsCV": "estimators.greedy.lars_cv",
     "Lasso": "estimators.lasso.lasso",

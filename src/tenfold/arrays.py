@@ -313,3 +313,28 @@ def contiguous(array: Array) -> Array:
     if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
         return array
     return np.require(array, dtype=array.dtype.newbyteorder("="), requirements=["C", "A"])
+
+
+def cholesky(A: Array) -> Array | None:
+    """The lower factor of a matrix of another library, where it is; None where A is not positive definite."""
+    xp = namespace(A)
+    if _library(A) == "torch":
+        L, info = xp.linalg.cholesky_ex(A)
+        return L if int(info) == 0 else None
+    try:
+        L = xp.linalg.cholesky(A)
+    except np.linalg.LinAlgError:
+        return None
+    return L if bool(xp.all(xp.isfinite(L))) else None
+
+
+def solve_by_factor(L: Array, B: Array) -> Array:
+    """(L L')^-1 B for a lower factor of another library, where it is."""
+    xp = namespace(L)
+    if _library(L) == "torch":
+        return xp.cholesky_solve(B, L)
+    if _library(L) == "cupy":
+        from cupyx.scipy.linalg import solve_triangular
+
+        return solve_triangular(L, solve_triangular(L, B, lower=True), lower=True, trans="T")
+    return xp.linalg.solve(L.mT, xp.linalg.solve(L, B))

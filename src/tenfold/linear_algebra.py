@@ -9,15 +9,15 @@ to SciPy directly. All with one BLAS thread, so that bits do not depend on the n
 import ctypes
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy import linalg as la
-from scipy.linalg import blas, cython_lapack, lapack
+from scipy.linalg import blas, cython_blas, cython_lapack, lapack
 
-from tenfold.arrays import Floats
-from tenfold.machine import one_blas_thread
+from tenfold.arrays import Array, Floats
+from tenfold.machine import one_blas_thread, poll, run_concurrently
 
 SHORT_OPERATIONS = 400.0**3  # multiplications that take less than about a tenth of a second
 
@@ -58,9 +58,9 @@ def run_interruptibly(work: Callable[[], Result]) -> Result:
 
 
 @cache
-def _routine(name: str) -> Callable[..., None]:
-    """A routine of SciPy's LAPACK by its address, as Cython calls it; all arguments are pointers."""
-    capsule = cast(Any, cython_lapack).__pyx_capi__[name]
+def _routine(name: str, blas_library: bool = False) -> Callable[..., None]:
+    """A routine of SciPy's LAPACK or BLAS by its address, as Cython calls it; all arguments are pointers."""
+    capsule = cast(Any, cython_blas if blas_library else cython_lapack).__pyx_capi__[name]
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -246,3 +246,88 @@ def svd(A: Floats) -> tuple[Floats, Floats, Floats]:
     )
     _check("dgesdd", info.value)
     return U, s, V
+
+
+# -- Cholesky factors of large matrices on several threads
+
+PANEL, ROWS_OF_TASK = 256, 512  # columns that are factored at a time, and rows of a task: the same for any threads
+
+MIN_TILED = 768  # smaller matrices are factored by LAPACK
+
+
+def factor_in_place(A: Array) -> bool:
+    """L with L L' = A in place of the lower triangle of a square array in Fortran's order, float32 or float64; False
+    where A is not positive definite. The upper triangle is not read, and is undefined afterwards.
+
+    Panel by panel from the left: the products with the panels before, tasks of 512 rows, run concurrently on one BLAS
+    thread each, so that bits do not depend on the number of threads.
+    """
+    kind, n = ("s" if A.dtype == np.float32 else "d"), len(A)
+    if not A.flags.f_contiguous:
+        raise ValueError("A factor in place needs an array in Fortran's order.")
+    if n < MIN_TILED:
+        with one_blas_thread:
+            _, info = _of_dtype("potrf", A)(A, lower=1, clean=0, overwrite_a=1)
+        return bool(info == 0)
+    with one_blas_thread:
+        for start in range(0, n, PANEL):
+            poll()
+            stop = min(n, start + PANEL)
+            cuts = [(a, min(n, a + ROWS_OF_TASK)) for a in range(start, n, ROWS_OF_TASK)]
+            work = (stop - start) * (n - start) * max(1, start)
+            if start:
+                run_concurrently(partial(_subtract_products, kind, A, start, stop), cuts, work)
+            info = ctypes.c_int(0)
+            size, step = ctypes.c_int(stop - start), ctypes.c_int(n)
+            _routine(f"{kind}potrf")(b"L", size, A[start:, start:], step, info)
+            if info.value:
+                return False
+            below = [(max(a, stop), b) for a, b in cuts if b > stop]
+            run_concurrently(partial(_divide_by_panel, kind, A, start, stop), below, work)
+    return True
+
+
+def _subtract_products(kind: str, A: Array, start: int, stop: int, rows: tuple[int, int]) -> None:
+    """A[rows, panel] -= L[rows, before] L[panel, before]'."""
+    (a, b), n = rows, ctypes.c_int(len(A))
+    one, minus = _scalar(kind, 1.0), _scalar(kind, -1.0)
+    sizes = (ctypes.c_int(b - a), ctypes.c_int(stop - start), ctypes.c_int(start))
+    _routine(f"{kind}gemm", blas_library=True)(
+        b"N", b"T", *sizes, minus, A[a:, :], n, A[start:, :], n, one, A[a:, start:], n
+    )
+
+
+def _divide_by_panel(kind: str, A: Array, start: int, stop: int, rows: tuple[int, int]) -> None:
+    """A[rows, panel] = A[rows, panel] L[panel, panel]'^-1."""
+    (a, b), n = rows, ctypes.c_int(len(A))
+    sizes = (ctypes.c_int(b - a), ctypes.c_int(stop - start))
+    _routine(f"{kind}trsm", blas_library=True)(
+        b"R", b"L", b"T", b"N", *sizes, _scalar(kind, 1.0), A[start:, start:], n, A[a:, start:], n
+    )
+
+
+def one_norm(A: Array) -> float:
+    """The largest sum of the absolute values of a column."""
+    return float(_of_dtype("lange", A)("1", A))
+
+
+def _of_dtype(name: str, A: Array) -> Any:
+    """A wrapper of LAPACK for float32 or float64."""
+    return getattr(lapack, ("s" if A.dtype == np.float32 else "d") + name)
+
+
+def _scalar(kind: str, value: float) -> Any:
+    return ctypes.c_float(value) if kind == "s" else ctypes.c_double(value)
+
+
+def solve_factored(L: Array, B: Array) -> Array:
+    """(L L')^-1 B in the dtype of L, for a lower triangle in Fortran's order."""
+    with one_blas_thread:
+        return _of_dtype("potrs", L)(L, np.asarray(B, dtype=L.dtype), lower=1)[0]
+
+
+def condition_of_factor(L: Array, norm: float) -> float:
+    """An estimate of the condition number in the 1-norm of L L', whose 1-norm is given."""
+    with one_blas_thread:
+        rcond = float(_of_dtype("pocon", L)(L, norm, uplo="L")[0])
+    return 1.0 / rcond if rcond > 0.0 else np.inf

@@ -10,7 +10,7 @@ from tenfold.arrays import Array, Floats, is_array_api, is_dask, is_sparse, like
 from tenfold.certification.models import check_known_classes, fit_status, take_params, validate_like_fit
 from tenfold.data import Table
 from tenfold.estimators.class_labels import compute_class_weights, label_indices, sample_factors
-from tenfold.estimators.least_squares.ridge import signs
+from tenfold.estimators.square_loss import signs
 from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.least_squares import residual
@@ -20,20 +20,20 @@ from tenfold.stats.column_moments import Columns
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    return _least_squares(model, *_regression_data(model, X, y, sample_weight))
+    return _least_squares(model, *regression_data(model, X, y, sample_weight))
 
 
 def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    return _least_squares(model, *_classification_data(model, X, y, sample_weight))
+    return _least_squares(model, *classification_data(model, X, y, sample_weight))
 
 
-def _regression_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
+def regression_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
     """X, the targets and the weights."""
     X, y = validate_like_fit(model, X, y, numeric=True)
     return X, y, validate_weights(sample_weight, X)
 
 
-def _classification_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
+def classification_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
     """X, targets of -1 and +1, and the weights with those of the classes."""
     X, y = validate_like_fit(model, X, y, numeric=False)
     weight = validate_weights(sample_weight, X)
@@ -68,11 +68,11 @@ def _least_squares(model: Any, X: Array, y: Array, weight: Array | None) -> Cert
 
 
 def check_regression_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
-    return _check_choice(model, lambda: _regression_data(model, X, y, sample_weight))
+    return _check_choice(model, lambda: regression_data(model, X, y, sample_weight))
 
 
 def check_classification_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
-    return _check_choice(model, lambda: _classification_data(model, X, y, sample_weight))
+    return _check_choice(model, lambda: classification_data(model, X, y, sample_weight))
 
 
 TIES = 1e-6  # relative difference up to which scores are equal: sums may be in another order

@@ -158,6 +158,17 @@ def _wide(rows: Rows, spectrum: Wide, alphas: Floats, keep: bool) -> LeaveOneOut
     return LeaveOneOut(squares, e)
 
 
+def enclose(without: Floats, size: Floats, coverage: float) -> Floats:
+    """Intervals (m, 2) from predictions (m, n) without each sample and the sizes (n,) of leave-one-out residuals: the
+    middle of the n values without -+ size; infinite where there are too few samples for the coverage.
+    """
+    rank = int(np.ceil(coverage * (size.size + 1)))
+    if rank > size.size:
+        return np.tile([-np.inf, np.inf], (len(without), 1))
+    low = -np.partition(size - without, rank - 1, axis=1)[:, rank - 1]
+    return np.column_stack([low, np.partition(without + size, rank - 1, axis=1)[:, rank - 1]])
+
+
 @dataclass(frozen=True)
 class JackknifePlus:
     """Prediction intervals from leave-one-out residuals (Barber, Candes, Ramdas and Tibshirani 2021).
@@ -179,18 +190,12 @@ class JackknifePlus:
     def interval(self, X: Floats, fits: Floats, coverage: float) -> Floats:
         """Intervals (m, 2) around the predictions `fits` of the samples X."""
         n, size = self.errors.size, np.abs(self.errors)
-        rank = int(np.ceil(coverage * (n + 1)))
         result = np.empty((len(fits), 2))
-        if rank > n:
-            result[:] = -np.inf, np.inf
-            return result
         tile = max(1, (1 << 21) // n)
         for start in range(0, len(fits), tile):
             part = slice(start, start + tile)
             moves = (self.base + self._solve(X[part] - self.centre) @ self.rows.T) * (self.weight * self.errors)
-            without = fits[part, None] - moves
-            result[part, 0] = -np.partition(size - without, rank - 1, axis=1)[:, rank - 1]
-            result[part, 1] = np.partition(without + size, rank - 1, axis=1)[:, rank - 1]
+            result[part] = enclose(fits[part, None] - moves, size, coverage)
         return result
 
     def _solve(self, Z: Floats) -> Floats:

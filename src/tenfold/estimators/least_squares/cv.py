@@ -11,11 +11,12 @@ from tenfold.arrays import Array, is_sparse
 from tenfold.cross_validation.ridge_kfold import Fold, subset
 from tenfold.data import Rows, Table
 from tenfold.estimators.leaderboard_entry import Entry
-from tenfold.estimators.least_squares.ridge import RidgeClassification, RidgeClassifier
+from tenfold.estimators.least_squares.ridge import RidgeClassifier
 from tenfold.estimators.least_squares.ridge_selection import REPORT_ONLY, ChoosingRidge
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, instance, nothing
 from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.square_loss import RidgeClassification
 from tenfold.estimators.tuning import Tuning
 from tenfold.estimators.validation import restore_on_error, validate, validate_weights
 
