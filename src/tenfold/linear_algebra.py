@@ -331,3 +331,36 @@ def condition_of_factor(L: Array, norm: float) -> float:
     with one_blas_thread:
         rcond = float(_of_dtype("pocon", L)(L, norm, uplo="L")[0])
     return 1.0 / rcond if rcond > 0.0 else np.inf
+
+
+def product(A: Floats, B: Floats) -> Floats:
+    """A B by SciPy's BLAS on one thread, in C order."""
+    if not (A.size and B.size):
+        return np.zeros((A.shape[0], B.shape[1]))
+    with one_blas_thread:
+        left, flip_left = (A, 1) if A.flags.f_contiguous and not A.flags.c_contiguous else (A.T, 0)
+        right, flip_right = (B, 1) if B.flags.f_contiguous and not B.flags.c_contiguous else (B.T, 0)
+        return np.asarray(blas.dgemm(1.0, right, left, trans_a=flip_right, trans_b=flip_left).T)
+
+
+def gram_of_rows(A: Floats) -> Floats:
+    """A A' in the lower triangle of an array in Fortran's order, for A in C order; other threads run meanwhile."""
+    rows, columns = A.shape
+    C = np.zeros((rows, rows), order="F")
+    A = np.ascontiguousarray(A)
+    count, depth = ctypes.c_int(rows), ctypes.c_int(columns)
+    with one_blas_thread:
+        _routine("dsyrk", blas_library=True)(b"L", b"T", count, depth, 1.0, A, depth, 0.0, C, count)
+    return C
+
+
+def solve_positive(A: Floats, B: Floats) -> Floats | None:
+    """A^-1 B for the lower triangle of A in Fortran's order, which is overwritten; None where A has no Cholesky
+    factor. Other threads run meanwhile.
+    """
+    X, n, columns, info = _fortran(B), ctypes.c_int(len(A)), ctypes.c_int(B.shape[1]), ctypes.c_int(0)
+    if not len(A):
+        return X
+    with one_blas_thread:
+        _routine("dposv")(b"L", n, columns, A, n, X, n, info)
+    return X if info.value == 0 else None

@@ -25,7 +25,6 @@ from tenfold.arrays import (
     Floats,
     is_array_api,
     like,
-    namespace,
     numpy_dtype,
     on_host,
     take_rows,
@@ -35,6 +34,7 @@ from tenfold.arrays import (
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.kernels import Definiteness, Kernel, Precomputed
 from tenfold.kernels.diagnostics import definiteness
+from tenfold.kernels.evaluation import take_columns
 from tenfold.machine import poll
 
 KIND = "dual residual"
@@ -201,11 +201,6 @@ class _Judge:
         number = number.copy()
         number[free] = np.where(null, mapped / (size * scale[free]), number[free])
         return number, bool(null.any())
-
-
-def take_columns(K: Array, index: Any) -> Array:
-    """Some columns of a given kernel matrix."""
-    return namespace(K).take(K, like(index, K), axis=1) if is_array_api(K) else K[:, index]
 
 
 def _failed(note: str, status: str) -> Certificate:

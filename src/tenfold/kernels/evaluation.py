@@ -74,6 +74,11 @@ def take(image: Image, start: int, stop: int) -> Image:
     return image[start:stop] if isinstance(image, list) else some_rows(image, slice(start, stop))
 
 
+def take_columns(K: Array, index: Any) -> Array:
+    """Some columns of a given kernel matrix."""
+    return namespace(K).take(K, like(index, K), axis=1) if is_array_api(K) else K[:, index]
+
+
 def first_array(image: Image) -> Array:
     """An array of the image, which says where the samples are."""
     return first_array(image[0]) if isinstance(image, tuple) else image

@@ -7,8 +7,9 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, is_array_api, like, namespace, on_host, take_rows
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.dual_system import examine_kernel, kernel_ridge, take_columns
+from tenfold.judge.dual_system import examine_kernel, kernel_ridge
 from tenfold.kernels import Kernel, Precomputed
+from tenfold.kernels.evaluation import take_columns
 from tenfold.machine import require_memory
 from tenfold.solvers.kernel_system import MIN_SINGLE, KernelSystem, attempts
 
