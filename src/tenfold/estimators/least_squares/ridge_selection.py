@@ -4,23 +4,20 @@ import numbers
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import Bunch, check_scalar
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from tenfold.arrays import Array, Floats, contiguous, is_array_api, is_sparse, on_host
-from tenfold.cross_validation.classifier_scores import roc_areas
 from tenfold.cross_validation.ridge_kfold import SCORES, Fold, Split, folds, score_from_moments, score_from_rows, subset
 from tenfold.cross_validation.ridge_loo import JackknifePlus, jackknife_plus, leave_one_out
 from tenfold.cross_validation.ridge_spectrum import UNEVEN, Tall, Wide, agrees, coef_of_each, of, tall_by_rows
 from tenfold.data import MemoryRows, Rows, targets_of, weights_of
+from tenfold.estimators.cv_scoring import SCORING, CvScoringMixin, score_model, select_rows
 from tenfold.estimators.least_squares.ridge import Ridge
-from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, function, nothing, real, splitter
+from tenfold.estimators.parameters import Constraints, array_like, boolean, real
 from tenfold.estimators.predictors import LinearPredictor
-from tenfold.estimators.validation import as_rows, check_no_extra_params, require_finite, store, warn_unless_certified
+from tenfold.estimators.validation import as_rows, require_finite, store, warn_unless_certified
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import fold_moments, from_moments
@@ -28,30 +25,6 @@ from tenfold.stats.derivatives import Params, predictions
 from tenfold.stats.moments import Moments
 
 KEPT_ENTRIES = 1 << 22  # entries of X that are kept for prediction intervals: 32 MiB
-
-
-class _Given(RegressorMixin, BaseEstimator):
-    """Predictions that are already there, in the shape of an estimator, for scorers."""
-
-    def predict(self, predictions: Array) -> Array:
-        return predictions
-
-
-class _GivenClasses(ClassifierMixin, BaseEstimator):
-    """Scores that are already there, in the shape of a classifier with classes 0, 1, ...; for scorers."""
-
-    def __init__(self, classes: Any = None) -> None:
-        self.classes = classes
-
-    @property
-    def classes_(self) -> Any:
-        return self.classes
-
-    def decision_function(self, scores: Array) -> Array:
-        return scores
-
-    def predict(self, scores: Array) -> Array:
-        return self.classes[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
 
 REPORT_ONLY = {
@@ -65,14 +38,13 @@ REPORT_ONLY = {
 }
 
 
-class ChoosingRidge(LinearPredictor, BaseEstimator):
+class ChoosingRidge(CvScoringMixin, LinearPredictor, BaseEstimator):
     """Base of RidgeCV and RidgeClassifierCV."""
 
     _constraints: ClassVar[Constraints] = {
         "alphas": (array_like(), real(0, closed="neither")),
         "fit_intercept": (boolean(),),
-        "scoring": (choice(*get_scorer_names()), function(), nothing()),
-        "cv": (splitter(),),
+        **SCORING,
         "store_cv_results": (boolean(),),
     }
 
@@ -174,30 +146,6 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         self._keep_intervals(rows, spectrum, chosen, total, left.errors, best)
         return chosen
 
-    def _score_predictions(self, predictions: Floats, Y: Floats, routed: Bunch) -> Floats:
-        """Scores (A, 1), or (A, t) a target, of predictions (n, t, A) by the user's scorer."""
-        scorer, parameters = self._scorer(), routed.scorer.score
-        count, t = predictions.shape[2], Y.shape[1]
-        if is_classifier(self):
-            given = _GivenClasses(np.arange(max(2, t)))
-            truth = (Y[:, 0] > 0).astype(np.intp) if t == 1 else Y.argmax(axis=1)
-            if t == 1 and isinstance(self.scoring, str) and self.scoring == "roc_auc" and not parameters:
-                return roc_areas(predictions[:, 0], truth == 1)[:, None]
-            each = [predictions[:, 0, a] if t == 1 else predictions[:, :, a] for a in range(count)]
-            return np.array([[scorer(given, scores, truth, **parameters)] for scores in each])
-        columns = [slice(k, k + 1) for k in range(t)] if self.alpha_per_target else [slice(None)]
-        flat = t == 1 or self.alpha_per_target
-
-        def score(a: int, k: slice) -> float:
-            predicted, truth = predictions[:, k, a], Y[:, k]
-            return float(
-                scorer(_Given(), predicted[:, 0], truth[:, 0], **parameters)
-                if flat
-                else scorer(_Given(), predicted, truth, **parameters)
-            )
-
-        return np.array([[score(a, k) for k in columns] for a in range(count)])
-
     def _store_results(self, errors: Floats, rows: Rows) -> None:
         if self.scoring is None:
             results = errors**2 * on_host(rows.map(weights_of))[:, None, None]
@@ -270,12 +218,12 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         train, test = split.training_rows(rows.shape[0]), split.test
         if rows.distributed:
             return self._score_on_cluster(rows, fold, test, "sample_weight" in routed.scorer.score)
-        parameters = {name: _select_rows(value, test, rows.shape[0]) for name, value in routed.scorer.score.items()}
+        parameters = {name: select_rows(value, test, rows.shape[0]) for name, value in routed.scorer.score.items()}
         if rows.on_device:
             return self._score_on_device(subset(rows, test), fold, parameters)
         X_test, y_test = contiguous_rows(rows.whole().X, test), y[test]
         models = (self._model(fold, a, alpha, y, train, rows) for a, alpha in enumerate(alphas))
-        return np.array([_score(self._scorer(), model, X_test, y_test, parameters) for model in models])
+        return np.array([score_model(self._scorer(), model, X_test, y_test, parameters) for model in models])
 
     def _score_on_cluster(self, rows: Rows, fold: Fold, test: Array, weighted: bool) -> Floats:
         """The score of every alpha on test samples of a cluster; transfers only sums."""
@@ -310,56 +258,10 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         model.n_features_in_ = coef.shape[1]
         return model
 
-    # -- scikit-learn's plumbing
-    # -----------------------------------------------------------------------------------------------------
-
-    def _scorer(self) -> Any:
-        if get_config()["enable_metadata_routing"] and self.scoring is None:
-            return get_scorer("accuracy" if is_classifier(self) else "r2").set_score_request(sample_weight=True)
-        return check_scoring(estimator=self, scoring=self.scoring)
-
-    def _route_parameters(self, weight: Array | None, params: dict[str, Any]) -> Bunch:
-        """Parameters for the scorer and the splitter."""
-        given = params if weight is None else {**params, "sample_weight": weight}
-        if get_config()["enable_metadata_routing"]:
-            return process_routing(self, "fit", **given)
-        check_no_extra_params(self, set(params) - {"groups"})
-        score = {} if weight is None else {"sample_weight": weight}
-        return Bunch(
-            scorer=Bunch(score=score),
-            splitter=Bunch(split={"groups": params.get("groups")} if "groups" in params else {}),
-        )
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Metadata for `fit`, for the scorer and for the splitter."""
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score"))
-            .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
-        )
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _score(scorer: Any, model: Any, X: Array, y: Array, parameters: dict[str, Any]) -> float:
-    """The score, weighted where the scorer takes weights, as in scikit-learn's searches."""
-    try:
-        return float(scorer(model, X, y, **parameters))
-    except TypeError:
-        if "sample_weight" not in parameters:
-            raise
-    rest = {name: value for name, value in parameters.items() if name != "sample_weight"}
-    return float(scorer(model, X, y, **rest))
-
-
-def _select_rows(value: Any, index: Array, n: int) -> Any:
-    """The entries for some samples of a value with one entry per sample; others unchanged."""
-    value = on_host(value) if is_array_api(value) else value
-    return np.asarray(value)[index] if np.ndim(value) > 0 and len(value) == n else value
 
 
 def _input_of_splitter(rows: Rows) -> Array:
