@@ -54,6 +54,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.greedy.omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy.omp_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
     from tenfold.estimators.kernel_ridge.classification import KernelRidgeClassifier as KernelRidgeClassifier
+    from tenfold.estimators.kernel_ridge.cv import KernelRidgeCV as KernelRidgeCV
+    from tenfold.estimators.kernel_ridge.cv import KernelRidgeClassifierCV as KernelRidgeClassifierCV
     from tenfold.estimators.kernel_ridge.regression import KernelRidge as KernelRidge
     from tenfold.estimators.kmeans.bisecting import BisectingKMeans as BisectingKMeans
     from tenfold.estimators.kmeans.functions import k_means as k_means
@@ -173,7 +175,9 @@ ESTIMATORS = {
     "KNeighborsTransformer": "estimators.neighbours.graphs",
     "KernelDensity": "estimators.neighbours.density",
     "KernelRidge": "estimators.kernel_ridge.regression",
+    "KernelRidgeCV": "estimators.kernel_ridge.cv",
     "KernelRidgeClassifier": "estimators.kernel_ridge.classification",
+    "KernelRidgeClassifierCV": "estimators.kernel_ridge.cv",
     "Lars": "estimators.greedy.lars",
     "LarsCV": "estimators.greedy.lars_cv",
     "Lasso": "estimators.lasso.lasso",

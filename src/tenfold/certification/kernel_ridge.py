@@ -18,10 +18,13 @@ from tenfold.arrays import (
 from tenfold.certification.least_squares import classification_data, regression_data
 from tenfold.certification.models import contradict, fit_status
 from tenfold.certification.outputs import Labels, Output
+from tenfold.cross_validation.kernel_ridge import error_bound
+from tenfold.cross_validation.prediction_scores import choose
 from tenfold.estimators.kernel_parameter import check_samples, make_kernel
 from tenfold.estimators.square_loss import penalties
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.dual_system import examine_kernel, kernel_ridge
+from tenfold.judge.kernel_loo import MAX_PRODUCTS, squared_errors
 from tenfold.kernels import Kernel, Precomputed
 
 
@@ -115,3 +118,59 @@ def decisions(model: Any, X: Array) -> list[Output | Labels]:
     if z.shape[1] == 1:
         z, rounding = np.column_stack([-z, z]), 2.0 * rounding
     return [*outputs, Labels("predict", z, classes, 2.0 * np.max(rounding, axis=1))]
+
+
+def check_regression_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    return _check_choice(model, *regression_data(model, X, y, sample_weight))
+
+
+def check_classification_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    return _check_choice(model, *classification_data(model, X, y, sample_weight))
+
+
+TIES = 1e-6  # relative difference up to which scores are equal: sums may be in another order
+
+
+def _check_choice(model: Any, X: Array, y: Array, weight: Array | None) -> str:
+    """Why the alpha and the kernel are not those of the grid, or not the best by the stored scores; and by
+    leave-one-out errors that are computed again where there is no `scoring` and few samples.
+    """
+    X = check_samples(model.kernel, X)
+    candidates, alphas = model._candidate_kernels(X), np.ravel(np.asarray(model.alphas, dtype=np.float64))
+    gammas = [gamma for gamma, _ in candidates]
+    if not np.array_equal(model.alphas_, alphas):
+        return "alphas_ are not the candidates that were given."
+    if len(model.gammas_) != len(gammas) or any(a != b for a, b in zip(model.gammas_, gammas, strict=True)):
+        return "gammas_ are not the candidates of the parameters."
+    table = model.cv_results_
+    grid = np.tile(alphas, len(candidates)), np.repeat([np.nan if g is None else g for g in gammas], len(alphas))
+    if not (
+        np.array_equal(table["param_alpha"], grid[0]) and np.array_equal(table["param_gamma"], grid[1], equal_nan=True)
+    ):
+        return "cv_results_ are not of the candidates."
+    scores = np.asarray(table["mean_test_score"], dtype=np.float64).reshape(len(candidates), len(alphas))
+    kernels = [g for g, (gamma, kernel) in enumerate(candidates) if gamma == model.gamma_ and kernel == model.kernel_]
+    places = np.flatnonzero(alphas == model.alpha_)
+    if not kernels or not places.size:
+        return "alpha_ and gamma_ are not of the candidates."
+    if (kernels[0], int(places[0])) != choose(scores, alphas) or scores[kernels[0], places[0]] != model.best_score_:
+        return "alpha_, gamma_ and best_score_ are not the best of cv_results_."
+    if model.cv is not None or model.scoring is not None:
+        return ""
+    return _compare_errors(candidates, scores, alphas, X, y, weight)
+
+
+def _compare_errors(candidates: Any, scores: Floats, alphas: Floats, X: Array, y: Array, weight: Array | None) -> str:
+    """Why the stored scores are not minus the mean squared leave-one-out errors."""
+    Y = wide(y).reshape(X.shape[0], -1)
+    n, mass = len(Y), np.ones(X.shape[0]) if weight is None else wide(weight)
+    if float(n) ** 3 * scores.size > MAX_PRODUCTS or is_array_api(X):
+        return ""
+    for (_, kernel), own in zip(candidates, scores, strict=True):
+        sums = squared_errors(kernel, X, Y, mass, alphas)
+        if sums is None:
+            continue
+        bound = np.maximum(TIES, 1e2 * error_bound(float(np.sum(wide(kernel.diag(X)) * mass)), alphas))
+        if not np.all(np.abs(own + sums / Y.size) <= bound * np.maximum(sums / Y.size, np.mean(Y**2) * 1e-12)):
+            return "cv_results_ are not the mean squared leave-one-out errors."
+    return ""

@@ -128,7 +128,8 @@ class KernelPath:
         filtered = xp.reshape(filters[:, None, :] * self._right[:, :, None], (self.count, t * A))
         z = wide(_product(Q, filtered)).reshape(self.count, t, A)
         step = max(1, (1 << 20) // max(1, self.count))
-        d = [_product(Q[a : a + step, :] ** 2, filters) for a in range(0, self.count, step)]
+        cuts = [(a, min(self.count, a + step)) for a in range(0, self.count, step)]
+        d = [_product(Q[a:b, :] ** 2, filters) for a, b in cuts]
         diagonal = np.concatenate([wide(part) for part in d])
         root = 1.0 if self.part.root is None else wide(self.part.root)[:, None, None]
         with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 at leverage one

@@ -59,8 +59,8 @@ class KernelModel(Predictor, BaseEstimator):
         def work() -> tuple[Array, Kernel, KernelFit]:
             samples = check_samples(self.kernel, X)
             targets = as_rows(samples, Y, weight).whole().y
-            kernel = make_kernel(self, samples)
-            return samples, kernel, fit(kernel, samples, targets, weight, penalties(alpha, targets.shape[1]), _dtype(X))
+            kernel, each = make_kernel(self, samples), penalties(alpha, targets.shape[1])
+            return samples, kernel, fit(kernel, samples, targets, weight, each, dtype_of(X))
 
         self._store(*require_finite(self, X, work), weight, flat)
 
@@ -80,7 +80,8 @@ class KernelModel(Predictor, BaseEstimator):
         return tags
 
 
-def _dtype(X: Array) -> Any:
+def dtype_of(X: Array) -> Any:
+    """The dtype in which coefficients are kept: that of X where it is one of floats."""
     dtype = numpy_dtype(X.dtype)
     return dtype if dtype in FLOATS else np.float64
 
