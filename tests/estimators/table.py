@@ -294,6 +294,14 @@ def _process(name: str, settings: dict[str, Any], **meta: Any) -> Other:
     return Other(name, settings, weighted=False, why=why, checked={"optimizer": None}, **meta)
 
 
+def _dual(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    classifier = "Classifier" in name
+    known = {"kind": "dual residual", "source": classes if classifier else regression}
+    known |= {"exempt": ("check_class_weight_classifiers",)} if classifier else {}  # they move an offset: there is none
+    why = "predicts by dual coefficients of its samples: tests/unit/test_kernel_ridge.py has its laws"
+    return Other(name, settings or {}, **{**known, "why": why, **meta})
+
+
 def _tasks(name: str, why: str) -> Other:
     return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
 
@@ -323,6 +331,14 @@ TABLE: list[Estimator] = [
     _classifier("RidgeClassifierCV", chooses=True),
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "cv": 3}, chooses=True),
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
+    _dual("KernelRidge"),
+    _dual("KernelRidge", {"kernel": "rbf", "gamma": 0.1, "alpha": 0.1}),
+    _dual("KernelRidgeClassifier"),
+    _dual("KernelRidgeClassifier", {"kernel": "laplacian", "class_weight": "balanced"}, outside=COUNTS),
+    _dual("KernelRidgeCV", {"alphas": ALPHAS}),
+    _dual("KernelRidgeCV", {"alphas": ALPHAS, "kernel": "poly", "gammas": [0.1, 1.0], "cv": 3}),
+    _dual("KernelRidgeClassifierCV", {"alphas": ALPHAS, "gammas": [0.1, 1.0]}),
+    _dual("KernelRidgeClassifierCV", {"alphas": ALPHAS, "gammas": [0.1, 1.0], "cv": 3}),
     _evidence("BayesianRidge", {"compute_score": True}),
     _evidence("BayesianRidge", {"fit_intercept": False, "lambda_init": 0.1}),
     _evidence("ARDRegression"),

@@ -90,7 +90,7 @@ def _are_equal(one: Array, other: Array) -> bool:
 def _values(model: Any, X: Array) -> tuple[Floats, Floats]:
     """f (m, t) in float64, and a bound on its rounding in the dtype of the model and the samples."""
     samples = on_host(model.X_fit_) if is_array_api(model.X_fit_) else model.X_fit_
-    kernel = kernel_of(model, samples)
+    kernel = model.kernel_ if hasattr(model, "kernel_") else kernel_of(model, samples)  # compared with the parameters
     coef = wide(model.dual_coef_)
     coef = coef.reshape(len(coef), -1)
     X = X.toarray() if is_sparse(X) and isinstance(kernel, Precomputed) else X

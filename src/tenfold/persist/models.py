@@ -254,6 +254,7 @@ class Instances:
             raise LoadError(f"The file has a record {name!r}, which is not known here.")
         record = RECORDS[name]
         values = {key: reader.read(value, depth) for key, value in _items(parts)}
+        values |= dict.fromkeys(part for part in record.later if part not in values)
         reason = find_violation(record.parts, values, {}, whole=True)
         if reason:
             raise LoadError(f"A {name} of the file is damaged: {reason}.")

@@ -23,16 +23,20 @@ from tenfold.estimators.schema import (
     text,
     whole,
 )
+from tenfold.persist.schema_kernels import kernel
 
 SHARED = ("p", "k")  # sizes that a record shares with its model
 
 
 @dataclass(frozen=True)
 class Record:
-    """The module of a class, and the checks of its fields in constructor order."""
+    """The module of a class, the checks of its fields in constructor order, and the fields that older files lack, which
+    are then None.
+    """
 
     module: str
     parts: Mapping[str, Check]
+    later: tuple[str, ...] = ()
 
     def resolve(self, name: str) -> Any:
         return getattr(import_module(self.module), name)
@@ -90,7 +94,13 @@ RECORDS: dict[str, Record] = {
             "_intercept": floats("t", nan=True, inf=True) | nothing(),
             "_centre": floats("c") | nothing(),
             "_drift": real,
+            "_decide": record("DecidedByKernel") | nothing(),
         },
+        later=("_decide",),
+    ),
+    "DecidedByKernel": Record(
+        "tenfold.judge.dual_system",
+        {"kernel": kernel, "samples": floats("n p", sparse=True), "coef": floats("n t"), "radius": floats("t")},
     ),
     "Record": Record("tenfold.solvers.loop", dict.fromkeys(("objective", "measure", "seconds"), real)),
     "Pass": Record("tenfold.solvers.perceptron", {"mistakes": whole(), "loss": real, "length": real}),

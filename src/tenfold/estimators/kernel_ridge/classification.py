@@ -12,11 +12,11 @@ CLASS_WEIGHT: Constraints = {"class_weight": (instance(dict), choice("balanced")
 
 
 class KernelRidgeClassifier(RidgeClassification, KernelModel):
-    """Classification by kernel ridge regression on targets -1 and +1, one against the rest: a least-squares support
-    vector machine without an offset.
+    """Classification by kernel ridge regression on targets -1 and +1 (one against the rest).
 
-    Minimises ``sum_i weight_i (t_ik - f_k(x_i))^2 + alpha ||f_k||^2`` for every class k, with targets t_ik of +1 for
-    samples of the class and -1 for all others (one such problem for two classes); predicts the class of the largest
+    A least-squares support vector machine without an offset: minimises
+    ``sum_i weight_i (t_ik - f_k(x_i))^2 + alpha ||f_k||^2`` for every class k, with targets t_ik of +1 for samples of
+    the class and -1 for all others (one such problem for two classes); predicts the class of the largest
     ``f_k(x) = sum_i c_ik k(x, x_i)``. All classes share one factor. For an offset, which is penalised, add a
     `tenfold.kernels.Constant` to the kernel.
 

@@ -179,8 +179,7 @@ class KernelRidgeCV(IntervalMixin, ScoreMixin, MultiOutputMixin, RegressorMixin,
 
 
 class KernelRidgeClassifierCV(RidgeClassification, ChoosingKernelRidge):
-    """Classification by kernel ridge regression on targets -1 and +1, one against the rest, with alpha and the width of
-    the kernel chosen by exact leave-one-out or exact folds.
+    """Classification by kernel ridge regression, with alpha and the kernel's width chosen by exact cross-validation.
 
     Minimises ``sum_i weight_i (t_ik - f_k(x_i))^2 + alpha ||f_k||^2`` for every class k, with targets t_ik of +1 for
     samples of the class and -1 for all others (one such problem for two classes), for the alpha and the kernel of the
