@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn.kernel_ridge
 from excess import Reference
 from symmetries import SYMMETRIES, is_permuted, move, move_alone
 from tampering import outputs, same_or_raises, tamper
@@ -101,7 +102,18 @@ def fit_structured():
     return tenfold.StructuredPerceptron(max_iter=500, random_state=0).fit(X, y), X, y
 
 
+def dual(name, module=tenfold, **settings):
+    X, y, _ = classes(60, 4, count=3) if "Classifier" in name else regression(60, 4)
+    return getattr(module, name)(**settings).fit(X, y), X, y
+
+
 OTHERS = {
+    "KernelRidge": lambda: dual("KernelRidge", kernel="rbf", alpha=0.1),
+    "KernelRidgeClassifier": lambda: dual("KernelRidgeClassifier", alpha=0.1),
+    "KernelRidgeCV": lambda: dual("KernelRidgeCV", gammas=[0.1, 1.0]),
+    "KernelRidgeCV in folds": lambda: dual("KernelRidgeCV", gammas=[0.1, 1.0], cv=3),
+    "KernelRidgeClassifierCV": lambda: dual("KernelRidgeClassifierCV", gammas=[0.1, 1.0]),
+    "KernelRidge of scikit-learn": lambda: dual("KernelRidge", sklearn.kernel_ridge, kernel="rbf", alpha=0.1),
     "SGDClassifier at the optimum": lambda: best_online("SGDClassifier"),
     "SGDRegressor at the optimum": lambda: best_online("SGDRegressor"),
     "MiniBatchKMeans at rest": lambda: best_centres("MiniBatchKMeans"),
