@@ -139,9 +139,10 @@ class _Judge:
         rho = self.targets - root * fits - self.alpha * self.coef / root
         left, scale = np.linalg.norm(rho, axis=0), np.linalg.norm(self.targets, axis=0)
         z = self.coef / root  # the coefficients of the weighted matrix
-        size = self._norm(np.column_stack([z, probe]), root * products)
         with np.errstate(divide="ignore", invalid="ignore"):
-            floor = np.nan_to_num(8.0 * self.roundoff * size * np.linalg.norm(z, axis=0) / scale, nan=0.0)
+            unit = np.nan_to_num(8.0 * self.roundoff * np.linalg.norm(z, axis=0) / scale, nan=0.0)
+            size = self._norm(np.column_stack([z, probe]), root * products, RULES[KIND].tol / np.max(unit))
+            floor = size * unit
             number = np.where(left > 0.0, left / scale, 0.0)
         number, singular = self._without_penalty(rho, number, floor, size, scale)
         parts = np.maximum(number, floor)
@@ -151,8 +152,8 @@ class _Judge:
         notes += [IMPRECISE] if floor[worst] > LARGEST_FLOOR else []
         notes += [] if psd else [UNKNOWN_SIGN]
         proved = psd and not isinstance(self.kernel, Precomputed)
-        noise = n * EPS * np.linalg.norm(root) * np.max(np.sqrt(self._diagonal()), initial=0.0)
-        most = left + noise * np.sum(np.sqrt(self._diagonal())[:, None] * np.abs(self.coef), axis=0)
+        reach = np.sqrt(self._diagonal())
+        most = left + n * EPS * np.linalg.norm(root) * np.max(reach) * (reach @ np.abs(self.coef))
         objective = 0.5 * float(
             np.sum((self.targets - root * fits) ** 2) + np.sum(self.alpha * np.sum(self.coef * fits, axis=0))
         )
@@ -178,14 +179,16 @@ class _Judge:
             return np.maximum(np.diagonal(wide(self.X)), 0.0)
         return np.maximum(wide(self.kernel.diag(self.X)), 0.0)
 
-    def _norm(self, V: Floats, products: Floats) -> float:
-        """A lower bound of the spectral norm of the weighted K, from its products with V, by one more product."""
+    def _norm(self, V: Floats, products: Floats, matters: float) -> float:
+        """A lower bound of the spectral norm of the weighted K, from its products with V; by one more product where a
+        norm of `matters` may be reached.
+        """
         lengths = np.linalg.norm(V, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.nan_to_num(np.linalg.norm(products, axis=0) / lengths)
         best = int(np.argmax(ratios))
-        if not ratios[best] > 0.0:
-            return 0.0
+        if not ratios[best] * len(V) >= 0.01 * matters:
+            return float(ratios[best])
         start = products[:, [best]] / np.linalg.norm(products[:, best])
         return max(float(ratios[best]), float(np.linalg.norm(self.root * self.product(self.root * start))))
 

@@ -33,6 +33,8 @@ CORRECTIONS = 30  # as in dsposv; of a condition of 1e5 there are about five
 
 MIN_SINGLE = 1500  # samples from which half of a factor costs more than the corrections (benchmark: kernel ridge 5k)
 
+EASY = 1e4  # bound of the condition up to which a factor in float64 is not corrected, nor its condition estimated
+
 MAX_SINGLE_CONDITION = 1e6  # beyond which a factor in float32 mostly fails
 
 SINGULAR = 1e-11  # of the largest eigenvalue: rounding of smaller ones moves the fit by more than 1e-5
@@ -134,23 +136,28 @@ def _by_factors(system: KernelSystem, alpha: Floats, right: Floats, dtype: Any) 
         if not factor_in_place(A):
             return None
         member = np.flatnonzero(alpha == value)
-        part = _correct(system, float(value), A, np.ascontiguousarray(right[:, member]), size)
+        most = (size + float(value)) / float(value) if value > 0.0 else np.inf  # which the condition does not exceed
+        easy = dtype == np.float64 and most <= EASY
+        part = _correct(system, float(value), A, np.ascontiguousarray(right[:, member]), size, 0 if easy else None)
         if part is None:
             return None
         z[:, member] = part
-        condition = max(condition, condition_of_factor(A, size + float(value)))
+        condition = max(condition, most if easy else condition_of_factor(A, size + float(value)))
     if value == 0.0 and not condition < 1.0 / SINGULAR:
         return None
     return Solved(z, "Cholesky in float32, corrected in float64" if dtype == np.float32 else "Cholesky", condition)
 
 
-def _correct(system: KernelSystem, alpha: float, L: Array, right: Floats, size: float) -> Floats | None:
+def _correct(
+    system: KernelSystem, alpha: float, L: Array, right: Floats, size: float, steps: int | None
+) -> Floats | None:
     """The solution of a factor, corrected by residuals in float64 until they are small; None where they stay large. Of
     a factor in float64 two corrections are all that rounding allows.
     """
     z = solve_factored(L, right).astype(np.float64)
     enough = np.sqrt(len(right)) * EPS * (size + alpha)
-    for _ in range(CORRECTIONS if L.dtype == np.float32 else 2):
+    steps = (CORRECTIONS if L.dtype == np.float32 else 2) if steps is None else steps
+    for _ in range(steps):
         left = right - system.multiply(z) - alpha * z
         largest = np.max(np.abs(left), axis=0)
         if not np.isfinite(largest).all():
