@@ -55,6 +55,32 @@ def k_fold(s: Size) -> Work:
     return Work(s.rows * p**2 + 5 * (9 * p**3 + 4.0 * s.alphas * p**2), s.bytes, words)
 
 
+def kernel_factor(s: Size) -> Work:
+    """A Cholesky factor of n x n in float32, whose rate is twice that of float64."""
+    return Work(
+        s.rows**3 / 6 + float(s.rows * s.stored), s.bytes, "the kernel matrix and its Cholesky factor in float32"
+    )
+
+
+def kernel_products(s: Size) -> Work:
+    """The products of all rows with all, and an exponential of each, counted as ten operations."""
+    return Work(
+        2.0 * s.rows * s.stored + 12.0 * s.rows**2, 2.0 * s.bytes, "products and exponentials of all pairs of rows"
+    )
+
+
+def kernel_spectrum(s: Size) -> Work:
+    """Eigenvectors of one kernel matrix (9 n^3), and products with them for every alpha."""
+    flops = 9.0 * s.rows**3 + 2.0 * s.rows**2 * s.alphas * (1 + s.targets)
+    return Work(flops, 16.0 * s.rows**2, "eigenvectors of the kernel matrix, their products for every alpha")
+
+
+def kernel_grid(s: Size) -> Work:
+    """Eigenvectors of five kernel matrices (9 n^3), a symmetric product of each fifth for every alpha."""
+    flops = 5 * (9.0 * s.rows**3 + s.alphas * s.rows**3 / 5)
+    return Work(flops, 80.0 * s.rows**2, "eigenvectors of five kernel matrices, blocks of five folds for every alpha")
+
+
 def newton(s: Size) -> Work:
     """One weighted symmetric product and four gradients."""
     words = "one weighted symmetric product, four reads of X with a gradient"

@@ -85,7 +85,12 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
 
         def call() -> Any:
             return model.predict(X[len(X) // 6 :], return_std=True)
-    elif chosen.call in ("fit", "path", "sequences", "evaluate"):
+    elif chosen.call == "fit and then answer":
+        model.fit(X, y)
+
+        def call() -> Any:
+            return model.predict(X)
+    elif chosen.call in ("fit", "path", "sequences", "evaluate", "fit and keep"):
 
         def call() -> Any:
             return model.fit(X, y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
@@ -41,6 +42,17 @@ class KNeighborsClassifierCV:
 
     def predict(self, X: Any) -> Any:
         return self.search.predict(X)
+
+
+class KernelRidgeCV:
+    """A grid search over alpha and gamma by five folds."""
+
+    def __init__(self, *, alphas: list[float], gammas: list[float], cv: int = 5) -> None:
+        self.search = GridSearchCV(KernelRidge(kernel="rbf"), {"alpha": alphas, "gamma": gammas}, cv=cv)
+
+    def fit(self, X: Any, y: Any) -> KernelRidgeCV:
+        self.best_estimator_ = self.search.fit(X, y).best_estimator_
+        return self
 
 
 class Zoo:

@@ -170,6 +170,9 @@ def families() -> Iterator[Family]:
     yield Family("LassoLars", linear, small, {"alpha": 0.05})
     yield Family("Lars", linear, R[:3], {})
     yield Family("OrthogonalMatchingPursuit", linear, R[:6], {})
+    kernels, thin = (*R[:2], R[4], R[5]), S[:1]
+    yield Family("KernelRidge", "kernel_ridge", kernels + thin, {"kernel": "rbf"}, "predict")
+    yield Family("KernelRidge", "kernel_ridge", kernels + thin, {"alpha": 0.1})
     yield Family("HuberRegressor", linear, R[:5], {"max_iter": 1000})
     yield Family("QuantileRegressor", linear, R[:2], {"alpha": 0.01})
     yield Family("PoissonRegressor", linear, _change(log_link, R[:7]), {"max_iter": 1000})

@@ -33,6 +33,7 @@ HOMES = {
     "IncrementalPCA": "decomposition",
     "KMeans": "cluster",
     "KernelDensity": "neighbors",
+    "KernelRidge": "kernel_ridge",
     "LinearDiscriminantAnalysis": "discriminant_analysis",
     "GaussianMixture": "mixture",
     "GaussianProcessClassifier": "gaussian_process",
@@ -57,13 +58,15 @@ Call = Literal[
     "predict one row",
     "path",
     "sequences",
+    "fit and keep",
     "fit and answer",
+    "fit and then answer",
     "fit and ask",
     "fit and ask files",
     "evaluate",
     "deviations",
 ]
-"""What is timed."""
+"""What is timed; of "fit and then answer" the answers alone."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,7 @@ SOME_FOLDS = Contender(
 KINKED = Contender(SKLEARN, SKLEARN, {"solver": "liblinear", "intercept_scaling": 30.0})
 SAGA = Contender("scikit-learn saga", SKLEARN)
 GRID_SEARCH = Contender("GridSearchCV of scikit-learn", GRID)
+BY_FOLDS = Contender(SKLEARN, GRID, note="GridSearchCV of KernelRidge by five folds")
 IN_FOLDS = Contender(SKLEARN, GRID, note="GridSearchCV by four folds within cross_validate by five")
 SEARCHED = Contender(SKLEARN, GRID, note="GridSearchCV by five folds")
 CELER, SKGLM = (Contender(name, name) for name in SPECIALISTS)
@@ -141,6 +145,9 @@ SEED = {"random_state": 0}
 DIGITS = {"alphas": log_space(-1, 4, 20)}
 # thirty steps of everybody from the same clusters: equal work, at equal likelihood
 MIXTURE = {"n_components": 16, "max_iter": 30, "tol": 0.0, "random_state": 0}
+
+RBF = {"kernel": "rbf", "gamma": 0.05}
+WIDTHS = {"alphas": log_space(-4, 2, 20), "gammas": log_space(-3, 0, 5)}
 
 ASKED: dict[str, Any] = {"call": "fit and ask", "peers": (INTEL,)}
 SMOOTH = ConstantKernel() * RBF()
@@ -315,6 +322,21 @@ ROWS = (
         {"task": "classes"}, None, sklearn=IN_FOLDS, call="evaluate", aim=20),
     Row("zoo of 4 tuned and evaluated in nested folds, numbers 1k x 20", "Zoo", data.regression, (1_000, 20), (120, 4),
         {"task": "numbers"}, None, sklearn=IN_FOLDS, call="evaluate", aim=20),
+    Row("kernel ridge 5k x 20", "KernelRidge", data.regression, (5_000, 20), (300, 5), RBF, floors.kernel_factor,
+        call="fit and keep", aim=3),
+    Row("kernel ridge 10k x 20", "KernelRidge", data.regression, (10_000, 20), (300, 5), RBF, floors.kernel_factor,
+        call="fit and keep", aim=3),
+    Row("kernel ridge 200 x 5", "KernelRidge", data.regression, (200, 5), (200, 5), RBF, None, call="fit and keep",
+        aim=1),
+    Row("kernel ridge 10k x 20, predict 10k", "KernelRidge", data.regression, (10_000, 20), (300, 5), RBF,
+        floors.kernel_products, call="fit and then answer"),
+    Row("kernel ridge grid 20 alphas x 5 widths, 5 folds, 2k x 20", "KernelRidgeCV", data.regression, (2_000, 20),
+        (150, 5), WIDTHS | {"cv": 5}, floors.kernel_grid, sklearn=BY_FOLDS, call="fit and keep", aim=12),
+    Row("kernel ridge grid 20 alphas x 5 widths, 5 folds, 200 x 5", "KernelRidgeCV", data.regression, (200, 5),
+        (150, 5), WIDTHS | {"cv": 5}, None, sklearn=BY_FOLDS, call="fit and keep"),
+    Row("kernel ridge loo 20 alphas, mnist 5k", "KernelRidgeCV", data.mnist, (5_000,), (300,),
+        {"alphas": log_space(-4, 2, 20), "gammas": [0.02]}, floors.kernel_spectrum, sklearn=BY_FOLDS,
+        call="fit and keep"),
     Row("ridge parquet 12M x 20", "Ridge", data.regression_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
     Row("ridgecv loo parquet 12M x 20", "RidgeCV", data.regression_files, PARQUET, SMALL_PARQUET, FEW, **FROM_FILES),
     Row("logistic parquet 12M x 20", "LogisticRegression", data.classes_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
