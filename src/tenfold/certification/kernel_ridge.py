@@ -24,7 +24,7 @@ from tenfold.estimators.kernel_parameter import check_samples, make_kernel
 from tenfold.estimators.square_loss import penalties
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.dual_system import examine_kernel, kernel_ridge
-from tenfold.judge.kernel_loo import MAX_PRODUCTS, squared_errors
+from tenfold.judge.kernel_loo import MAX_PRODUCTS, sum_squared_errors
 from tenfold.kernels import Kernel, Precomputed
 
 
@@ -38,7 +38,7 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
 
 def kernel_of(model: Any, X: Array) -> Kernel:
     """The kernel of the parameters of a model; of one that chose among kernels, the one that it chose."""
-    return model._chosen_kernel(X) if hasattr(model, "_chosen_kernel") else make_kernel(model, X)
+    return model._find_kernel(X) if hasattr(model, "_find_kernel") else make_kernel(model, X)
 
 
 def _judge(model: Any, X: Array, y: Array, weight: Array | None) -> Certificate:
@@ -167,7 +167,7 @@ def _compare_errors(candidates: Any, scores: Floats, alphas: Floats, X: Array, y
     if float(n) ** 3 * scores.size > MAX_PRODUCTS or is_array_api(X):
         return ""
     for (_, kernel), own in zip(candidates, scores, strict=True):
-        sums = squared_errors(kernel, X, Y, mass, alphas)
+        sums = sum_squared_errors(kernel, X, Y, mass, alphas)
         if sums is None:
             continue
         bound = np.maximum(TIES, 1e2 * error_bound(float(np.sum(wide(kernel.diag(X)) * mass)), alphas))

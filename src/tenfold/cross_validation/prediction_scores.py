@@ -16,7 +16,7 @@ def _r2(predicted: Floats, Y: Floats, weight: Floats) -> Floats:
     return np.mean(np.where(np.isnan(left), np.nan, score), axis=0)
 
 
-def _squared_error(predicted: Floats, Y: Floats, weight: Floats) -> Floats:
+def _average_squares(predicted: Floats, Y: Floats, weight: Floats) -> Floats:
     return np.einsum("i,ita->ta", weight, (predicted - Y[:, :, None]) ** 2) / np.sum(weight)
 
 
@@ -31,9 +31,9 @@ def _accuracy(predicted: Floats, Y: Floats, weight: Floats) -> Floats:
 
 SCORES: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
     "r2": _r2,
-    "neg_mean_squared_error": lambda predicted, Y, weight: -np.mean(_squared_error(predicted, Y, weight), axis=0),
+    "neg_mean_squared_error": lambda predicted, Y, weight: -np.mean(_average_squares(predicted, Y, weight), axis=0),
     "neg_root_mean_squared_error": lambda predicted, Y, weight: (
-        -np.mean(np.sqrt(_squared_error(predicted, Y, weight)), axis=0)
+        -np.mean(np.sqrt(_average_squares(predicted, Y, weight)), axis=0)
     ),
     "accuracy": _accuracy,
 }

@@ -127,15 +127,15 @@ class _Judge:
 
     def certificate(self, psd: bool, status: str, condition: float | None) -> Certificate:
         if not np.isfinite(self.coef).all():
-            return _failed(NOT_FINITE, status)
+            return _fail(NOT_FINITE, status)
         if self.weightless:
-            return _failed(WEIGHTLESS, status)
+            return _fail(WEIGHTLESS, status)
         root, n = self.root, len(self.coef)
         probe = np.random.default_rng(0).standard_normal((n, 1))
         products = self.product(np.column_stack([self.coef, root * probe]))
         fits = products[:, :-1]
         if not np.isfinite(products).all():
-            return _failed(NOT_FINITE, status)
+            return _fail(NOT_FINITE, status)
         rho = self.targets - root * fits - self.alpha * self.coef / root
         left, scale = np.linalg.norm(rho, axis=0), np.linalg.norm(self.targets, axis=0)
         z = self.coef / root  # the coefficients of the weighted matrix
@@ -206,5 +206,5 @@ class _Judge:
         return number, bool(null.any())
 
 
-def _failed(note: str, status: str) -> Certificate:
+def _fail(note: str, status: str) -> Certificate:
     return Certificate(KIND, np.inf, 1.0, RULES[KIND].tol, 0.0, np.inf, status=status, note=note)

@@ -14,7 +14,7 @@ from tenfold.machine import one_blas_thread
 MAX_PRODUCTS = 2e10  # n^3 for each kernel and penalty, up to which the inverses take about a second
 
 
-def squared_errors(kernel: Kernel, X: Array, Y: Floats, weight: Floats, alphas: Floats) -> Floats | None:
+def sum_squared_errors(kernel: Kernel, X: Array, Y: Floats, weight: Floats, alphas: Floats) -> Floats | None:
     """The weighted sums of squared errors (A,), over samples of positive weight and all targets, of targets (n, t);
     None where a matrix has no factor.
     """

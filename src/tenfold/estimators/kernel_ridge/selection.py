@@ -109,7 +109,7 @@ class ChoosingKernelRidge(CvScoringMixin, KernelModel):
         grid = 0.5 / widths**2 if self.kernel == "rbf" else 1.0 / (widths * np.sqrt(X.shape[1]))
         return [float(gamma) for gamma in grid]
 
-    def _chosen_kernel(self, X: Array) -> Kernel:
+    def _find_kernel(self, X: Array) -> Kernel:
         """The candidate that the fitted attributes name; the first where they name none."""
         candidates = self._candidate_kernels(X)
         named = [kernel for gamma, kernel in candidates if gamma == self.gamma_ and kernel == self.kernel_]
