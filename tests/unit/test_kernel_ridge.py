@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from sklearn import kernel_ridge as theirs
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
 import tenfold
 from tenfold import machine
@@ -422,3 +423,65 @@ def test_precomputed_is_a_kernel_object_too():
     K = matrix(X)
     ours = tenfold.KernelRidge(kernel=Precomputed()).fit(K, Y)
     np.testing.assert_array_equal(ours.dual_coef_, tenfold.KernelRidge(kernel="precomputed").fit(K, Y).dual_coef_)
+
+
+def solve_exactly(K, Y, weight, alpha):
+    """The coefficients in long double, by Cholesky; None where rounding of the matrix leaves no factor."""
+    inside = np.flatnonzero(weight > 0.0)
+    A = K[np.ix_(inside, inside)].astype(np.longdouble) + np.diag(np.longdouble(alpha) / weight[inside])
+    b, L, n = Y[inside].astype(np.longdouble), np.zeros_like(A), len(inside)
+    for j in range(n):
+        pivot = A[j, j] - L[j, :j] @ L[j, :j]
+        if not pivot > 0.0:
+            return None
+        L[j, j] = np.sqrt(pivot)
+        L[j + 1 :, j] = (A[j + 1 :, j] - L[j + 1 :, :j] @ L[j, :j]) / L[j, j]
+    for j in range(n):
+        b[j] = (b[j] - L[j, :j] @ b[:j]) / L[j, j]
+    for j in reversed(range(n)):
+        b[j] = (b[j] - L[j + 1 :, j] @ b[j + 1 :]) / L[j, j]
+    c = np.zeros(Y.shape, dtype=np.longdouble)
+    c[inside] = b
+    return c
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_bound_is_crossed_on_hard_problems(seed):
+    """Scales, offsets, duplicates, float32, weights and penalties over many powers of ten, tampered with."""
+    draw = np.random.default_rng(seed)
+    n, p, t = draw.integers(2, 30), draw.integers(1, 6), draw.integers(1, 4)
+    Z = draw.standard_normal((n, p)) * 10.0 ** draw.uniform(-3, 3) + (draw.random() < 0.3) * 10.0 ** draw.uniform(-2, 4)
+    if draw.random() < 0.3:
+        Z[n // 2 :] = Z[: n - n // 2]
+    Z = Z.astype(np.float32) if draw.random() < 0.2 else Z
+    targets = draw.standard_normal((n, t)) * 10.0 ** draw.uniform(-4, 4)
+    weight = np.where(draw.random(n) < 0.2, 0.0, 10.0 ** draw.uniform(-3, 3, n)) if draw.random() < 0.5 else np.ones(n)
+    weight[0] = 1.0
+    names = ({"kernel": "rbf", "gamma": 10.0 ** draw.uniform(-6, 3)}, {"kernel": "linear"}, {"kernel": "laplacian"})
+    penalty, which = 10.0 ** draw.uniform(-9, 4), names[draw.integers(3)]
+    alpha = penalty * np.mean(Z.astype(np.float64) ** 2) * p if which["kernel"] == "linear" else penalty
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = tenfold.KernelRidge(alpha, **which).fit(Z, targets, weight)
+    K = np.asarray(model.kernel_(Z), dtype=np.longdouble)
+    exact = solve_exactly(K, targets, weight, alpha)
+    assert exact is not None
+    nothing = objective(K, targets, weight, alpha, np.zeros((n, t)))
+    least = objective(K, targets, weight, alpha, exact)
+    for error in (0.0, 1e-9, 1e-6, 1e-2):
+        model.dual_coef_ = model.dual_coef_ * (1.0 + error * draw.standard_normal((n, t)))
+        certificate = tenfold.certify(model, Z, targets, weight)
+        value = objective(K, targets, weight, alpha, model.dual_coef_)
+        assert certificate.lower_bound <= least + 1e-12 * nothing
+        difference = model.dual_coef_ - exact
+        distance = np.sqrt(np.maximum(np.sum(difference * (K @ difference), axis=0), 0.0))
+        assert certificate.radius >= float(np.max(distance)) * (1.0 - 1e-9)
+        if certificate.ok:
+            assert value - least <= 1e-6 * nothing
+
+
+def test_parameters_of_kernels_within_are_searched():
+    search = GridSearchCV(
+        tenfold.KernelRidge(0.1, kernel=Gaussian() + Linear()), {"kernel__k1__length_scale": [0.1, 1.0]}, cv=3
+    ).fit(X, Y)
+    assert search.best_params_["kernel__k1__length_scale"] == search.best_estimator_.kernel_.k1.length_scale

@@ -152,11 +152,14 @@ class _Judge:
         notes += [IMPRECISE] if floor[worst] > LARGEST_FLOOR else []
         notes += [] if psd else [UNKNOWN_SIGN]
         proved = psd and not isinstance(self.kernel, Precomputed)
-        reach = np.sqrt(self._diagonal())
-        most = left + n * EPS * np.linalg.norm(root) * np.max(reach) * (reach @ np.abs(self.coef))
-        objective = 0.5 * float(
-            np.sum((self.targets - root * fits) ** 2) + np.sum(self.alpha * np.sum(self.coef * fits, axis=0))
-        )
+        noise = self._rounding_of_fits()
+        most = left + np.linalg.norm(root * noise, axis=0)
+        residual = np.linalg.norm(self.targets - root * fits, axis=0)
+        penalty = self.alpha * np.sum(self.coef * fits, axis=0)
+        objective = 0.5 * float(np.sum(residual**2 + penalty))
+        # what the rounding of the fits moves the objective by
+        moved = (most - left) * (residual + 0.5 * (most - left)) + 0.5 * self.alpha * np.sum(abs(self.coef) * noise, 0)
+        moved += EPS * len(self.coef) * (residual**2 + abs(penalty))
         radius = 0.5 * most / np.sqrt(self.alpha) if (self.alpha > 0.0).all() else None
         return Certificate(
             kind=KIND,
@@ -165,7 +168,7 @@ class _Judge:
             tol=RULES[KIND].tol,
             floor=float(min(floor[worst], LARGEST_FLOOR)),
             objective=objective,
-            lower_bound=objective - 0.5 * float(most @ most) if psd else None,
+            lower_bound=objective - float(0.5 * most @ most + np.sum(moved)) if psd else None,
             radius=float(np.max(radius)) if radius is not None and psd else None,
             condition=condition,
             status=status,
@@ -173,6 +176,12 @@ class _Judge:
             note=" ".join(notes),
             _decide=DecidedByKernel(self.kernel, self.X, self.coef, radius) if radius is not None and proved else None,
         )
+
+    def _rounding_of_fits(self) -> Floats:
+        """A bound on the rounding of K c, (n, t): |K_ij| <= sqrt(K_ii K_jj), each with the errors of its evaluation."""
+        reach = np.sqrt(self._diagonal())
+        steps = len(self.coef) + 4 * self.X.shape[1] + 16
+        return steps * EPS * reach[:, None] * (reach @ np.abs(self.coef))
 
     def _diagonal(self) -> Floats:
         if isinstance(self.kernel, Precomputed):
