@@ -13,6 +13,8 @@ from sklearn.model_selection import GridSearchCV
 
 import tenfold
 from tenfold import machine
+from tenfold.cross_validation.kernel_ridge import KernelPath, Samples
+from tenfold.cross_validation.ridge_kfold import Split
 from tenfold.kernels import Gaussian, Linear, Precomputed
 from tenfold.linear_algebra import factor_in_place, gram_of_rows, product, solve_positive
 from tenfold.solvers import kernel_system
@@ -485,3 +487,21 @@ def test_parameters_of_kernels_within_are_searched():
         tenfold.KernelRidge(0.1, kernel=Gaussian() + Linear()), {"kernel__k1__length_scale": [0.1, 1.0]}, cv=3
     ).fit(X, Y)
     assert search.best_params_["kernel__k1__length_scale"] == search.best_estimator_.kernel_.k1.length_scale
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(15.0), Gaussian(0.5)], ids=["rank 3", "wide", "narrow"])
+@pytest.mark.parametrize("fraction", [1e-10, 1e-8, 1e-6, 1e-2])
+def test_predictions_are_as_near_to_exact_refits_as_is_stated(kernel, fraction):
+    K = np.asarray(kernel(X), dtype=np.longdouble)
+    alpha = fraction * np.linalg.eigvalsh(K.astype(np.float64))[-1]
+    path = KernelPath(kernel, Samples(X, Y, None), np.array([alpha]))
+    alone, test = path.leave_one_out()[:, :, 0], np.arange(0, N, 4)
+    train = np.setdiff1d(np.arange(N), test)
+    folds = path.leave_out([Split.of(train, test, N)])[0][:, :, 0]
+    c = solve_exactly(K[np.ix_(train, train)], Y[train], np.ones(len(train)), alpha)
+    errors = [np.abs(K[np.ix_(test, train)] @ c - folds).max()]
+    for i in range(0, N, 20):
+        rest = np.delete(np.arange(N), i)
+        c = solve_exactly(K[np.ix_(rest, rest)], Y[rest], np.ones(N - 1), alpha)
+        errors.append(np.abs(K[i, rest] @ c - alone[i]))
+    assert max(np.max(error) for error in errors) <= path.errors[0] * max(np.abs(Y).max(), np.abs(alone).max())

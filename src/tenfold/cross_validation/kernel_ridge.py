@@ -31,12 +31,21 @@ from tenfold.arrays import (
 from tenfold.cross_validation.ridge_kfold import Split
 from tenfold.kernels import Kernel, Precomputed
 from tenfold.kernels.evaluation import take_columns
-from tenfold.linear_algebra import eigh, gram_of_rows, product, solve_positive
+from tenfold.linear_algebra import (
+    eigh_precisely,
+    factor_in_place,
+    gram_of_rows,
+    invert_factored,
+    product,
+    solve_positive,
+)
 from tenfold.machine import poll, require_memory, run_concurrently
 from tenfold.plans.kernel_ridge import INSTEAD, Weighted, keep_weighted
 from tenfold.solvers.kernel_system import KernelSystem
 
 EIGEN_COST = 6.0  # n^3 products of an eigendecomposition, in products of a block (benchmark: kernel ridge grid)
+
+DELICATE = 1e-6  # of the largest eigenvalue: below it each alpha has an inverse, n^3 products, for the claim above
 
 BYTES_A_PAIR = 40  # of the matrix, its eigenvectors and the workspace of LAPACK
 
@@ -83,7 +92,7 @@ class KernelPath:
     def _spectrum(self) -> tuple[Floats, Array]:
         """Eigenvalues mu and vectors Q of R K R."""
         A = KernelSystem(self.kernel, self.part.X, self.part.root).matrix()
-        given, Q = namespace(A).linalg.eigh(A) if is_array_api(A) else eigh(A)
+        given, Q = namespace(A).linalg.eigh(A) if is_array_api(A) else eigh_precisely(A)
         values = np.maximum(wide(given), 0.0)
         self.largest = max(self.largest, float(np.max(values, initial=0.0)))
         return values, Q if is_array_api(Q) else np.ascontiguousarray(Q)
@@ -131,6 +140,10 @@ class KernelPath:
         cuts = [(a, min(self.count, a + step)) for a in range(0, self.count, step)]
         d = [_product(Q[a:b, :] ** 2, filters) for a, b in cuts]
         diagonal = np.concatenate([wide(part) for part in d])
+        for a in self._delicate():
+            inverse = self._invert(a)
+            if inverse is not None:
+                z[:, :, a], diagonal[:, a] = product(inverse, self._weighted_targets()), np.diag(inverse)
         root = 1.0 if self.part.root is None else wide(self.part.root)[:, None, None]
         with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 at leverage one
             inside = wide(self.part.Y)[:, :, None] - z / diagonal[:, None, :] / root
@@ -161,7 +174,15 @@ class KernelPath:
                 result[k] = np.empty((len(split.test), self.samples.Y.shape[1], len(self.alphas)))
             else:
                 result[k] = self._by_training_set(train, split.test)
-        cells = [(k, removed, a) for k, removed in blocks for a in range(len(self.alphas))]
+        delicate = self._delicate() if blocks else []
+        for a in delicate:
+            inverse = self._invert(a)
+            for k, removed in blocks:
+                part = result[k]
+                assert part is not None
+                part[:, :, a] = self._block(removed, splits[k].test, a, inverse)
+        usual = [a for a in range(len(self.alphas)) if a not in delicate]
+        cells = [(k, removed, a) for k, removed in blocks for a in usual]
         if cells:
             _ = self._right, self._filters, self._cross if self.weightless.size else None
 
@@ -179,12 +200,32 @@ class KernelPath:
                 run_concurrently(work, cells, self.count**2)
         return [part for part in result if part is not None]
 
-    def _block(self, removed: Integers, test: Integers, a: int) -> Floats:
+    def _delicate(self) -> list[int]:
+        """The alphas so small beside the largest eigenvalue that eigenvectors lose digits that a factor keeps."""
+        if is_array_api(self.samples.X):
+            return []
+        largest = float(np.max(self._spectrum[0], initial=0.0))
+        return np.flatnonzero((self.alphas > 0.0) & (self.alphas < DELICATE * largest)).tolist()
+
+    def _weighted_targets(self) -> Floats:
+        """R y, (n, t)."""
+        return wide(self.part.Y if self.part.root is None else self.part.root[:, None] * self.part.Y)
+
+    def _invert(self, a: int) -> Floats | None:
+        """G^-1 for one alpha by a Cholesky factor; None where there is none."""
+        A = KernelSystem(self.kernel, self.part.X, self.part.root).matrix()
+        A[np.diag_indices_from(A)] += self.alphas[a]
+        return invert_factored(A) if factor_in_place(A) else None
+
+    def _block(self, removed: Integers, test: Integers, a: int, inverse: Floats | None = None) -> Floats:
         """Predictions (|test|, t) of test samples for one alpha, by the block formula of all removed ones."""
         Q, filters = take_rows(self._spectrum[1], removed), self._filters[a]
         filtered = like(filters, Q)[:, None] * self._right
-        z = _product(Q, filtered)
-        u = _solve_block(Q, filters, z)
+        if inverse is None:
+            u = _solve_block(Q, filters, z := _product(Q, filtered))
+        else:
+            z = product(inverse[removed], self._weighted_targets())
+            u = solve_positive(np.asfortranarray(inverse[np.ix_(removed, removed)]), z)
         predicted = np.full((len(test), z.shape[1]), np.nan)
         if u is None:
             return predicted
