@@ -146,7 +146,7 @@ DIGITS = {"alphas": log_space(-1, 4, 20)}
 # thirty steps of everybody from the same clusters: equal work, at equal likelihood
 MIXTURE = {"n_components": 16, "max_iter": 30, "tol": 0.0, "random_state": 0}
 
-RBF = {"kernel": "rbf", "gamma": 0.05}
+WIDTH = {"kernel": "rbf", "gamma": 0.05}
 WIDTHS = {"alphas": log_space(-4, 2, 20), "gammas": log_space(-3, 0, 5)}
 
 ASKED: dict[str, Any] = {"call": "fit and ask", "peers": (INTEL,)}
@@ -322,13 +322,13 @@ ROWS = (
         {"task": "classes"}, None, sklearn=IN_FOLDS, call="evaluate", aim=20),
     Row("zoo of 4 tuned and evaluated in nested folds, numbers 1k x 20", "Zoo", data.regression, (1_000, 20), (120, 4),
         {"task": "numbers"}, None, sklearn=IN_FOLDS, call="evaluate", aim=20),
-    Row("kernel ridge 5k x 20", "KernelRidge", data.regression, (5_000, 20), (300, 5), RBF, floors.kernel_factor,
+    Row("kernel ridge 5k x 20", "KernelRidge", data.regression, (5_000, 20), (300, 5), WIDTH, floors.kernel_factor,
         call="fit and keep", aim=3),
-    Row("kernel ridge 10k x 20", "KernelRidge", data.regression, (10_000, 20), (300, 5), RBF, floors.kernel_factor,
+    Row("kernel ridge 10k x 20", "KernelRidge", data.regression, (10_000, 20), (300, 5), WIDTH, floors.kernel_factor,
         call="fit and keep", aim=3),
-    Row("kernel ridge 200 x 5", "KernelRidge", data.regression, (200, 5), (200, 5), RBF, None, call="fit and keep",
+    Row("kernel ridge 200 x 5", "KernelRidge", data.regression, (200, 5), (200, 5), WIDTH, None, call="fit and keep",
         aim=1),
-    Row("kernel ridge 10k x 20, predict 10k", "KernelRidge", data.regression, (10_000, 20), (300, 5), RBF,
+    Row("kernel ridge 10k x 20, predict 10k", "KernelRidge", data.regression, (10_000, 20), (300, 5), WIDTH,
         floors.kernel_products, call="fit and then answer"),
     Row("kernel ridge grid 20 alphas x 5 widths, 5 folds, 2k x 20", "KernelRidgeCV", data.regression, (2_000, 20),
         (150, 5), WIDTHS | {"cv": 5}, floors.kernel_grid, sklearn=BY_FOLDS, call="fit and keep", aim=12),

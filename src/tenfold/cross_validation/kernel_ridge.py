@@ -143,7 +143,7 @@ class KernelPath:
         for a in self._delicate():
             inverse = self._invert(a)
             if inverse is not None:
-                z[:, :, a], diagonal[:, a] = product(inverse, self._weighted_targets()), np.diag(inverse)
+                z[:, :, a], diagonal[:, a] = product(inverse, self._weigh_targets()), np.diag(inverse)
         root = 1.0 if self.part.root is None else wide(self.part.root)[:, None, None]
         with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 at leverage one
             inside = wide(self.part.Y)[:, :, None] - z / diagonal[:, None, :] / root
@@ -207,7 +207,7 @@ class KernelPath:
         largest = float(np.max(self._spectrum[0], initial=0.0))
         return np.flatnonzero((self.alphas > 0.0) & (self.alphas < DELICATE * largest)).tolist()
 
-    def _weighted_targets(self) -> Floats:
+    def _weigh_targets(self) -> Floats:
         """R y, (n, t)."""
         return wide(self.part.Y if self.part.root is None else self.part.root[:, None] * self.part.Y)
 
@@ -224,7 +224,7 @@ class KernelPath:
         if inverse is None:
             u = _solve_block(Q, filters, z := _product(Q, filtered))
         else:
-            z = product(inverse[removed], self._weighted_targets())
+            z = product(inverse[removed], self._weigh_targets())
             u = solve_positive(np.asfortranarray(inverse[np.ix_(removed, removed)]), z)
         predicted = np.full((len(test), z.shape[1]), np.nan)
         if u is None:
