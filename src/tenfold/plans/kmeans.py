@@ -121,17 +121,23 @@ def _take_block(block: Block) -> _Sample:
 
 def sample_for(rows: Rows, k: int) -> MemoryRows:
     """Samples of positive weight for initial centres, in memory: all of them where they are there already."""
+    sample = load_sample(rows, max(SEED_SAMPLES, SEED_SAMPLES_PER_CENTRE * k))
+    if sample.shape[0] < k:
+        raise ValueError(f"{k} clusters need as many rows of positive weight, and there are {sample.shape[0]}.")
+    return sample
+
+
+def load_sample(rows: Rows, size: int) -> MemoryRows:
+    """Samples of positive weight in the memory of this machine: all of them where they are there already, otherwise
+    evenly spaced ones, at least `size` where there are as many.
+    """
     if isinstance(rows, MemoryRows) and not rows.on_device:
         X, weight = contiguous(rows.X), rows.weight
     else:
-        sample: _Sample = rows.subsample(
-            sampling_step(rows.shape[0], max(SEED_SAMPLES, SEED_SAMPLES_PER_CENTRE * k))
-        ).fold(_take_block)
+        sample: _Sample = rows.subsample(sampling_step(rows.shape[0], size)).fold(_take_block)
         X, weight = sample.X, sample.weight
     if weight is not None and not np.all(weight > 0.0):
         X, weight = X[weight > 0.0], weight[weight > 0.0]
-    if X.shape[0] < k:
-        raise ValueError(f"{k} clusters need as many rows of positive weight, and there are {X.shape[0]}.")
     return MemoryRows(X, np.zeros((X.shape[0], 0)), weight)
 
 
