@@ -34,6 +34,7 @@ void bind_knn(nb::module_ &m);
 void bind_csv(nb::module_ &m);
 void bind_columns_to_rows(nb::module_ &m);
 void bind_elementwise(nb::module_ &m);
+void bind_cosine_features(nb::module_ &m);
 void bind_blas(nb::module_ &m);
 void bind_csr_normal_product(nb::module_ &m);
 void bind_kde_tree(nb::module_ &m);

@@ -11,6 +11,11 @@ constexpr const char *dgemm_signature =
     "__pyx_t_5scipy_6linalg_11cython_blas_d *, int *, __pyx_t_5scipy_6linalg_11cython_blas_d *, int *, "
     "__pyx_t_5scipy_6linalg_11cython_blas_d *, __pyx_t_5scipy_6linalg_11cython_blas_d *, int *)";
 
+constexpr const char *sgemm_signature =
+    "void (char *, char *, int *, int *, int *, __pyx_t_5scipy_6linalg_11cython_blas_s *, "
+    "__pyx_t_5scipy_6linalg_11cython_blas_s *, int *, __pyx_t_5scipy_6linalg_11cython_blas_s *, int *, "
+    "__pyx_t_5scipy_6linalg_11cython_blas_s *, __pyx_t_5scipy_6linalg_11cython_blas_s *, int *)";
+
 constexpr const char *dtrsm_signature =
     "void (char *, char *, char *, char *, int *, int *, __pyx_t_5scipy_6linalg_11cython_blas_d *, "
     "__pyx_t_5scipy_6linalg_11cython_blas_d *, int *, __pyx_t_5scipy_6linalg_11cython_blas_d *, int *)";
@@ -52,6 +57,7 @@ const Blas &scipy_blas() {
     blas.dpotrs = reinterpret_cast<Dpotrs>(pointer(factors, "dpotrs", dpotrs_signature));
     blas.dtrsm = reinterpret_cast<Dtrsm>(pointer(simple, "dtrsm", dtrsm_signature));
     blas.dtrsv = reinterpret_cast<Dtrsv>(pointer(simple, "dtrsv", dtrsv_signature));
+    blas.sgemm = reinterpret_cast<Sgemm>(pointer(simple, "sgemm", sgemm_signature));
     blas.dgemm = reinterpret_cast<Dgemm>(pointer(simple, "dgemm", dgemm_signature));
     ready.store(true);
   }

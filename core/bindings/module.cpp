@@ -86,6 +86,7 @@ NB_MODULE(_core, m) {
   bind_csv(m);
   bind_columns_to_rows(m);
   bind_elementwise(m);
+  bind_cosine_features(m);
   bind_blas(m);
   bind_csr_normal_product(m);
   bind_kde_tree(m);

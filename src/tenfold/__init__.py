@@ -30,8 +30,6 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.discriminant.linear import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from tenfold.estimators.discriminant.plug_in import GaussianPlugIn as GaussianPlugIn
     from tenfold.estimators.discriminant.quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
-    from tenfold.estimators.gaussian_process.classifier import GaussianProcessClassifier as GaussianProcessClassifier
-    from tenfold.estimators.gaussian_process.regressor import GaussianProcessRegressor as GaussianProcessRegressor
     from tenfold.estimators.glm.classifier import GeneralizedLinearClassifier as GeneralizedLinearClassifier
     from tenfold.estimators.glm.families import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm.families import PoissonRegressor as PoissonRegressor
@@ -53,10 +51,11 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.greedy.omp import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy.omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy.omp_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
-    from tenfold.estimators.kernel_ridge.classification import KernelRidgeClassifier as KernelRidgeClassifier
-    from tenfold.estimators.kernel_ridge.cv import KernelRidgeCV as KernelRidgeCV
-    from tenfold.estimators.kernel_ridge.cv import KernelRidgeClassifierCV as KernelRidgeClassifierCV
-    from tenfold.estimators.kernel_ridge.regression import KernelRidge as KernelRidge
+    from tenfold.estimators.kernel_approximation.chi_squared import AdditiveChi2Sampler as AdditiveChi2Sampler
+    from tenfold.estimators.kernel_approximation.chi_squared import SkewedChi2Sampler as SkewedChi2Sampler
+    from tenfold.estimators.kernel_approximation.count_sketch import PolynomialCountSketch as PolynomialCountSketch
+    from tenfold.estimators.kernel_approximation.fourier import RBFSampler as RBFSampler
+    from tenfold.estimators.kernel_approximation.nystroem import Nystroem as Nystroem
     from tenfold.estimators.kmeans.bisecting import BisectingKMeans as BisectingKMeans
     from tenfold.estimators.kmeans.functions import k_means as k_means
     from tenfold.estimators.kmeans.functions import kmeans_plusplus as kmeans_plusplus
@@ -130,11 +129,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge.certificate import Certificate as Certificate
-    from tenfold.judge.quadratic_program import kkt as kkt
-    from tenfold.judge.quadratic_program import lagrange_dual as lagrange_dual
     from tenfold.persist import load as load
     from tenfold.persist import save as save
-    from tenfold.plans.quadratic_program import minimize_qp as minimize_qp
     from tenfold.stats.moments import Moments as Moments
 # isort: on
 # imports:end
@@ -144,6 +140,7 @@ __version__ = "0.1.0"
 # estimators:begin (made by tools/public_names.py: do not edit)
 ESTIMATORS = {
     "ARDRegression": "estimators.least_squares.bayesian",
+    "AdditiveChi2Sampler": "estimators.kernel_approximation.chi_squared",
     "AveragedPerceptron": "estimators.perceptron.averaged",
     "BayesClassifier": "estimators.discriminant.bayes_classifier",
     "BayesianRidge": "estimators.least_squares.bayesian",
@@ -160,8 +157,6 @@ ESTIMATORS = {
     "GaussianMixture": "estimators.mixture.gaussian",
     "GaussianNB": "estimators.naive_bayes.gaussian",
     "GaussianPlugIn": "estimators.discriminant.plug_in",
-    "GaussianProcessClassifier": "estimators.gaussian_process.classifier",
-    "GaussianProcessRegressor": "estimators.gaussian_process.regressor",
     "GeneralizedLinear": "estimators.glm.generalized_linear",
     "GeneralizedLinearClassifier": "estimators.glm.classifier",
     "Histogram": "estimators.neighbours.histogram",
@@ -174,10 +169,6 @@ ESTIMATORS = {
     "KNeighborsRegressor": "estimators.neighbours.regression",
     "KNeighborsTransformer": "estimators.neighbours.graphs",
     "KernelDensity": "estimators.neighbours.density",
-    "KernelRidge": "estimators.kernel_ridge.regression",
-    "KernelRidgeCV": "estimators.kernel_ridge.cv",
-    "KernelRidgeClassifier": "estimators.kernel_ridge.classification",
-    "KernelRidgeClassifierCV": "estimators.kernel_ridge.cv",
     "Lars": "estimators.greedy.lars",
     "LarsCV": "estimators.greedy.lars_cv",
     "Lasso": "estimators.lasso.lasso",
@@ -202,6 +193,7 @@ ESTIMATORS = {
     "MultiviewCCA": "estimators.cross_decomposition.views",
     "NearestCentroid": "estimators.discriminant.centroid",
     "NearestNeighbors": "estimators.neighbours.nearest",
+    "Nystroem": "estimators.kernel_approximation.nystroem",
     "OnlineKMeans": "estimators.kmeans.online",
     "OrthogonalMatchingPursuit": "estimators.greedy.omp",
     "OrthogonalMatchingPursuitCV": "estimators.greedy.omp_cv",
@@ -214,9 +206,11 @@ ESTIMATORS = {
     "PassiveAggressiveRegressor": "estimators.sgd.passive_aggressive",
     "Perceptron": "estimators.perceptron.perceptron",
     "PoissonRegressor": "estimators.glm.families",
+    "PolynomialCountSketch": "estimators.kernel_approximation.count_sketch",
     "PrototypeClassifier": "estimators.neighbours.prototypes",
     "QuadraticDiscriminantAnalysis": "estimators.discriminant.quadratic",
     "QuantileRegressor": "estimators.glm.quantile",
+    "RBFSampler": "estimators.kernel_approximation.fourier",
     "RadiusNeighborsClassifier": "estimators.neighbours.radius",
     "RadiusNeighborsRegressor": "estimators.neighbours.radius",
     "RadiusNeighborsTransformer": "estimators.neighbours.graphs",
@@ -227,6 +221,7 @@ ESTIMATORS = {
     "SGDClassifier": "estimators.sgd.classifier",
     "SGDOneClassSVM": "estimators.sgd.one_class",
     "SGDRegressor": "estimators.sgd.regressor",
+    "SkewedChi2Sampler": "estimators.kernel_approximation.chi_squared",
     "StructuredPerceptron": "estimators.structured",
     "TruncatedSVD": "estimators.decomposition.truncated",
     "TweedieRegressor": "estimators.glm.families",
@@ -251,18 +246,15 @@ OTHERS = {
     "evaluate_online": "evaluation",
     "infer": "certification.inference",
     "k_means": "estimators.kmeans.functions",
-    "kkt": "judge.quadratic_program",
     "kmeans_plusplus": "estimators.kmeans.functions",
     "kneighbors_graph": "estimators.neighbours.graphs",
     "l1_min_c": "estimators.logistic.smallest_c",
-    "lagrange_dual": "judge.quadratic_program",
     "lars_path": "estimators.greedy.lars_functions",
     "lars_path_gram": "estimators.greedy.lars_functions",
     "lasso_path": "estimators.lasso.functions",
     "linear_or_not": "advice",
     "load": "persist",
     "margins": "geometry",
-    "minimize_qp": "plans.quadratic_program",
     "orthogonal_mp": "estimators.greedy.functions",
     "orthogonal_mp_gram": "estimators.greedy.functions",
     "principal_angles": "estimators.decomposition.angles",

@@ -77,6 +77,10 @@ def test_a_cell_of_the_table(name, source):
         fixed = {"l1_ratios": (0,), "scoring": "neg_log_loss", "use_legacy_attributes": False}
     if name == "LinearSVR":  # the one without kinks is read everywhere
         fixed = {"loss": "squared_epsilon_insensitive"}
+    if name == "Nystroem":  # of more centres than samples it warns
+        fixed = {"n_components": 20}
+    if name == "SkewedChi2Sampler":  # entries must be above -skewedness
+        fixed = {"skewedness": 5.0}
     if name == "BayesClassifier":
         fixed = {"densities": tuple(scipy.stats.multivariate_normal(np.full(3, m)) for m in (-0.5, 0.5))}
     if ".cross_decomposition" in cls.__module__:  # there is one target, and a view of one column

@@ -277,6 +277,15 @@ def _density(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
 # -- classes that have their laws to themselves
 
 
+FEWER = "n_components > n_samples"
+
+
+def _features(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    why = "the features of a sample are a formula of it, with what was drawn: nothing of the samples is learned"
+    known = {"source": cloud, "methods": ("transform",), "judged": False, "weighted": False, "random": True}
+    return Other(name, settings or {}, **{**known, "why": why, **meta})
+
+
 def _sampling(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
     settings = {"n_clusters": 3, "random_state": 0, **(settings or {})}
     why = "the result depends on the order of the samples, or on batches that are drawn"
@@ -463,6 +472,23 @@ TABLE: list[Estimator] = [
     _components("PCA", {"n_components": 0.9, "whiten": True, "svd_solver": "full"}, widths=False),
     _components("IncrementalPCA", {"n_components": 2}, parts=True, alike=False),
     _components("TruncatedSVD", {"n_components": 2}, learned=AXES, seen=AXES[:2], mean=0.0),
+    _features("RBFSampler", {"n_components": 30}),
+    _features("RBFSampler", {"kernel": "matern", "gamma": "scale", "orthogonal": True}, in_sklearn=False),
+    _features("RBFSampler", {"kernel": "laplacian", "gamma": 0.3}, in_sklearn=False),
+    _features("SkewedChi2Sampler", {"n_components": 30}, source=counts),
+    _features("PolynomialCountSketch", {"degree": 3, "coef0": 1.0, "gamma": 0.5}),
+    _features("AdditiveChi2Sampler", source=counts, random=False),
+    _features("Nystroem", {"n_components": 20}, judged=True, warns=FEWER),
+    _features(
+        "Nystroem",
+        {"n_components": 8, "kernel": "poly", "centres": "leverage"},
+        judged=True,
+        in_sklearn=False,
+        warns=FEWER,
+    ),
+    _features(
+        "Nystroem", {"n_components": 8, "centres": "kmeans", "gamma": 0.1}, judged=True, in_sklearn=False, warns=FEWER
+    ),
     _blocks("CCA", {"n_components": 2, **EXACT}),
     _blocks("CCA", {"n_components": 1, "ridge": 0.1, "scale": False}, in_sklearn=False),
     _blocks("PLSRegression", {"n_components": 2, **EXACT}),

@@ -10,6 +10,9 @@ namespace tenfold {
 using Dgemm = void (*)(char *transa, char *transb, int *m, int *n, int *k, double *alpha, double *a, int *lda,
                        double *b, int *ldb, double *beta, double *c, int *ldc);
 
+using Sgemm = void (*)(char *transa, char *transb, int *m, int *n, int *k, float *alpha, float *a, int *lda, float *b,
+                       int *ldb, float *beta, float *c, int *ldc);
+
 using Dpotrf = void (*)(char *uplo, int *n, double *a, int *lda, int *info);
 using Dpotrs = void (*)(char *uplo, int *n, int *sides, double *a, int *lda, double *b, int *ldb, int *info);
 
@@ -19,6 +22,7 @@ using Dtrsv = void (*)(char *uplo, char *trans, char *diag, int *n, double *a, i
 
 struct Blas {
   Dgemm dgemm = nullptr;
+  Sgemm sgemm = nullptr;
   Dtrsm dtrsm = nullptr;
   Dtrsv dtrsv = nullptr;
   Dpotrf dpotrf = nullptr;

@@ -62,6 +62,8 @@ template <class T> struct DenseKernels {
   void (*log1p)(const T *x, T *y, Index count);
   void (*sigmoid)(const T *x, T *y, Index count);
   void (*softplus)(const T *x, T *y, Index count);
+  // core/src/isa/cosines.hpp
+  void (*cosines)(T *z, const T *offset, double factor, Index count);
   // core/src/isa/pair_functions.hpp
   void (*pair_function)(const PairFunction &f, T *v, Index count);
   // core/src/isa/pair_entries.hpp

@@ -3,6 +3,7 @@
 #include "axpy.hpp"
 #include "batched_losses.hpp"
 #include "classes.hpp"
+#include "cosines.hpp"
 #include "decide.hpp"
 #include "distances.hpp"
 #include "elementwise.hpp"
@@ -45,6 +46,7 @@ constexpr DenseKernels<T> dense = {
     .log1p = elementwise<log_one_plus, T>,
     .sigmoid = elementwise<logistic, T>,
     .softplus = elementwise<softplus, T>,
+    .cosines = cosines<T>,
     .pair_function = pair_function<T>,
     .form_squares = form_squares<T>,
     .transpose_tile = transpose_tile<T>,

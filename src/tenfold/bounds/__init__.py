@@ -8,10 +8,12 @@ from tenfold.bounds.theorems import (
     BayesError,
     MistakeTrace,
     bayes_error,
+    hoeffding,
     kmeans_energy,
     mistake_bound,
     mistake_bound_inseparable,
     mistake_trace,
+    random_features_error,
 )
 
 __all__ = [
@@ -19,9 +21,11 @@ __all__ = [
     "MistakeTrace",
     "SvmLeaveOneOut",
     "bayes_error",
+    "hoeffding",
     "kmeans_energy",
     "mistake_bound",
     "mistake_bound_inseparable",
     "mistake_trace",
+    "random_features_error",
     "svm_leave_one_out",
 ]

@@ -203,6 +203,77 @@ def mistake_trace(updates: Floats, direction: Floats) -> MistakeTrace:
     return MistakeTrace(np.cumsum(progress), np.sum(np.square(path), axis=1), margin, radius)
 
 
+def hoeffding(widths: Any, confidence: float = 0.95) -> float:
+    """How far a sum of independent terms is from its expectation: with this probability no further, on either side.
+
+    ``sqrt(sum_j width_j^2 log(2 / (1 - confidence)) / 2)``. Assumes that the terms are independent, and that each lies
+    in an interval of its width. Hoeffding 1963.
+
+    Parameters
+    ----------
+    widths : array-like of shape (n_terms,)
+        Widths of the intervals; of the mean of n terms in [0, 1] they are 1 / n.
+    confidence : float, default=0.95
+        The probability.
+
+    Returns
+    -------
+    float
+        The distance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold.bounds import hoeffding
+    >>> round(hoeffding(np.full(1000, 1 / 1000)), 4)  # the error rate of a model on 1000 new samples
+    0.0429
+    """
+    squares = np.square(np.asarray(widths, dtype=np.float64))
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}.")
+    if not np.isfinite(squares).all():
+        raise ValueError("widths must be finite.")
+    return float(np.sqrt(0.5 * np.sum(squares) * np.log(2.0 / (1.0 - confidence))))
+
+
+def random_features_error(n_components: int, pairs: int = 1, confidence: float = 0.95, *, block: int = 1) -> float:
+    """The largest error of ``z(x).z(y)`` as a kernel of value at most one, over some pairs of samples.
+
+    For features ``sqrt(2 / K) cos(w.x + b)``: each adds a number between -2 / K and 2 / K to the product, so by
+    Hoeffding's inequality for each pair, and the union of all pairs, the error is at most
+    ``sqrt(8 log(2 pairs / (1 - confidence)) / K)``. Assumes that the weights are drawn from the spectrum of the kernel
+    independently, or in independent blocks of `block` (orthogonal features), and that the pairs were not chosen by the
+    draw. Rahimi and Recht 2007, claim 1.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of features K.
+    pairs : int, default=1
+        Number of pairs of samples.
+    confidence : float, default=0.95
+        The probability that no pair has a larger error.
+    block : int, default=1
+        Features that are drawn together.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Examples
+    --------
+    >>> from tenfold.bounds import random_features_error
+    >>> round(random_features_error(2000, pairs=1000), 3)
+    0.206
+    """
+    if not (n_components >= 1 and pairs >= 1 and block >= 1):
+        raise ValueError(f"There must be a feature, a pair and a block, got {n_components}, {pairs} and {block}.")
+    whole, rest = divmod(int(n_components), int(block))
+    widths = np.array([*([float(block)] * whole), *([float(rest)] if rest else [])]) * (4.0 / n_components)
+    return hoeffding(widths, 1.0 - (1.0 - confidence) / pairs)
+
+
 class BayesError(NamedTuple):
     """The least error of any classifier.
 
