@@ -55,6 +55,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.kernel_approximation.chi_squared import SkewedChi2Sampler as SkewedChi2Sampler
     from tenfold.estimators.kernel_approximation.count_sketch import PolynomialCountSketch as PolynomialCountSketch
     from tenfold.estimators.kernel_approximation.fourier import RBFSampler as RBFSampler
+    from tenfold.estimators.kernel_approximation.kitchen_sinks import RandomKitchenSinks as RandomKitchenSinks
+    from tenfold.estimators.kernel_approximation.kitchen_sinks import RandomKitchenSinksClassifier as RandomKitchenSinksClassifier
     from tenfold.estimators.kernel_approximation.nystroem import Nystroem as Nystroem
     from tenfold.estimators.kmeans.bisecting import BisectingKMeans as BisectingKMeans
     from tenfold.estimators.kmeans.functions import k_means as k_means
@@ -214,6 +216,8 @@ ESTIMATORS = {
     "RadiusNeighborsClassifier": "estimators.neighbours.radius",
     "RadiusNeighborsRegressor": "estimators.neighbours.radius",
     "RadiusNeighborsTransformer": "estimators.neighbours.graphs",
+    "RandomKitchenSinks": "estimators.kernel_approximation.kitchen_sinks",
+    "RandomKitchenSinksClassifier": "estimators.kernel_approximation.kitchen_sinks",
     "Ridge": "estimators.least_squares.ridge",
     "RidgeCV": "estimators.least_squares.cv",
     "RidgeClassifier": "estimators.least_squares.ridge",

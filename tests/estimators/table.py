@@ -13,6 +13,7 @@ import scipy.stats
 from tenfold import kernels
 
 from .data import (
+    Data,
     blobs,
     categories,
     classes,
@@ -277,6 +278,21 @@ def _density(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
 # -- classes that have their laws to themselves
 
 
+def _targets(n: int = 90, p: int = 4, seed: int = 0) -> Data:
+    X, y, _ = regression(n, p, seed)
+    return Data(X, y)
+
+
+def _classes(n: int = 90, p: int = 4, seed: int = 0) -> Data:
+    return classes(n, p, seed, 3)
+
+
+def _sinks(name: str, settings: dict[str, Any], **meta: Any) -> Other:
+    why = "weights are those of random features, not of the columns"
+    known = {"kind": "residual", "random": True, "exempt": REPEATED, "checked": {"n_components": 300}}
+    return Other(name, {"n_components": 30, **settings}, **{**known, "why": why, **meta})
+
+
 FEWER = "n_components > n_samples"
 
 
@@ -472,6 +488,9 @@ TABLE: list[Estimator] = [
     _components("PCA", {"n_components": 0.9, "whiten": True, "svd_solver": "full"}, widths=False),
     _components("IncrementalPCA", {"n_components": 2}, parts=True, alike=False),
     _components("TruncatedSVD", {"n_components": 2}, learned=AXES, seen=AXES[:2], mean=0.0),
+    _sinks("RandomKitchenSinks", {"alphas": ALPHAS}, source=_targets),
+    _sinks("RandomKitchenSinks", {"alpha": 0.1, "kernel": "matern", "orthogonal": True}, source=_targets, exempt=()),
+    _sinks("RandomKitchenSinksClassifier", {"alphas": ALPHAS}, source=_classes),
     _features("RBFSampler", {"n_components": 30}),
     _features("RBFSampler", {"kernel": "matern", "gamma": "scale", "orthogonal": True}, in_sklearn=False),
     _features("RBFSampler", {"kernel": "laplacian", "gamma": 0.3}, in_sklearn=False),

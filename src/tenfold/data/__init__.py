@@ -19,6 +19,7 @@ from tenfold.data.blocks import (
     targets_of,
     weights_of,
 )
+from tenfold.data.mapped import MappedRows
 from tenfold.data.memory import MemoryRows
 from tenfold.data.passes import BudgetSpent, limit_passes
 from tenfold.data.sequences import Sequences
@@ -29,6 +30,7 @@ __all__ = [
     "Block",
     "BudgetSpent",
     "Deferred",
+    "MappedRows",
     "MaybeDeferred",
     "MemoryRows",
     "NotFinite",

@@ -46,7 +46,7 @@ class FeatureMapMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predict
         for values that are not finite.
         """
         X = validate_rows(self, X)
-        require_finite(self, X, lambda: _check_finite(X))
+        require_finite(self, X, lambda: check_finite(X))
         self.certificate_ = UNJUDGED
         return X
 
@@ -57,7 +57,8 @@ class FeatureMapMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predict
         return tags
 
 
-def _check_finite(X: Array) -> None:
+def check_finite(X: Array) -> None:
+    """Raise NotFinite where samples in memory are not finite."""
     if isinstance(X, Table) or is_dask(X):
         return
     if is_array_api(X):

@@ -153,19 +153,19 @@ def spectrum_of(model: Any, gamma: float) -> Spectrum:
     return Spectrum(kernel, gamma, float(getattr(model, "nu", 1.5)), orthogonal)
 
 
-def read_gamma(model: Any, X: Array) -> float:
+def read_gamma(model: Any, X: Array, weight: Array | None = None) -> float:
     """The number that gamma means for samples X: "scale" is 1 / (n_features X.var()), and 1 without a variance."""
     if not isinstance(model.gamma, str):
         return float(model.gamma)
-    variance = float(X.var()) if type(X) is np.ndarray else _variance(model, X)
+    variance = float(X.var()) if type(X) is np.ndarray and weight is None else _variance(model, X, weight)
     return 1.0 / (X.shape[1] * variance) if variance != 0.0 else 1.0
 
 
-def _variance(model: Any, X: Array) -> float:
+def _variance(model: Any, X: Array, weight: Array | None) -> float:
     """The variance of all entries, in one pass."""
-    if is_sparse(X):
+    if is_sparse(X) and weight is None:
         return float(X.multiply(X).mean() - X.mean() ** 2)
-    columns: Columns = require_finite(model, X, lambda: as_rows_without_target(X, None).fold(Columns.lift))
+    columns: Columns = require_finite(model, X, lambda: as_rows_without_target(X, weight).fold(Columns.lift))
     p = columns.features
     mean, squares = columns.mean[:p], columns.spread[:p] ** 2 / columns.weight
     return float(np.mean(squares + (mean - mean.mean()) ** 2))
