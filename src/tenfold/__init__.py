@@ -118,6 +118,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.sgd.passive_aggressive import PassiveAggressiveClassifier as PassiveAggressiveClassifier
     from tenfold.estimators.sgd.passive_aggressive import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from tenfold.estimators.sgd.regressor import SGDRegressor as SGDRegressor
+    from tenfold.estimators.spectral_filter.regression import SpectralFilter as SpectralFilter
     from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
     from tenfold.estimators.svm.classification import LinearSVC as LinearSVC
     from tenfold.estimators.svm.regression import LinearSVR as LinearSVR
@@ -226,6 +227,7 @@ ESTIMATORS = {
     "SGDOneClassSVM": "estimators.sgd.one_class",
     "SGDRegressor": "estimators.sgd.regressor",
     "SkewedChi2Sampler": "estimators.kernel_approximation.chi_squared",
+    "SpectralFilter": "estimators.spectral_filter.regression",
     "StructuredPerceptron": "estimators.structured",
     "TruncatedSVD": "estimators.decomposition.truncated",
     "TweedieRegressor": "estimators.glm.families",

@@ -293,6 +293,11 @@ def _sinks(name: str, settings: dict[str, Any], **meta: Any) -> Other:
     return Other(name, {"n_components": 30, **settings}, **{**known, "why": why, **meta})
 
 
+def _filter(settings: dict[str, Any], **meta: Any) -> Other:
+    known = {"source": _targets, "exempt": REPEATED, "why": "an early-stopped solve is at no optimum"}
+    return Other("SpectralFilter", settings, **{**known, **meta})
+
+
 FEWER = "n_components > n_samples"
 
 
@@ -491,6 +496,9 @@ TABLE: list[Estimator] = [
     _sinks("RandomKitchenSinks", {"alphas": ALPHAS}, source=_targets),
     _sinks("RandomKitchenSinks", {"alpha": 0.1, "kernel": "matern", "orthogonal": True}, source=_targets, exempt=()),
     _sinks("RandomKitchenSinksClassifier", {"alphas": ALPHAS}, source=_classes),
+    _filter({}),
+    _filter({"method": "pcr", "n_steps": 4}, checked={"stop": 1}),
+    _filter({"method": "nu", "kernel": "rbf", "gamma": 0.1, "n_steps": 30}, not_from=("files", "Dask")),
     _features("RBFSampler", {"n_components": 30}),
     _features("RBFSampler", {"kernel": "matern", "gamma": "scale", "orthogonal": True}, in_sklearn=False),
     _features("RBFSampler", {"kernel": "laplacian", "gamma": 0.3}, in_sklearn=False),

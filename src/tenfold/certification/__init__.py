@@ -3,6 +3,7 @@
 A family has a module of its own; the registration of a class names the functions that judge it.
 """
 
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -93,7 +94,11 @@ def certify(
     """
     if is_pipeline(model):  # its last step, on what the steps before make of the samples
         check_is_fitted(model)
-        return certify(model[-1], samples_before(model, X), y, sample_weight, offset=offset, budget=budget)
+        features, words = judge_features(model, X)
+        if features is not None and not features.ok:
+            return contradict(features, f"{words} {features.explain()}")
+        certificate = certify(model[-1], samples_before(model, X), y, sample_weight, offset=offset, budget=budget)
+        return replace(certificate, note=f"{certificate.note} {words}".strip()) if words else certificate
     registration = find_registration(type(model))
     if registration is None:
         names = ", ".join((*sorted({*tenfold.ESTIMATORS, *MACHINES}), "Pipeline"))
@@ -154,6 +159,24 @@ def report_only(cls: type) -> dict[str, str]:
         **registration.report_only,
         **({} if registration_of(cls) is registration else registration.peer_report_only),
     }
+
+
+def judge_features(model: Any, X: Any) -> tuple[Certificate | None, str]:
+    """The certificate of the feature map of a kernel among the steps of a pipeline before the last, and what it says;
+    None where there is none. What is certified of the last step then speaks of the model on these features.
+    """
+    worst, words = None, []
+    for name, step in list(model.steps)[:-1]:
+        if step is None or step == "passthrough":
+            continue
+        registration = find_registration(type(step))
+        if registration is not None and registration.judge.startswith("kernel_approximation."):
+            certificate = certify(step, X)
+            note = certificate.note
+            words.append(f"The features are those of the step {name!r}, {type(step).__name__}: {note}")
+            worst = certificate if worst is None or not certificate.ok else worst
+        X = step.transform(X)
+    return worst, " ".join(words)
 
 
 def samples_before(model: Any, X: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Least squares that is regularised by stopping early."""
