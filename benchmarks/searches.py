@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -53,6 +55,39 @@ class KernelRidgeCV:
     def fit(self, X: Any, y: Any) -> KernelRidgeCV:
         self.best_estimator_ = self.search.fit(X, y).best_estimator_
         return self
+
+
+class RandomKitchenSinks:
+    """Random Fourier features and ridge regression, in a pipeline."""
+
+    def __init__(self, *, gamma: float, n_components: int, alpha: float, random_state: int) -> None:
+        features = RBFSampler(gamma=gamma, n_components=n_components, random_state=random_state)
+        self.search = make_pipeline(features, Ridge(alpha))
+
+    def fit(self, X: Any, y: Any) -> RandomKitchenSinks:
+        self.search.fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.search.predict(X)
+
+
+class SpectralFilter:
+    """A grid search over the number of principal components by five folds."""
+
+    def __init__(self, *, method: str, n_steps: int) -> None:
+        if method != "pcr":
+            raise ValueError(f"only pcr has a counterpart, got {method!r}")
+        self.steps = n_steps
+
+    def fit(self, X: Any, y: Any) -> SpectralFilter:
+        grid = {"pca__n_components": list(range(1, min(self.steps, X.shape[1]) + 1))}
+        search = GridSearchCV(make_pipeline(PCA(), LinearRegression()), grid, cv=5)
+        self.best_estimator_ = search.fit(X, y).best_estimator_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.best_estimator_.predict(X)
 
 
 class Zoo:

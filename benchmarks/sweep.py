@@ -208,6 +208,15 @@ def families() -> Iterator[Family]:
     yield Family("PCA", "decomposition", U, {})
     yield Family("IncrementalPCA", "decomposition", U[:4], {"n_components": 5})
     yield Family("TruncatedSVD", "decomposition", S, {"n_components": 10})
+    narrow = (U[0], U[1], U[2])
+    yield Family("RBFSampler", "kernel_approximation", narrow, {"n_components": 300, "random_state": 0}, "transform")
+    yield Family("Nystroem", "kernel_approximation", narrow, {"n_components": 200, "random_state": 0}, "transform")
+    sketch = {"n_components": 256, "random_state": 0}
+    yield Family("PolynomialCountSketch", "kernel_approximation", narrow, sketch, "transform")
+    yield Family(
+        "SkewedChi2Sampler", "kernel_approximation", _changed(positive, K[:3]), {"random_state": 0}, "transform"
+    )
+    yield Family("AdditiveChi2Sampler", "kernel_approximation", _changed(positive, K[:3]), {}, "transform")
     for name in ("CCA", "PLSRegression", "PLSCanonical", "PLSSVD"):
         yield Family(name, "cross_decomposition", B, {"n_components": 3})
 

@@ -51,6 +51,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.greedy.omp import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy.omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy.omp_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+    from tenfold.estimators.interpolation.lookup_table import LookupTable as LookupTable
+    from tenfold.estimators.interpolation.piecewise_linear import PiecewiseLinear as PiecewiseLinear
     from tenfold.estimators.kernel_approximation.chi_squared import AdditiveChi2Sampler as AdditiveChi2Sampler
     from tenfold.estimators.kernel_approximation.chi_squared import SkewedChi2Sampler as SkewedChi2Sampler
     from tenfold.estimators.kernel_approximation.count_sketch import PolynomialCountSketch as PolynomialCountSketch
@@ -185,6 +187,7 @@ ESTIMATORS = {
     "LinearSVR": "estimators.svm.regression",
     "LogisticRegression": "estimators.logistic.regression",
     "LogisticRegressionCV": "estimators.logistic.cv",
+    "LookupTable": "estimators.interpolation.lookup_table",
     "MatchingPursuit": "estimators.greedy.matching",
     "MiniBatchKMeans": "estimators.kmeans.minibatch",
     "MixedNB": "estimators.naive_bayes.mixed",
@@ -208,6 +211,7 @@ ESTIMATORS = {
     "PassiveAggressiveClassifier": "estimators.sgd.passive_aggressive",
     "PassiveAggressiveRegressor": "estimators.sgd.passive_aggressive",
     "Perceptron": "estimators.perceptron.perceptron",
+    "PiecewiseLinear": "estimators.interpolation.piecewise_linear",
     "PoissonRegressor": "estimators.glm.families",
     "PolynomialCountSketch": "estimators.kernel_approximation.count_sketch",
     "PrototypeClassifier": "estimators.neighbours.prototypes",

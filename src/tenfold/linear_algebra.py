@@ -36,6 +36,15 @@ def dot(a: Floats, b: Floats) -> float:
         return float(blas.ddot(a, b))
 
 
+def product(A: Floats, B: Floats) -> Floats:
+    """A B in C order, by SciPy's BLAS on one thread: a second thread for a small product may take longer to wake."""
+    if not A.size or not B.size:
+        return np.zeros((A.shape[0], B.shape[1]), dtype=A.dtype)
+    gemm = blas.sgemm if A.dtype == np.float32 == B.dtype else blas.dgemm
+    with one_blas_thread:
+        return np.asarray(gemm(1.0, B.T, A.T).T)
+
+
 def run_interruptibly(work: Callable[[], Result]) -> Result:
     """The result of `work`, run in a thread that is waited for: it must release the interpreter's lock."""
     results: list[Result] = []

@@ -499,6 +499,8 @@ TABLE: list[Estimator] = [
     _filter({}),
     _filter({"method": "pcr", "n_steps": 4}, checked={"stop": 1}),
     _filter({"method": "nu", "kernel": "rbf", "gamma": 0.1, "n_steps": 30}, not_from=("files", "Dask")),
+    Other("LookupTable", source=_classes, why="generalises to no sample that it has not seen"),
+    Other("PiecewiseLinear", source=_targets, why="reads one feature"),
     _features("RBFSampler", {"n_components": 30}),
     _features("RBFSampler", {"kernel": "matern", "gamma": "scale", "orthogonal": True}, in_sklearn=False),
     _features("RBFSampler", {"kernel": "laplacian", "gamma": 0.3}, in_sklearn=False),

@@ -61,7 +61,7 @@ def test_leave_one_out_is_that_of_refits(settings, weighted):
         rest, w = few[inside], weight[inside]
         step_size = settings.get("step_size", 1.0) * largest(rest, w) / largest(few, weight)
         one = SpectralFilter(**{**settings, "stop": steps, "step_size": step_size}).fit(rest, y[inside], w)
-        fits = np.array([fit[0] for fit in one.staged_predict(few[i : i + 1])])
+        fits = np.array([fit[0] for fit in one.predict_path(few[i : i + 1])])
         squares = squares + weight[i] * (y[i] - fits) ** 2
     np.testing.assert_allclose(model.errors_, squares / weight.sum(), rtol=1e-6, atol=1e-9)
     assert model.step_ == np.argmin(model.errors_)
@@ -85,7 +85,7 @@ def test_the_recursion_step_by_step():
     for t in range(8):
         np.testing.assert_allclose(model.coef_path_[t, 0], w, rtol=1e-9, atol=1e-12)
         w = w + A.T @ (b - A @ w) / np.linalg.norm(A, 2) ** 2
-    for t, fits in enumerate(model.staged_predict(X)):
+    for t, fits in enumerate(model.predict_path(X)):
         np.testing.assert_allclose(fits, Y.mean() + A @ model.coef_path_[t, 0], rtol=1e-9)
 
 

@@ -97,8 +97,8 @@ def certify(
         features, words = judge_features(model, X)
         if features is not None and not features.ok:
             return contradict(features, f"{words} {features.explain()}")
-        certificate = certify(model[-1], samples_before(model, X), y, sample_weight, offset=offset, budget=budget)
-        return replace(certificate, note=f"{certificate.note} {words}".strip()) if words else certificate
+        last = certify(model[-1], samples_before(model, X), y, sample_weight, offset=offset, budget=budget)
+        return replace(last, note=f"{last.note} {words}".strip()) if words else last
     registration = find_registration(type(model))
     if registration is None:
         names = ", ".join((*sorted({*tenfold.ESTIMATORS, *MACHINES}), "Pipeline"))

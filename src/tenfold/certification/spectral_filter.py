@@ -90,8 +90,8 @@ def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
         return "step_ is not that of the least errors_."
     X, y = validate_like_fit(model, X, y, numeric=True)
     n, p = X.shape
-    elsewhere = is_array_api(X) or is_dask(X) or isinstance(X, Table)
-    if model.stop != "loo" or model.kernel is not None or elsewhere or n * (n * p + len(path) * p) * p > MOST_PRODUCTS:
+    remote = is_array_api(X) or is_dask(X) or isinstance(X, Table)
+    if model.stop != "loo" or model.kernel is not None or remote or n * (n * p + len(path) * p) * p > MOST_PRODUCTS:
         return ""
     again = _refits(model, X, y, validate_weights(sample_weight, X), len(path) - 1)
     size = float(np.max(again, initial=0.0))

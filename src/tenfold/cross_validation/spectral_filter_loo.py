@@ -76,15 +76,15 @@ def errors_of(
         left = _LeftOut(d[some], z[some], weight[some] * f, f)
         for k in range(z.shape[1]):
             fits = (
-                _truncated(left, system, k, steps)
+                _cut_components(left, system, k, steps)
                 if filter_.method in TRUNCATED
-                else _iterated(left, system, k, filter_, steps)
+                else _follow_steps(left, system, k, filter_, steps)
             )
             total += weight[some] @ (f[:, None] * (left.z[:, k, None] - fits)) ** 2
     return total
 
 
-def _iterated(left: _LeftOut, system: System, k: int, filter_: Filter, steps: int) -> Floats:
+def _follow_steps(left: _LeftOut, system: System, k: int, filter_: Filter, steps: int) -> Floats:
     """d_i.w_t^(i), (m, steps + 1), of a method of steps."""
     s, C, d, c = system.values, system.right[:, k], left.d, left.c[:, None]
     largest = float(np.max(s, initial=0.0)) or 1.0
@@ -108,7 +108,7 @@ def _iterated(left: _LeftOut, system: System, k: int, filter_: Filter, steps: in
     return fits
 
 
-def _truncated(left: _LeftOut, system: System, k: int, steps: int) -> Floats:
+def _cut_components(left: _LeftOut, system: System, k: int, steps: int) -> Floats:
     """d_i.w_t^(i), (m, steps + 1), of the t largest components of S_i."""
     fits = np.zeros((len(left.d), steps + 1))
     for i, (d, c) in enumerate(zip(left.d, left.c, strict=True)):

@@ -77,24 +77,24 @@ def fit_kernel(
     """On the kernel of the samples, which are in memory."""
     targets = np.asarray(on_host(Y), dtype=np.float64).reshape(X.shape[0], -1)
     mass = None if weight is None else np.asarray(on_host(weight), dtype=np.float64)
-    found = system_of_kernel(kernel, X, targets, mass, intercept)
-    system = found.system
+    kernel_system = system_of_kernel(kernel, X, targets, mass, intercept)
+    system = kernel_system.system
     steps = _steps(filter_, stop, system.rank)
-    weights = found.root**2
+    weights = kernel_system.root**2
     errors: Floats | None = None
     if stop.rule == "loo":
         require_cheap(len(weights), len(system.values), filter_)
         z = targets - system.target_mean
-        squares = errors_of(found.scores, z, weights, system, filter_, steps, intercept)
+        squares = errors_of(kernel_system.scores, z, weights, system, filter_, steps, intercept)
         errors = squares / (system.total * targets.shape[1])
     elif stop.rule == "holdout":
         errors = _hold_out_kernel(kernel, X, targets, weights, filter_, stop, intercept, steps)
     step = int(np.argmin(errors)) if errors is not None else int(stop.rule)
-    dual, b = found.dual_path(filter_.factors(system.values, steps), intercept)
+    dual, b = kernel_system.dual_path(filter_.factors(system.values, steps), intercept)
     dual = _round(dual, dtype)
     K = np.asarray(on_host(kernel.block(X)), dtype=np.float64)
     if intercept:
-        b = _round(system.target_mean - dual @ found.column_means, dtype)
+        b = _round(system.target_mean - dual @ kernel_system.column_means, dtype)
     certificate = judge.kernel(K, targets, weights, filter_, dual, b, intercept, dtype)
     return FilteredFit(dual, b, step, errors, certificate)
 
@@ -146,8 +146,8 @@ def _hold_out_kernel(
 ) -> Floats:
     train, test = _split(len(Y), stop)
     samples, others = take_rows(X, train), take_rows(X, test)
-    found = system_of_kernel(kernel, samples, Y[train], weight[train], intercept)
-    dual, b = found.dual_path(filter_.factors(found.system.values, steps), intercept)
+    kernel_system = system_of_kernel(kernel, samples, Y[train], weight[train], intercept)
+    dual, b = kernel_system.dual_path(filter_.factors(kernel_system.system.values, steps), intercept)
     K = np.asarray(on_host(kernel.block(others, samples)), dtype=np.float64)
     fits = np.moveaxis(np.asarray(dual @ K.T), 2, 0) + b
     return _mean_squares(Y[test], fits, weight[test])

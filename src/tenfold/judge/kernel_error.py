@@ -15,6 +15,7 @@ from tenfold.arrays import Array, Floats, on_host
 from tenfold.bounds import hoeffding, random_features_error
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Kernel
+from tenfold.linear_algebra import product
 
 DRAW = 1.0 - 1e-9  # a fit in a billion is refused although its weights were drawn as they should be
 MEAN = 0.99
@@ -39,7 +40,7 @@ class KernelError:
 def _errors(kernel: Kernel, X: Array, Z: Array) -> tuple[Floats, float, float]:
     """The errors of all pairs (s, s), the mean of disjoint pairs, the largest."""
     Z = np.asarray(Z.toarray() if hasattr(Z, "toarray") else on_host(Z), dtype=np.float64)
-    errors = np.abs(np.asarray(on_host(kernel.block(X))) - Z @ Z.T)
+    errors = np.abs(np.asarray(on_host(kernel.block(X))) - product(Z, np.ascontiguousarray(Z.T)))
     half = len(errors) // 2
     apart = errors[np.arange(half), np.arange(half) + half] if half else errors.ravel()
     return errors, float(np.mean(apart)), float(np.max(errors))

@@ -16,7 +16,7 @@ from tenfold.judge.certificate import Certificate
 from tenfold.judge.recompute import Pair, exact
 from tenfold.kernels import Kernel
 from tenfold.kernels.nystroem_map import cut_of
-from tenfold.linear_algebra import eigenvalues
+from tenfold.linear_algebra import eigenvalues, product
 from tenfold.machine import one_blas_thread
 
 
@@ -32,10 +32,9 @@ def inverse_root(kernel: Kernel, K: Floats, N: Floats, centres: tuple[Array, Arr
     if N.shape != K.shape or not np.isfinite(N).all() or not np.isfinite(K).all():
         return exact({**pairs, "normalization_": (np.full(1, np.inf), np.zeros(1), 1.0)}, floor=0.0)
     size = float(np.max(np.abs(K), initial=0.0)) or 1.0
-    with one_blas_thread:
-        A = K @ N
-        square = A @ A.T
-        absolute = K if kernel.certainly_psd else _absolute(K)
+    A = product(K, N)
+    square = product(A, np.ascontiguousarray(A.T))
+    absolute = K if kernel.certainly_psd else _absolute(K)
     roots = eigenvalues(0.5 * (A + A.T))
     largest = float(roots[-1] ** 2) if m else 0.0
     slopes = eigenvalues(0.5 * (N + N.T))

@@ -40,8 +40,8 @@ def path_again(
         else:
             v, before = filter_.nu, path[t - 2] if t > 1 else w
             first = (2 * t + 2 * v - 1) / ((t + 2 * v - 1) * (2 * t + 4 * v - 1))
-            pull = first * (t - 1) * (2 * t - 3) / (2 * t + 2 * v - 3) if t > 1 else 0.0
-            path[t] = w + pull * (w - before) + 4.0 * first * (t + v - 1) / largest * (C - S(w))
+            inertia = first * (t - 1) * (2 * t - 3) / (2 * t + 2 * v - 3) if t > 1 else 0.0
+            path[t] = w + inertia * (w - before) + 4.0 * first * (t + v - 1) / largest * (C - S(w))
     return path
 
 

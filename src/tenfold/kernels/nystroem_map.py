@@ -14,8 +14,10 @@ import numpy as np
 from tenfold.arrays import Array, Floats, is_array_api, is_sparse, like, namespace, on_host, some_rows, unit_roundoff
 from tenfold.kernels.given import Precomputed
 from tenfold.kernels.kernel import Kernel
-from tenfold.linear_algebra import eigh
+from tenfold.linear_algebra import eigh, product
 from tenfold.machine import poll
+
+SMALL_PRODUCTS = 1 << 25  # below, a product takes a millisecond on one thread
 
 TILE_VALUES = 1 << 19  # of the kernel of some samples with the centres: 4 MiB in float64
 
@@ -31,7 +33,8 @@ def inverse_root(K: Floats, dtype: Any) -> Floats:
     size = np.abs(values)
     kept = size > cut_of(len(K), float(np.max(size, initial=0.0)), dtype)
     root = np.sign(values[kept]) / np.sqrt(size[kept])
-    return np.asarray((U[:, kept] * root) @ U[:, kept].T)
+    U = U[:, kept]
+    return product(np.ascontiguousarray(U * root), np.ascontiguousarray(U.T))
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,11 @@ class NystroemMap:
         for start in range(0, X.shape[0], step):
             poll()
             part = some_rows(X, slice(start, min(start + step, X.shape[0])))
-            np.matmul(self.similarities(part, dtype), right, out=out[start : start + step])
+            K = self.similarities(part, dtype)
+            if X.shape[0] * m * m < SMALL_PRODUCTS:
+                out[start : start + step] = product(K, right)
+            else:
+                np.matmul(K, right, out=out[start : start + step])
         return out
 
     def similarities(self, X: Array, dtype: Any = np.float64) -> Array:

@@ -246,7 +246,7 @@ class SpectralFilter(ScoreMixin, MultiOutputMixin, RegressorMixin, Predictor, Ba
         """Predictions at the chosen step for the samples X (m, p)."""
         return self._predict_raw(X)
 
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def predict_path(self, X: Any) -> Iterator[Array]:
         """Predictions for the samples X (m, p) at every step of the path, from zero on."""
         check_is_fitted(self)
         path, intercepts = np.asarray(on_host(self.coef_path_)), np.asarray(on_host(self.intercept_path_))
