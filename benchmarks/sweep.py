@@ -214,9 +214,9 @@ def families() -> Iterator[Family]:
     sketch = {"n_components": 256, "random_state": 0}
     yield Family("PolynomialCountSketch", "kernel_approximation", narrow, sketch, "transform")
     yield Family(
-        "SkewedChi2Sampler", "kernel_approximation", _changed(positive, K[:3]), {"random_state": 0}, "transform"
+        "SkewedChi2Sampler", "kernel_approximation", _change(positive, K[:3]), {"random_state": 0}, "transform"
     )
-    yield Family("AdditiveChi2Sampler", "kernel_approximation", _changed(positive, K[:3]), {}, "transform")
+    yield Family("AdditiveChi2Sampler", "kernel_approximation", _change(positive, K[:3]), {}, "transform")
     for name in ("CCA", "PLSRegression", "PLSCanonical", "PLSSVD"):
         yield Family(name, "cross_decomposition", B, {"n_components": 3})
 
