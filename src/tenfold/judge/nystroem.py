@@ -39,7 +39,7 @@ def inverse_root(kernel: Kernel, K: Floats, N: Floats, centres: tuple[Array, Arr
     largest = float(roots[-1] ** 2) if m else 0.0
     slopes = eigenvalues(0.5 * (N + N.T))
     steepest = float(np.max(np.abs(slopes), initial=0.0))
-    limit = 1.0 / np.sqrt(cut_of(m, largest, dtype)) if largest > 0.0 else np.inf
+    limit = 1.0 / np.sqrt(cut_of(m, largest, size, dtype)) if largest > 0.0 else np.inf
     root = np.sqrt(largest) or 1.0
     # N is rounded to its dtype, which K multiplies; what was cut is m u of the largest eigenvalue
     floor = 16.0 * m * u * max(1.0, largest / size) + 8.0 * u * m * steepest * root

@@ -1,9 +1,9 @@
 """The Nystroem feature map: z(x) = N k(x, C), with centres C and a root N of the pseudo-inverse of K = k(C, C).
 
 Then z(x).z(y) = k(x, C) K^+ k(C, y), the projection of the kernel on the span of the centres, which is exact at these
-(Williams and Seeger 2001). With K = U diag(s) U', N = U diag(sign(s) |s|^-1/2) U', where eigenvalues up to m u |s|_max
-are rounding, u that of the dtype: they have no part in N. For a kernel that is not positive semidefinite z(x).z(y)
-has |K|^-1 in the place of K^+, as in scikit-learn.
+(Williams and Seeger 2001). With K = U diag(s) U', N = U diag(sign(s) |s|^-1/2) U', where eigenvalues that are rounding
+have no part: those up to m eps |s|_max, and up to m u max |K_ij| where kernels are rounded to a dtype of precision u.
+For a kernel that is not positive semidefinite z(x).z(y) has |K|^-1 in the place of K^+, as in scikit-learn.
 """
 
 from dataclasses import dataclass
@@ -22,16 +22,17 @@ SMALL_PRODUCTS = 1 << 25  # below, a product takes a millisecond on one thread
 TILE_VALUES = 1 << 19  # of the kernel of some samples with the centres: 4 MiB in float64
 
 
-def cut_of(m: int, largest: float, dtype: Any) -> float:
-    """The largest eigenvalue, in absolute value, that is rounding."""
-    return m * 2.0 * unit_roundoff(dtype) * largest
+def cut_of(m: int, largest: float, size: float, dtype: Any) -> float:
+    """The largest eigenvalue that is rounding, from the largest one and the largest entry, all in absolute value."""
+    return m * 2.0 * max(unit_roundoff(np.float64) * largest, unit_roundoff(dtype) * size)
 
 
 def inverse_root(K: Floats, dtype: Any) -> Floats:
     """N for a kernel matrix in float64, whose features will have this dtype; the rank that it keeps is that of K."""
     values, U = eigh(K)
     size = np.abs(values)
-    kept = size > cut_of(len(K), float(np.max(size, initial=0.0)), dtype)
+    largest, entry = (float(np.max(part, initial=0.0)) for part in (size, np.abs(K)))
+    kept = size > cut_of(len(K), largest, entry, dtype)
     root = np.sign(values[kept]) / np.sqrt(size[kept])
     U = U[:, kept]
     return product(np.ascontiguousarray(U * root), np.ascontiguousarray(U.T))

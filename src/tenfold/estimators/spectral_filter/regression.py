@@ -61,8 +61,8 @@ class SpectralFilter(ScoreMixin, MultiOutputMixin, RegressorMixin, Predictor, Ba
         The step: a number; that of the least exact leave-one-out error; or of the least error on samples that are held
         out, with the fit of all samples at that step.
     kernel : str, kernel object, callable or None, default=None
-        None for the features themselves; else as in `KernelRidge`: a name, an object of `tenfold.kernels`, a function
-        of two samples, or "precomputed".
+        None for the features themselves; else a name of ``sklearn.metrics.pairwise``, an object of `tenfold.kernels`, a
+        function of two samples, or "precomputed".
     gamma : float, "auto", "scale" or None, default=None
         Of named kernels; None: 1 / n_features.
     degree : float, default=3
