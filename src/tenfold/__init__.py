@@ -30,6 +30,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.discriminant.linear import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from tenfold.estimators.discriminant.plug_in import GaussianPlugIn as GaussianPlugIn
     from tenfold.estimators.discriminant.quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+    from tenfold.estimators.gaussian_process.classifier import GaussianProcessClassifier as GaussianProcessClassifier
+    from tenfold.estimators.gaussian_process.regressor import GaussianProcessRegressor as GaussianProcessRegressor
     from tenfold.estimators.glm.classifier import GeneralizedLinearClassifier as GeneralizedLinearClassifier
     from tenfold.estimators.glm.families import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm.families import PoissonRegressor as PoissonRegressor
@@ -58,8 +60,14 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.kernel_approximation.count_sketch import PolynomialCountSketch as PolynomialCountSketch
     from tenfold.estimators.kernel_approximation.fourier import RBFSampler as RBFSampler
     from tenfold.estimators.kernel_approximation.kitchen_sinks import RandomKitchenSinks as RandomKitchenSinks
-    from tenfold.estimators.kernel_approximation.kitchen_sinks import RandomKitchenSinksClassifier as RandomKitchenSinksClassifier
+    from tenfold.estimators.kernel_approximation.kitchen_sinks import (
+        RandomKitchenSinksClassifier as RandomKitchenSinksClassifier,
+    )
     from tenfold.estimators.kernel_approximation.nystroem import Nystroem as Nystroem
+    from tenfold.estimators.kernel_ridge.classification import KernelRidgeClassifier as KernelRidgeClassifier
+    from tenfold.estimators.kernel_ridge.cv import KernelRidgeCV as KernelRidgeCV
+    from tenfold.estimators.kernel_ridge.cv import KernelRidgeClassifierCV as KernelRidgeClassifierCV
+    from tenfold.estimators.kernel_ridge.regression import KernelRidge as KernelRidge
     from tenfold.estimators.kmeans.bisecting import BisectingKMeans as BisectingKMeans
     from tenfold.estimators.kmeans.functions import k_means as k_means
     from tenfold.estimators.kmeans.functions import kmeans_plusplus as kmeans_plusplus
@@ -162,6 +170,8 @@ ESTIMATORS = {
     "GaussianMixture": "estimators.mixture.gaussian",
     "GaussianNB": "estimators.naive_bayes.gaussian",
     "GaussianPlugIn": "estimators.discriminant.plug_in",
+    "GaussianProcessClassifier": "estimators.gaussian_process.classifier",
+    "GaussianProcessRegressor": "estimators.gaussian_process.regressor",
     "GeneralizedLinear": "estimators.glm.generalized_linear",
     "GeneralizedLinearClassifier": "estimators.glm.classifier",
     "Histogram": "estimators.neighbours.histogram",
@@ -174,6 +184,10 @@ ESTIMATORS = {
     "KNeighborsRegressor": "estimators.neighbours.regression",
     "KNeighborsTransformer": "estimators.neighbours.graphs",
     "KernelDensity": "estimators.neighbours.density",
+    "KernelRidge": "estimators.kernel_ridge.regression",
+    "KernelRidgeCV": "estimators.kernel_ridge.cv",
+    "KernelRidgeClassifier": "estimators.kernel_ridge.classification",
+    "KernelRidgeClassifierCV": "estimators.kernel_ridge.cv",
     "Lars": "estimators.greedy.lars",
     "LarsCV": "estimators.greedy.lars_cv",
     "Lasso": "estimators.lasso.lasso",

@@ -41,8 +41,10 @@ def product(A: Floats, B: Floats) -> Floats:
     if not A.size or not B.size:
         return np.zeros((A.shape[0], B.shape[1]), dtype=A.dtype)
     gemm = blas.sgemm if A.dtype == np.float32 == B.dtype else blas.dgemm
+    left, flip_left = (A, 1) if A.flags.f_contiguous and not A.flags.c_contiguous else (A.T, 0)
+    right, flip_right = (B, 1) if B.flags.f_contiguous and not B.flags.c_contiguous else (B.T, 0)
     with one_blas_thread:
-        return np.asarray(gemm(1.0, B.T, A.T).T)
+        return np.asarray(gemm(1.0, right, left, trans_a=flip_right, trans_b=flip_left).T)
 
 
 def run_interruptibly(work: Callable[[], Result]) -> Result:
@@ -356,16 +358,6 @@ def condition_of_factor(L: Array, norm: float) -> float:
     with one_blas_thread:
         rcond = float(_of_dtype("pocon", L)(L, norm, uplo="L")[0])
     return 1.0 / rcond if rcond > 0.0 else np.inf
-
-
-def product(A: Floats, B: Floats) -> Floats:
-    """A B by SciPy's BLAS on one thread, in C order."""
-    if not (A.size and B.size):
-        return np.zeros((A.shape[0], B.shape[1]))
-    with one_blas_thread:
-        left, flip_left = (A, 1) if A.flags.f_contiguous and not A.flags.c_contiguous else (A.T, 0)
-        right, flip_right = (B, 1) if B.flags.f_contiguous and not B.flags.c_contiguous else (B.T, 0)
-        return np.asarray(blas.dgemm(1.0, right, left, trans_a=flip_right, trans_b=flip_left).T)
 
 
 def gram_of_rows(A: Floats) -> Floats:
