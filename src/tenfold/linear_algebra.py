@@ -16,7 +16,7 @@ import numpy as np
 from scipy import linalg as la
 from scipy.linalg import blas, cython_blas, cython_lapack, lapack
 
-from tenfold.arrays import Array, Floats
+from tenfold.arrays import Array, Floats, Integers
 from tenfold.machine import one_blas_thread, poll, run_concurrently
 
 SHORT_OPERATIONS = 400.0**3  # multiplications that take less than about a tenth of a second
@@ -197,6 +197,24 @@ def cholesky(A: Floats) -> Floats | None:
     return L if info.value == 0 else None
 
 
+def pivoted_cholesky(A: Floats, tol: float) -> tuple[Floats, Integers, int]:
+    """L (p, r), the order (p,) of the rows and the rank r with A[order][:, order] = L L' but for a rest, whose diagonal
+    is at most `tol`; L[:r] is a lower triangle. Rows are taken by the largest diagonal that is left (LAPACK's dpstrf).
+    """
+    p = len(A)
+    if float(p) ** 3 < SHORT_OPERATIONS:
+        with one_blas_thread:
+            L, order, rank, _ = lapack.dpstrf(A, tol=tol, lower=1)
+    else:
+        L, order, work = _fortran(A), np.empty(p, dtype=np.intc), np.empty(2 * p)
+        n, count, info = ctypes.c_int(p), ctypes.c_int(0), ctypes.c_int(0)
+        run_interruptibly(lambda: _routine("dpstrf")(b"L", n, L, n, order, count, tol, work, info))
+        if info.value < 0:
+            _check("dpstrf", info.value)
+        rank = count.value
+    return np.tril(L[:, :rank]), order.astype(np.intp) - 1, int(rank)
+
+
 def invert_positive(L: Floats) -> Floats:
     """A^-1, exactly symmetric, from the lower triangle L with L L' = A that `cholesky` gives."""
     p = len(L)
@@ -224,10 +242,9 @@ def add_outer(A: Floats, x: Floats, y: Floats) -> None:
 
 def factor_semidefinite(A: Floats) -> Floats:
     """R with R R' = A up to rounding, (n, rank), for a positive semidefinite A, by Cholesky with pivots."""
-    with one_blas_thread:
-        factor, pivots, rank, _ = lapack.dpstrf(A, lower=1)
+    L, order, rank = pivoted_cholesky(A, -1.0)  # LAPACK's own tolerance
     R = np.zeros((len(A), rank))
-    R[pivots - 1] = np.tril(factor)[:, :rank]
+    R[order] = L
     return R
 
 
