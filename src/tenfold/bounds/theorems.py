@@ -206,8 +206,8 @@ def mistake_trace(updates: Floats, direction: Floats) -> MistakeTrace:
 def hoeffding(widths: Any, confidence: float = 0.95) -> float:
     """How far a sum of independent terms is from its expectation: with this probability no further, on either side.
 
-    ``sqrt(sum_j width_j^2 log(2 / (1 - confidence)) / 2)``. Assumes that the terms are independent, and that each lies
-    in an interval of its width. Hoeffding 1963.
+    ``sqrt(sum_j width_j^2 log(2 / (1 - confidence)) / 2)``. Assumes that the terms are independent, or drawn without
+    replacement, and that each lies in an interval of its width. Hoeffding 1963, theorems 2 and 4.
 
     Parameters
     ----------

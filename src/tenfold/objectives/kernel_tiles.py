@@ -8,7 +8,7 @@ Cost of a pass: n m kernel values, and 4 n m operations for each vector; memory:
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import blas
@@ -49,7 +49,7 @@ def sum_tiles(
 
 
 def _lift(kernel: Kernel, centres: Array, work: Work, group: int | None, block: Block) -> MaybeDeferred[Sums]:
-    block = block if group is None or block.group is None else _select(block, group)
+    block = block if group is None or block.group is None else select_group(block, group)
     n, m = block.X.shape[0], centres.shape[0]
     step = max(32, (DEVICE_TILE_VALUES if is_array_api(block.X) else TILE_VALUES) // max(m, 1))
     cuts = [slice(a, min(n, a + step)) for a in range(0, max(n, 1), step)]
@@ -81,7 +81,7 @@ def _slice(block: Block, cut: slice) -> Block:
     return Block(some_rows(block.X, cut), some_rows(block.y, cut), weight)
 
 
-def _select(block: Block, group: int) -> Block:
+def select_group(block: Block, group: int) -> Block:
     """The samples of a group; on a device the others get weight zero, as a selection would wait for it."""
     if is_numpy(block.X) or is_sparse(block.X):
         inside = block.group == group

@@ -4,9 +4,10 @@ With K = k(X, Z) of n samples and r centres, sample weights s that sum to one, a
     min_c 1/2 sum_i s_i (y_i - b - (K c)_i)^2 + lambda/2 c'K_mm c
 is solved in the coordinates u = L'c, where the penalty is lambda/2 ||u||^2:
     (H + lambda I) u = h,    H = L^-1 K'S(K - 1 mean) L'^-1,    h = L^-1 K'S (y - mean y),
-mean the weighted mean of the rows of K, or zero without an intercept. The preconditioner has the same matrix with the
-centres in place of the samples, which is known without a pass; with enough centres the number of steps does not
-depend on lambda. A step is one pass over the samples for all systems.
+mean the weighted mean of the rows of K, or zero without an intercept. The preconditioner has the same matrix of some
+samples, a few for each centre, so that the number of steps depends neither on lambda nor on the kernel. (The centres
+themselves in their place, as in the reference, are too few where lambda is small: the matrix has one eigenvalue for
+each of them.) A step is one pass over the samples for all systems.
 
 The measure is the certificate's bound: with v the residual, the objective is at most ||v||^2 / (2 lambda) above its
 minimum, since H is positive semidefinite.
