@@ -30,8 +30,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.discriminant.linear import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from tenfold.estimators.discriminant.plug_in import GaussianPlugIn as GaussianPlugIn
     from tenfold.estimators.discriminant.quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
-    from tenfold.estimators.gaussian_process.classifier import GaussianProcessClassifier as GaussianProcessClassifier
-    from tenfold.estimators.gaussian_process.regressor import GaussianProcessRegressor as GaussianProcessRegressor
+    from tenfold.estimators.falkon import Falkon as Falkon
+    from tenfold.estimators.falkon import FalkonClassifier as FalkonClassifier
     from tenfold.estimators.glm.classifier import GeneralizedLinearClassifier as GeneralizedLinearClassifier
     from tenfold.estimators.glm.families import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm.families import PoissonRegressor as PoissonRegressor
@@ -53,17 +53,6 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.greedy.omp import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy.omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy.omp_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
-    from tenfold.estimators.interpolation.lookup_table import LookupTable as LookupTable
-    from tenfold.estimators.interpolation.piecewise_linear import PiecewiseLinear as PiecewiseLinear
-    from tenfold.estimators.kernel_approximation.chi_squared import AdditiveChi2Sampler as AdditiveChi2Sampler
-    from tenfold.estimators.kernel_approximation.chi_squared import SkewedChi2Sampler as SkewedChi2Sampler
-    from tenfold.estimators.kernel_approximation.count_sketch import PolynomialCountSketch as PolynomialCountSketch
-    from tenfold.estimators.kernel_approximation.fourier import RBFSampler as RBFSampler
-    from tenfold.estimators.kernel_approximation.kitchen_sinks import RandomKitchenSinks as RandomKitchenSinks
-    from tenfold.estimators.kernel_approximation.kitchen_sinks import (
-        RandomKitchenSinksClassifier as RandomKitchenSinksClassifier,
-    )
-    from tenfold.estimators.kernel_approximation.nystroem import Nystroem as Nystroem
     from tenfold.estimators.kernel_ridge.classification import KernelRidgeClassifier as KernelRidgeClassifier
     from tenfold.estimators.kernel_ridge.cv import KernelRidgeCV as KernelRidgeCV
     from tenfold.estimators.kernel_ridge.cv import KernelRidgeClassifierCV as KernelRidgeClassifierCV
@@ -128,7 +117,6 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.sgd.passive_aggressive import PassiveAggressiveClassifier as PassiveAggressiveClassifier
     from tenfold.estimators.sgd.passive_aggressive import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from tenfold.estimators.sgd.regressor import SGDRegressor as SGDRegressor
-    from tenfold.estimators.spectral_filter.regression import SpectralFilter as SpectralFilter
     from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
     from tenfold.estimators.svm.classification import LinearSVC as LinearSVC
     from tenfold.estimators.svm.regression import LinearSVR as LinearSVR
@@ -153,7 +141,6 @@ __version__ = "0.1.0"
 # estimators:begin (made by tools/public_names.py: do not edit)
 ESTIMATORS = {
     "ARDRegression": "estimators.least_squares.bayesian",
-    "AdditiveChi2Sampler": "estimators.kernel_approximation.chi_squared",
     "AveragedPerceptron": "estimators.perceptron.averaged",
     "BayesClassifier": "estimators.discriminant.bayes_classifier",
     "BayesianRidge": "estimators.least_squares.bayesian",
@@ -165,13 +152,13 @@ ESTIMATORS = {
     "ComplementNB": "estimators.naive_bayes.discrete",
     "ElasticNet": "estimators.lasso.lasso",
     "ElasticNetCV": "estimators.lasso.cv",
+    "Falkon": "estimators.falkon",
+    "FalkonClassifier": "estimators.falkon",
     "ForwardSelection": "estimators.greedy.omp",
     "GammaRegressor": "estimators.glm.families",
     "GaussianMixture": "estimators.mixture.gaussian",
     "GaussianNB": "estimators.naive_bayes.gaussian",
     "GaussianPlugIn": "estimators.discriminant.plug_in",
-    "GaussianProcessClassifier": "estimators.gaussian_process.classifier",
-    "GaussianProcessRegressor": "estimators.gaussian_process.regressor",
     "GeneralizedLinear": "estimators.glm.generalized_linear",
     "GeneralizedLinearClassifier": "estimators.glm.classifier",
     "Histogram": "estimators.neighbours.histogram",
@@ -201,7 +188,6 @@ ESTIMATORS = {
     "LinearSVR": "estimators.svm.regression",
     "LogisticRegression": "estimators.logistic.regression",
     "LogisticRegressionCV": "estimators.logistic.cv",
-    "LookupTable": "estimators.interpolation.lookup_table",
     "MatchingPursuit": "estimators.greedy.matching",
     "MiniBatchKMeans": "estimators.kmeans.minibatch",
     "MixedNB": "estimators.naive_bayes.mixed",
@@ -213,7 +199,6 @@ ESTIMATORS = {
     "MultiviewCCA": "estimators.cross_decomposition.views",
     "NearestCentroid": "estimators.discriminant.centroid",
     "NearestNeighbors": "estimators.neighbours.nearest",
-    "Nystroem": "estimators.kernel_approximation.nystroem",
     "OnlineKMeans": "estimators.kmeans.online",
     "OrthogonalMatchingPursuit": "estimators.greedy.omp",
     "OrthogonalMatchingPursuitCV": "estimators.greedy.omp_cv",
@@ -225,18 +210,13 @@ ESTIMATORS = {
     "PassiveAggressiveClassifier": "estimators.sgd.passive_aggressive",
     "PassiveAggressiveRegressor": "estimators.sgd.passive_aggressive",
     "Perceptron": "estimators.perceptron.perceptron",
-    "PiecewiseLinear": "estimators.interpolation.piecewise_linear",
     "PoissonRegressor": "estimators.glm.families",
-    "PolynomialCountSketch": "estimators.kernel_approximation.count_sketch",
     "PrototypeClassifier": "estimators.neighbours.prototypes",
     "QuadraticDiscriminantAnalysis": "estimators.discriminant.quadratic",
     "QuantileRegressor": "estimators.glm.quantile",
-    "RBFSampler": "estimators.kernel_approximation.fourier",
     "RadiusNeighborsClassifier": "estimators.neighbours.radius",
     "RadiusNeighborsRegressor": "estimators.neighbours.radius",
     "RadiusNeighborsTransformer": "estimators.neighbours.graphs",
-    "RandomKitchenSinks": "estimators.kernel_approximation.kitchen_sinks",
-    "RandomKitchenSinksClassifier": "estimators.kernel_approximation.kitchen_sinks",
     "Ridge": "estimators.least_squares.ridge",
     "RidgeCV": "estimators.least_squares.cv",
     "RidgeClassifier": "estimators.least_squares.ridge",
@@ -244,8 +224,6 @@ ESTIMATORS = {
     "SGDClassifier": "estimators.sgd.classifier",
     "SGDOneClassSVM": "estimators.sgd.one_class",
     "SGDRegressor": "estimators.sgd.regressor",
-    "SkewedChi2Sampler": "estimators.kernel_approximation.chi_squared",
-    "SpectralFilter": "estimators.spectral_filter.regression",
     "StructuredPerceptron": "estimators.structured",
     "TruncatedSVD": "estimators.decomposition.truncated",
     "TweedieRegressor": "estimators.glm.families",

@@ -175,6 +175,8 @@ def _why_too_large(line: LeaderboardModel, shape: tuple[int, int], dense: int | 
         return f"{width:,} columns are too many for it ({entry.most_columns:,}); ask for it by name to try"
     if entry.most_rows is not None and rows > entry.most_rows:
         return f"{rows:,} rows are too many for it ({entry.most_rows:,}); ask for it by name to try"
+    if rows < entry.fewest_rows:
+        return f"it is made for {entry.fewest_rows:,} rows and more; ask for it by name to try"
     if line.expansion and (width := count_expanded_columns(line.expansion, width)) > MAX_EXPANDED_COLUMNS:
         return f"it would have {width:,} columns, more than {MAX_EXPANDED_COLUMNS:,}; ask for it by name to try"
     size = 8 * rows * width

@@ -31,7 +31,8 @@ class Entry:
     target : a key of `TARGETS`, the targets it supports
     most_columns : with more columns it takes gigabytes, and is left out unless requested by name; run times are
         extrapolated from fits to small samples
-    most_rows : with more rows it takes hours, and is left out unless requested by name
+    most_rows : likewise for rows, where the cost grows with their square or cube
+    fewest_rows : with fewer rows another class does the same at no greater cost, and it is left out unless requested
     dense : whether it needs dense columns
     scaled : whether columns are standardised; both variants are tried where both are listed
     expands : whether it is linear, so that splines and products of features extend it
@@ -47,6 +48,7 @@ class Entry:
     target: str = "any"
     most_columns: int | None = None
     most_rows: int | None = None
+    fewest_rows: int = 0
     dense: bool = False
     scaled: tuple[bool, ...] = (True,)
     expands: bool = False

@@ -379,6 +379,17 @@ def list_penalties(basis: _Basis) -> Floats:
     return GRID * float(np.mean(np.asarray(on_host(basis.kernel.diag(basis.centres)))))
 
 
+def scale_gamma(rows: Rows) -> float:
+    """1 / (p v) with v the variance of all entries of the samples."""
+    columns: Columns = rows.fold(Columns.lift)
+    p = columns.features
+    mean, spread = columns.mean[:p], columns.spread[:p]
+    if not (np.isfinite(mean).all() and np.isfinite(spread).all()):
+        raise NotFinite
+    variance = float(np.mean(spread**2) / columns.weight + np.var(mean))
+    return 1.0 / (p * variance) if variance > 0.0 else 1.0
+
+
 def list_widths(rows: Rows) -> Floats:
     """Candidates for the length scale, from the distances of some samples."""
     return width_grid(load_sample(rows, WIDTH_SAMPLES).X, WIDTHS)
