@@ -153,14 +153,17 @@ def _draw_sample(rows: Rows, basis: _Basis, random: Any) -> MemoryRows:
     """
     (n, p), r = rows.shape, len(basis.L)
     count = min(n, max(SAMPLES_PER_CENTRE * r, int(STEPS_SPENT * STEP_COST * n / r)))
-    if not isinstance(rows, MemoryRows):
+    if isinstance(rows, MemoryRows):
+        sample = rows
+    else:
         count = min(count, max(SAMPLES_PER_CENTRE * r, LOADED_VALUES // p))
-    sample = load_sample(rows, count)
-    if sample.shape[0] <= count:
-        return sample
-    index = np.sort(random.choice(sample.shape[0], count, replace=False))
-    weight = None if sample.weight is None else sample.weight[index]
-    return MemoryRows(take_rows(sample.X, index), sample.y[:count], weight)
+        sample = load_sample(rows, count)
+    inside = np.arange(sample.shape[0])
+    if sample.weight is not None:
+        inside = np.flatnonzero(np.asarray(on_host(sample.weight)) > 0.0)
+    index = inside if inside.size <= count else np.sort(random.choice(inside, count, replace=False))
+    weight = None if sample.weight is None else np.asarray(on_host(sample.weight))[index]
+    return MemoryRows(sample.X if index.size == sample.shape[0] else take_rows(sample.X, index), sample.y, weight)
 
 
 def _estimate_products(basis: _Basis, sample: MemoryRows, intercept: bool) -> Floats:
