@@ -332,6 +332,11 @@ def _dual(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Oth
     return Other(name, settings or {}, **{**known, "why": why, **meta})
 
 
+def _centred(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    why = "coefficients are those of centres, which are drawn"
+    return Other(name, settings or {}, kind="gap", random=True, exempt=REPEATED, why=why, **meta)
+
+
 def _tasks(name: str, why: str) -> Other:
     return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
 
@@ -574,6 +579,8 @@ TABLE: list[Estimator] = [
     _sampling("BisectingKMeans"),
     _sampling("MiniBatchKMeans", checked={"batch_size": 40}, judged=False),
     _sampling("OnlineKMeans", judged=False),
+    _centred("Falkon", source=regression),
+    _centred("FalkonClassifier", {"gamma": 0.5}, source=classes, methods=("predict", "decision_function")),
     _tasks("MultiTaskLassoCV", "LassoCV and MultiTaskLasso have the laws"),
     _tasks("MultiTaskElasticNetCV", "ElasticNetCV and MultiTaskElasticNet have the laws"),
     _process("GaussianProcessRegressor", {"kernel": NOISY}, kind="stationarity", source=regression),
