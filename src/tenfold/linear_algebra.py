@@ -197,7 +197,7 @@ def cholesky(A: Floats) -> Floats | None:
     return L if info.value == 0 else None
 
 
-def pivoted_cholesky(A: Floats, tol: float) -> tuple[Floats, Integers, int]:
+def factor_with_pivots(A: Floats, tol: float) -> tuple[Floats, Integers, int]:
     """L (p, r), the order (p,) of the rows and the rank r with A[order][:, order] = L L' but for a rest, whose diagonal
     is at most `tol`; L[:r] is a lower triangle. Rows are taken by the largest diagonal that is left (LAPACK's dpstrf).
     """

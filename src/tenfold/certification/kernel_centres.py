@@ -14,7 +14,7 @@ from tenfold.estimators.kernel_parameter import WITH_GAMMA, name_kernel
 from tenfold.estimators.validation import as_rows
 from tenfold.judge import kernel_centres as judge
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.kernel_centres import Coefficients
+from tenfold.stats.derivatives import Params
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -41,7 +41,7 @@ def _certify(model: Any, X: Array, y: Array, weight: Array | None) -> Certificat
         rows,
         model.kernel_,
         centres,
-        Coefficients(coef, intercept),
+        Params(coef, intercept),
         float(model.alpha_),
         bool(model.fit_intercept),
         tol=float(model.tol),

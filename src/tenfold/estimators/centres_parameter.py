@@ -7,7 +7,6 @@
 - an array (m, n_features): these points.
 """
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -26,11 +25,12 @@ def read_centres(estimator: Any, X: Array) -> CentreRequest:
     given = estimator.centres
     if given is None:
         return CentreRequest()
-    if isinstance(given, Integral):
+    if isinstance(given, (int, np.integer)):
         return CentreRequest(count=int(given))
     if isinstance(given, (tuple, list)) and len(given) == 2 and isinstance(given[0], str):
         method, count = given
-        if method not in NAMES or not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
+        is_whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
+        if method not in NAMES or not is_whole or count < 1:
             known = ", ".join(repr(name) for name in NAMES)
             raise InvalidParameterError(
                 f"The 'centres' parameter of {type(estimator).__name__} is a number, points, or a pair of one of "

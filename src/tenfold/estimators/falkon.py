@@ -52,7 +52,8 @@ from tenfold.estimators.validation import (
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Kernel
 from tenfold.plans import kernel_centres
-from tenfold.plans.kernel_centres import CentreFit, Coefficients, Settings
+from tenfold.plans.kernel_centres import CentreFit, Settings
+from tenfold.stats.derivatives import Params
 
 HOLD_OUT = "hold-out"
 
@@ -140,7 +141,7 @@ class _Falkon(CallbackSupportMixin, Predictor, BaseEstimator):
             check_random_state(self.random_state),
         )
 
-        def attributes(params: Coefficients) -> dict[str, Any]:
+        def attributes(params: Params) -> dict[str, Any]:
             intercept = params.intercept if self.fit_intercept else 0.0
             return {"dual_coef_": params.coef[:, 0] if flat else params.coef, "intercept_": intercept}
 

@@ -22,7 +22,6 @@ drawn at random, with Hoeffding's bound on the mean over all. For any z it is at
 
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,10 +30,11 @@ from tenfold.bounds import hoeffding
 from tenfold.data import Block, Deferred, MaybeDeferred, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.kernels import Kernel
-from tenfold.linear_algebra import cholesky, pivoted_cholesky, solve_lower
+from tenfold.linear_algebra import cholesky, factor_with_pivots, solve_lower
 from tenfold.machine import one_blas_thread, poll, spend
 from tenfold.objectives.kernel_tiles import times, times_transposed
 from tenfold.pairwise import collect_rows
+from tenfold.stats.derivatives import Params
 
 U = 2.0**-53
 TILE_VALUES = 1 << 20  # kernel values at a time: 8 MiB
@@ -42,13 +42,6 @@ SEED = 20170406  # of the samples of the kernel error
 SAMPLE = 400  # samples on which the kernel error is measured
 CONFIDENCE = 0.95
 MOST_ATTEMPTS = 8  # of a pivoted factor, each with ten times the tolerance
-
-
-class Coefficients(NamedTuple):
-    """Dual coefficients (m, t) and intercepts (t,)."""
-
-    coef: Floats
-    intercept: Floats
 
 
 @dataclass(frozen=True)
@@ -66,7 +59,7 @@ def _find_span(K: Floats) -> _Span | None:
     tol = 10.0 * (m + 2) * U * float(np.trace(K))
     for attempt in range(MOST_ATTEMPTS):
         if attempt:
-            _, order, rank = pivoted_cholesky(K, tol)
+            _, order, rank = factor_with_pivots(K, tol)
             index, tol = np.sort(order[:rank]), 10.0 * tol
         if not len(index):
             return None
@@ -102,7 +95,7 @@ class _Model:
 
     kernel: Kernel
     centres: Array
-    given: Coefficients
+    given: Params
     index: Integers
     kept: Floats | None
 
@@ -153,7 +146,7 @@ def certify(
     rows: Rows,
     kernel: Kernel,
     centres: Array,
-    given: Coefficients,
+    given: Params,
     penalty: float,
     intercept: bool,
     *,
@@ -170,12 +163,12 @@ def certify(
     K = np.asarray(on_host(kernel.block(centres)), dtype=np.float64) if finite else np.full((1, 1), np.nan)
     span = _find_span(K) if np.isfinite(K).all() and K.shape == (m, m) else None
     if span is None or (not intercept and np.any(given.intercept)):
-        return _refuse("No function of these centres, coefficients and intercepts can be judged.", tol, status)
+        return _fail("No function of these centres, coefficients and intercepts can be judged.", tol, status)
     kept = _project(K, span, given.coef) if len(span.index) < m else None
     sums: _Sums = rows.fold(partial(_lift, _Model(kernel, centres, given, span.index, kept)))
     verdict = _bound(K, span, sums, given.coef, kept, penalty, intercept)
     if verdict is None:
-        return _refuse("The objective is not finite at these coefficients.", tol, status)
+        return _fail("The objective is not finite at these coefficients.", tol, status)
     value, scale, floor, objective = verdict
     ratio = np.maximum(value, floor) / np.maximum(tol * scale, floor)
     worst = int(np.argmax(ratio))
@@ -194,12 +187,12 @@ def certify(
     )
 
 
-def _refuse(note: str, tol: float, status: str) -> Certificate:
+def _fail(note: str, tol: float, status: str) -> Certificate:
     return Certificate("gap", np.inf, 1.0, tol, 0.0, np.inf, status=status, note=note)
 
 
 def _project(K: Floats, span: _Span, coef: Floats) -> Floats:
-    """Coefficients of the kept centres of the nearest function of their span."""
+    """Params of the kept centres of the nearest function of their span."""
     rest = np.setdiff1d(np.arange(len(K)), span.index)
     right = _multiply(K[np.ix_(span.index, rest)], coef[rest])
     return coef[span.index] + _solve(span, right)

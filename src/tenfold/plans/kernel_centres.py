@@ -20,9 +20,8 @@ from tenfold.arrays import Array, Floats, Integers, NotFinite, on_host, some_row
 from tenfold.data import Block, MaybeDeferred, MemoryRows, Rows, weights_of
 from tenfold.judge import kernel_centres as judge
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.kernel_centres import Coefficients
 from tenfold.kernels import Kernel, width_grid
-from tenfold.linear_algebra import cholesky, pivoted_cholesky, solve_lower
+from tenfold.linear_algebra import cholesky, factor_with_pivots, solve_lower
 from tenfold.machine import interrupted, one_blas_thread, require_memory, run_concurrently
 from tenfold.objectives.kernel_tiles import (
     Sums,
@@ -39,6 +38,7 @@ from tenfold.plans.result import ATTEMPTS, not_judged
 from tenfold.solvers import falkon
 from tenfold.solvers.loop import Callback, Record, Solution, Status, run
 from tenfold.stats.column_moments import Columns
+from tenfold.stats.derivatives import Params
 
 U = 2.0**-53
 OVERFLOW = "The kernel of these samples overflows. Divide the features by their largest value, or use another kernel."
@@ -98,11 +98,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class CentreFit:
-    """Coefficients of centres (m, p), in float64, the penalty and the number of the kernel that were taken, and the
+    """Params of centres (m, p), in float64, the penalty and the number of the kernel that were taken, and the
     errors of all candidates (kernels, penalties) on the samples that were held out, None without a choice.
     """
 
-    params: Coefficients
+    params: Params
     centres: Array
     kernel: Kernel
     penalty: float
@@ -140,7 +140,7 @@ def _make_basis(kernel: Kernel, centres: Array) -> _Basis:
     if not np.isfinite(K).all():
         raise NotFinite(OVERFLOW)
     tol = 10.0 * (m + 2) * U * float(np.trace(K))
-    F, order, rank = pivoted_cholesky(K, tol)
+    F, order, rank = factor_with_pivots(K, tol)
     if not rank:
         raise ValueError("The kernel of the centres is zero: no function of them differs from zero.")
     kept = take_rows(centres, order[:rank]) if rank < m else take_rows(centres, order)
@@ -251,9 +251,9 @@ def _columns_of_group(group: int, block: Block) -> MaybeDeferred[Columns]:
 
 @dataclass(frozen=True)
 class _Solved:
-    """Coefficients and intercepts of all penalties, (r, q t) and (q t,), and how they were found."""
+    """Params and intercepts of all penalties, (r, q t) and (q t,), and how they were found."""
 
-    params: Coefficients
+    params: Params
     solution: Solution
 
 
@@ -271,11 +271,11 @@ class _Solver:
         (image,) = self.problem.fold(self.basis, apply_twice(C, self.mean @ C))
         return solve_lower(self.basis.L, image / self.problem.weight)
 
-    def params(self, u: Floats) -> Coefficients:
-        """Coefficients and intercepts of coordinates."""
+    def params(self, u: Floats) -> Params:
+        """Params and intercepts of coordinates."""
         C = np.ascontiguousarray(self.basis.to_coefficients(u))
         means = np.tile(self.problem.means, C.shape[1] // len(self.problem.means))
-        return Coefficients(C, means - self.mean @ C if self.problem.intercept else np.zeros(C.shape[1]))
+        return Params(C, means - self.mean @ C if self.problem.intercept else np.zeros(C.shape[1]))
 
     def solve(
         self,
@@ -309,7 +309,7 @@ class _Choice:
     penalty: int
     basis: _Basis
     H: Floats
-    params: Coefficients
+    params: Params
     errors: Floats
     penalties: Floats
     solution: Solution
@@ -336,7 +336,7 @@ def _hold_out(
             solved.append(part)
             if part.solution.status is Status.INTERRUPTED:
                 break
-        params = Coefficients(
+        params = Params(
             np.concatenate([part.params.coef for part in solved], axis=1),
             np.concatenate([part.params.intercept for part in solved]),
         )
@@ -359,10 +359,10 @@ def _hold_out(
     return replace(best, errors=np.stack(table + missing))
 
 
-def _take(params: Coefficients, j: int, t: int) -> Coefficients:
+def _take(params: Params, j: int, t: int) -> Params:
     """Those of one penalty."""
     part = slice(j * t, (j + 1) * t)
-    return Coefficients(np.ascontiguousarray(params.coef[:, part]), params.intercept[part])
+    return Params(np.ascontiguousarray(params.coef[:, part]), params.intercept[part])
 
 
 def _draw_groups(rows: Rows, fraction: float, random: Any) -> Integers:
@@ -429,23 +429,24 @@ def fit(
         H = choice.H
     solver = _Solver(_read(rows, None, settings.intercept), basis, H)
     start = None if choice is None else basis.to_coordinates(choice.params.coef)
-    tol, trace = settings.tol, ()
-    for _ in range(ATTEMPTS):
+    tol, trace = settings.tol, list[Record]()
+    attempt = 0
+    while True:
         solved = solver.solve(penalty, tol, settings.max_iter, start, callback)
-        trace = (*trace, *solved.solution.trace)
-        solution = replace(solved.solution, trace=trace)
+        trace += solved.solution.trace
+        solution = replace(solved.solution, trace=tuple(trace))
         fitted = _finish(rows, basis, solved.params, solution, choice, penalties, request, settings)
-        if fitted.certificate.ok or solution.status not in (Status.CONVERGED, Status.STALLED):
-            break
+        if fitted.certificate.ok or solution.status not in (Status.CONVERGED, Status.STALLED) or attempt == ATTEMPTS:
+            return fitted
+        attempt += 1
         # residuals are kept by a recurrence: once more with those of the coefficients themselves
         start, tol = basis.to_coordinates(solved.params.coef), 0.1 * tol
-    return fitted
 
 
 def _finish(
     rows: Rows,
     basis: _Basis,
-    params: Coefficients,
+    params: Params,
     solution: Solution,
     choice: _Choice | None,
     penalties: Floats,
