@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import EPS, Array, Floats, is_array_api, is_dask, is_sparse, like, on_host, unit_roundoff
-from tenfold.certification.least_squares import _classification_data, _regression_data
+from tenfold.certification.least_squares import classification_data, regression_data
 from tenfold.certification.models import contradict, fit_status
 from tenfold.certification.outputs import Labels, Output
 from tenfold.estimators.centres_parameter import read_centres
@@ -18,11 +18,11 @@ from tenfold.stats.derivatives import Params
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    return _certify(model, *_regression_data(model, X, y, sample_weight))
+    return _certify(model, *regression_data(model, X, y, sample_weight))
 
 
 def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    return _certify(model, *_classification_data(model, X, y, sample_weight))
+    return _certify(model, *classification_data(model, X, y, sample_weight))
 
 
 def _certify(model: Any, X: Array, y: Array, weight: Array | None) -> Certificate:
