@@ -49,6 +49,7 @@ STEPS_SPENT = 10.0  # as much time as so many steps of the solver go into the pr
 STEP_COST = 25.0  # a kernel value and its products, in pairs of operations of BLAS
 LOADED_VALUES = 1 << 25  # of samples that are loaded for it from files or from a cluster: 256 MiB
 LEAST_TILE = 512
+TILES_TOGETHER = 4  # of its tiles, each of which has a matrix of its own
 FACTOR_BYTES = 1 << 29  # of the preconditioners of penalties that are solved together
 STOP = 0.5  # of the tolerance of the certificate, whose bound has rounding, too
 TRAIN, HOLD_OUT = 0, 1
@@ -179,12 +180,12 @@ def _estimate_products(basis: _Basis, sample: MemoryRows, intercept: bool) -> Fl
         V *= np.sqrt(w)
         return np.asarray(blas.dsyrk(1.0, V, lower=1)), V @ np.sqrt(w), float(np.sum(w))
 
+    H, mean, weight = np.zeros((r, r), order="F"), np.zeros(r), 0.0
     with one_blas_thread:
-        parts = run_concurrently(tile, cuts, n * r)
-    H, mean, weight = parts[0]
-    for more, move, count in parts[1:]:
-        H += more
-        mean, weight = mean + move, weight + count
+        for start in range(0, len(cuts), TILES_TOGETHER):
+            for more, move, count in run_concurrently(tile, cuts[start : start + TILES_TOGETHER], n * r):
+                H += more
+                mean, weight = mean + move, weight + count
     H /= weight
     return np.asarray(blas.dsyr(-1.0, mean / weight, a=H, lower=1, overwrite_a=1)) if intercept else H
 
