@@ -10,6 +10,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_array
 
 from tenfold.arrays import FLOATS, Array, is_array_api, is_dask, is_sparse, like, namespace, numpy_dtype
@@ -41,13 +42,17 @@ def read_centres(estimator: Any, X: Array) -> CentreRequest:
 
 
 def _points(estimator: Any, given: Any, X: Array) -> Array:
-    """Given centres in the dtype of X, where X is."""
+    """Given centres in the dtype and storage of X, where X is."""
     if not is_array_api(given):
         given = check_array(given, accept_sparse="csr", dtype=list(FLOATS), input_name="centres", estimator=estimator)
     if given.shape[1] != X.shape[1]:
         raise ValueError(f"The centres have {given.shape[1]} features, and the samples {X.shape[1]}.")
     if is_array_api(X) and not is_dask(X):
+        given = given.toarray() if is_sparse(given) else given
         given = given if is_array_api(given) else like(given, X)
         return namespace(given).astype(given, X.dtype, copy=False)
-    points = given if is_sparse(given) else np.asarray(given)
+    if is_sparse(X):
+        points = sparse.csr_array(given)
+    else:
+        points = given.toarray() if is_sparse(given) else np.asarray(given)
     return points.astype(numpy_dtype(X.dtype), copy=False) if hasattr(X, "dtype") else points

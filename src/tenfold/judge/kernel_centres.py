@@ -13,7 +13,8 @@ centres are dependent: r of them are kept by a pivoted factor, c is taken to the
 whatever the rounding of c_r. The note says that the bound is of r centres.
 
 Rounding. The computed residual of sample i is wrong by at most e_i; by the triangle inequality in the space of the
-kernel that changes (h'K_mm^-1 h)^(1/2) by at most sum_i s_i e_i k(x_i, x_i)^(1/2).
+kernel that changes (h'K_mm^-1 h)^(1/2) by at most sum_i s_i e_i k(x_i, x_i)^(1/2). Rounding w of the sums of h changes
+it by at most || |L^-1| w ||, or, where that is enough, by ||w|| / mu^(1/2).
 
 The bound is of the problem on these centres: with other centres, or all samples, the objective may be lower. What the
 centres miss is measured: ||k_x - its best approximation by the centres||^2 = k(x, x) - k_x'K_mm^-1 k_x, on samples
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy.linalg import lapack
 
 from tenfold.arrays import TINY, Array, Floats, Integers, is_array_api, like, namespace, on_host, some_rows, take_rows
 from tenfold.bounds import hoeffding
@@ -41,6 +43,7 @@ TILE_VALUES = 1 << 20  # kernel values at a time: 8 MiB
 SEED = 20170406  # of the samples of the kernel error
 SAMPLE = 400  # samples on which the kernel error is measured
 CONFIDENCE = 0.95
+NEGLIGIBLE = 1e-9  # of the scale: a bound on rounding up to here need not be finer
 MOST_ATTEMPTS = 8  # of a pivoted factor, each with ten times the tolerance
 
 
@@ -104,7 +107,7 @@ def _lift(model: _Model, block: Block) -> MaybeDeferred[_Sums]:
     n, m = block.X.shape[0], model.centres.shape[0]
     step = max(16, TILE_VALUES // max(m, 1))
     total: tuple[Array, ...] | None = None
-    with one_blas_thread:
+    with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, max(n, 1), step):
             poll()
             cut = slice(start, min(n, start + step))
@@ -166,7 +169,8 @@ def certify(
         return _fail("No function of these centres, coefficients and intercepts can be judged.", tol, status)
     kept = _project(K, span, given.coef) if len(span.index) < m else None
     sums: _Sums = rows.fold(partial(_lift, _Model(kernel, centres, given, span.index, kept)))
-    verdict = _bound(K, span, sums, given.coef, kept, penalty, intercept)
+    with np.errstate(over="ignore", invalid="ignore"):
+        verdict = _bound(K, span, sums, given.coef, kept, penalty, intercept)
     if verdict is None:
         return _fail("The objective is not finite at these coefficients.", tol, status)
     value, scale, floor, objective = verdict
@@ -202,6 +206,13 @@ def _solve(span: _Span, B: Floats) -> Floats:
     return solve_lower(span.factor, solve_lower(span.factor, B), transposed=True)
 
 
+def _invert(L: Floats) -> Floats:
+    """L^-1 of a lower triangle."""
+    with one_blas_thread:
+        inverse, _ = lapack.dtrtri(np.tril(L), lower=1)
+    return np.ascontiguousarray(inverse)
+
+
 def _bound(
     K: Floats, span: _Span, sums: _Sums, coef: Floats, kept: Floats | None, penalty: float, intercept: bool
 ) -> tuple[Floats, Floats, Floats, Floats] | None:
@@ -220,17 +231,18 @@ def _bound(
     g_b = -r_kept if intercept else np.zeros_like(r_kept)
     h = g - mean * g_b
     dual = np.sqrt(np.sum(solve_lower(span.factor, h) ** 2, axis=0))
-    # rounding of the residuals, of the sums of the gradient, and of the product with K
-    rounding = moved + np.sqrt(len(span.index) / span.shift) * 8.0 * U * np.sqrt(np.max(np.diag(K))) * lengths
     terms = 4.0 + np.sqrt(len(K))
-    sizes = np.sqrt(np.sum(_multiply_sizes(part, reduced) ** 2, axis=0))
-    rounding = rounding + penalty * terms * U * sizes / np.sqrt(span.shift)
+    reach = np.sqrt(np.maximum(np.diag(part), 0.0))[:, None] * (8.0 * U * lengths)
+    wrong = reach + penalty * terms * U * _multiply_sizes(part, reduced)  # of sums of the gradient, and of K c
+    spread = np.maximum(d_square - d * d, 0.0) if intercept else d_square
+    scale = 0.5 * np.where(spread > 64.0 * U * d_square, spread, np.where(d_square > TINY, d_square, 2.0))
+    rounding = moved + np.sqrt(np.sum(wrong**2, axis=0) / span.shift)
+    if np.any(rounding**2 > NEGLIGIBLE * penalty * scale):
+        rounding = moved + np.sqrt(np.sum(_multiply_sizes(_invert(span.factor), wrong) ** 2, axis=0))
     value = (dual + rounding) ** 2 / (2.0 * penalty) + 0.5 * g_b**2 + np.maximum(objective - objective_kept, 0.0)
     absolute = np.sum(np.abs(coef) * _multiply_sizes(K, coef), axis=0)
     floor = 8.0 * U * objective + cross + 0.5 * errors + 0.5 * penalty * terms * U * absolute
     floor = floor + rounding**2 / (2.0 * penalty)
-    spread = np.maximum(d_square - d * d, 0.0) if intercept else d_square
-    scale = 0.5 * np.where(spread > 64.0 * U * d_square, spread, np.where(d_square > TINY, d_square, 2.0))
     results = value, scale, floor, objective
     return results if all(np.isfinite(result).all() for result in results) else None
 
