@@ -238,6 +238,15 @@ FITS = {
     "KNeighborsCV": (tenfold.KNeighborsCV(n_neighbors=30), lambda: numbers(40_000, 30)),
     "KernelDensity": (tenfold.KernelDensity(bandwidth="likelihood"), lambda: (numbers(20_000, 20)[0], None)),
     "ParzenRegressor": (tenfold.ParzenRegressor(bandwidth="loo"), lambda: numbers(20_000, 20)),
+    "Falkon": (tenfold.Falkon(1e-9, kernel="laplacian", centres=800, random_state=0), lambda: numbers(60_000, 20)),
+    "Falkon hold-out": (
+        tenfold.Falkon("hold-out", gamma="hold-out", centres=300, random_state=0),
+        lambda: numbers(60_000, 20),
+    ),
+    "FalkonClassifier": (
+        tenfold.FalkonClassifier(1e-9, kernel="laplacian", centres=800, random_state=0),
+        lambda: labels(60_000, 20, 5),
+    ),
     "PrototypeClassifier": (
         tenfold.PrototypeClassifier(n_prototypes=150, random_state=0),
         lambda: labels(100_000, 20, 3),

@@ -51,8 +51,6 @@ def _points(estimator: Any, given: Any, X: Array) -> Array:
         given = given.toarray() if is_sparse(given) else given
         given = given if is_array_api(given) else like(given, X)
         return namespace(given).astype(given, X.dtype, copy=False)
-    if is_sparse(X):
-        points = sparse.csr_array(given)
-    else:
-        points = given.toarray() if is_sparse(given) else np.asarray(given)
+    points: Any = given.toarray() if is_sparse(given) and not is_sparse(X) else given
+    points = sparse.csr_array(points) if is_sparse(X) else np.asarray(points)
     return points.astype(numpy_dtype(X.dtype), copy=False) if hasattr(X, "dtype") else points
