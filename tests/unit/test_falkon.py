@@ -281,3 +281,44 @@ def test_hoeffding():
     assert_allclose(hoeffding(0.1, 50, 2.0, 0.9), 0.1 + 2.0 * np.sqrt(np.log(10.0) / 100.0))
     with pytest.raises(ValueError, match="confidence"):
         hoeffding(0.1, 50, confidence=1.0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_kernel_ridge_with_all_samples_as_centres_is_kernel_ridge(data, weighted):
+    X, y = data
+    Y, weight = np.column_stack([y, X[:, 1] ** 2]), np.linspace(0.1, 2.0, 500) if weighted else None
+    settings = {"alpha": [0.1, 10.0], "kernel": "laplacian"}
+    full = tenfold.KernelRidge(**settings).fit(X, Y, weight)
+    model = tenfold.KernelRidge(**settings, centres=X).fit(X, Y, weight)
+    assert_allclose(model.predict(X), full.predict(X), atol=1e-5)
+    assert "the given centres, 500" in model.certificate_.note
+    assert tenfold.certify(model, X, Y, weight).ok
+    model.dual_coef_[0] += 1e-2
+    assert not tenfold.certify(model, X, Y, weight).ok
+
+
+@pytest.mark.parametrize("centres", [20, ("kmeans", 20), ("leverage", 20)])
+def test_kernel_ridge_on_centres(data, centres):
+    X, y = data
+    for samples in (X, X.astype(np.float32), sparse.csr_array(X)):
+        model = tenfold.KernelRidge(0.1, kernel="rbf", centres=centres, random_state=0).fit(samples, y)
+        assert model.X_fit_.shape == (20, 3)
+        assert model.certificate_.ok
+        assert tenfold.certify(model, samples, y).ok
+    labels = tenfold.KernelRidgeClassifier(0.1, centres=centres, random_state=0).fit(X, y > 0.0)
+    assert labels.score(X, y > 0.0) > 0.7
+    assert tenfold.certify(labels, X, y > 0.0).ok
+
+
+def test_bad_input_of_kernel_ridge_on_centres(data):
+    X, y = data
+    for settings, words in (
+        ({"alpha": 0.0}, "alpha must be above zero where there are centres"),
+        ({"kernel": "precomputed"}, "no samples among which centres are"),
+        ({"centres": 501}, "501 centres need as many samples"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            tenfold.KernelRidge(**{"centres": 5, **settings}).fit(X, y)
+    model = tenfold.KernelRidge(centres=5, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="without centres"):
+        model.predict_interval(X)

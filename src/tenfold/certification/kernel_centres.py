@@ -8,12 +8,14 @@ from tenfold.arrays import EPS, Array, Floats, is_array_api, is_dask, is_sparse,
 from tenfold.certification.least_squares import classification_data, regression_data
 from tenfold.certification.models import contradict, fit_status
 from tenfold.certification.outputs import Labels, Output
+from tenfold.data import Rows
 from tenfold.estimators.centres_parameter import read_centres
 from tenfold.estimators.falkon import HOLD_OUT, match_storage
-from tenfold.estimators.kernel_parameter import WITH_GAMMA, name_kernel
-from tenfold.estimators.validation import as_rows
+from tenfold.estimators.kernel_parameter import WITH_GAMMA, check_samples, make_kernel, name_kernel
+from tenfold.estimators.square_loss import penalties
+from tenfold.estimators.validation import as_rows, total_weight
 from tenfold.judge import kernel_centres as judge
-from tenfold.judge.certificate import Certificate
+from tenfold.judge.certificate import RULES, Certificate
 from tenfold.stats.derivatives import Params
 
 
@@ -26,39 +28,56 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
 
 
 def _certify(model: Any, X: Array, y: Array, weight: Array | None) -> Certificate:
-    rows = as_rows(X, y, weight)
-    centres, coef, intercept = _take(model)
-    if is_array_api(X) and not is_dask(X):
-        centres = like(centres, X)
-    elif not is_dask(X) and is_sparse(getattr(X, "X", X)) != is_sparse(centres):
-        centres = match_storage(X, centres)[1]
-    if coef.ndim != 2 or coef.shape != (centres.shape[0], rows.targets) or intercept.shape != (rows.targets,):
-        raise ValueError(
-            f"dual_coef_ must have one number for each of {centres.shape[0]} centres and {rows.targets} targets, and "
-            f"intercept_ one for each target; got {coef.shape} and {intercept.shape}."
-        )
-    certificate = judge.certify(
-        rows,
-        model.kernel_,
-        centres,
-        Params(coef, intercept),
-        float(model.alpha_),
-        bool(model.fit_intercept),
-        tol=float(model.tol),
-        status=fit_status(model),
-        subject=read_centres(model, X).describe(centres.shape[0]),
+    certificate = _judge(
+        model, as_rows(X, y, weight), X, float(model.alpha_), bool(model.fit_intercept), tol=float(model.tol)
     )
     complaint = _check_parameters(model, X)
     return contradict(certificate, complaint) if complaint else certificate
 
 
+def ridge(model: Any, X: Array, y: Array, weight: Array | None) -> Certificate:
+    """Of kernel ridge with centres: sums of squares and alpha, and no intercept."""
+    rows = as_rows(check_samples(model.kernel, X), y, weight)
+    alpha = penalties(model.alpha, rows.targets) / total_weight(rows.whole().y, weight)
+    certificate = _judge(model, rows, X, alpha, False, tol=RULES["gap"].tol)
+    kernel = make_kernel(model, X)
+    if model.kernel_ != kernel:
+        return contradict(certificate, f"kernel_ is {model.kernel_!r}, the parameters say {kernel!r}.")
+    return certificate
+
+
+def _judge(model: Any, rows: Rows, X: Array, penalty: Any, intercept: bool, *, tol: float) -> Certificate:
+    centres, coef, b = _take(model)
+    if is_array_api(X) and not is_dask(X):
+        centres = like(centres, X)
+    elif not is_dask(X) and is_sparse(X) != is_sparse(centres):
+        centres = match_storage(X, centres)[1]
+    if coef.shape != (centres.shape[0], rows.targets) or b.shape != (rows.targets,):
+        raise ValueError(
+            f"dual_coef_ must have one number for each of {centres.shape[0]} centres and {rows.targets} targets, and "
+            f"intercept_ one for each target; got {coef.shape} and {b.shape}."
+        )
+    subject = read_centres(model, X).describe(centres.shape[0])
+    return judge.certify(
+        rows,
+        model.kernel_,
+        centres,
+        Params(coef, b),
+        penalty,
+        intercept,
+        tol=tol,
+        status=fit_status(model),
+        subject=subject,
+    )
+
+
 def _take(model: Any) -> tuple[Array, Floats, Floats]:
     """Centres in memory, coefficients (m, t) and intercepts (t,)."""
-    centres = model.centres_
+    centres = model.centres_ if hasattr(model, "centres_") else model.X_fit_
     centres = centres if is_sparse(centres) else on_host(centres)
     coef = np.asarray(on_host(model.dual_coef_), dtype=np.float64)
     coef = np.ascontiguousarray(coef[:, None] if coef.ndim == 1 else coef)
-    intercept = np.ravel(np.asarray(on_host(model.intercept_), dtype=np.float64))
+    intercept = np.ravel(np.asarray(on_host(getattr(model, "intercept_", 0.0)), dtype=np.float64))
     return centres, coef, np.array(np.broadcast_to(intercept, coef.shape[1:])) if intercept.size == 1 else intercept
 
 

@@ -15,6 +15,7 @@ from tenfold.arrays import (
     unit_roundoff,
     wide,
 )
+from tenfold.certification import kernel_centres
 from tenfold.certification.least_squares import classification_data, regression_data
 from tenfold.certification.models import contradict, fit_status
 from tenfold.certification.outputs import Labels, Output
@@ -42,6 +43,8 @@ def kernel_of(model: Any, X: Array) -> Kernel:
 
 
 def _judge(model: Any, X: Array, y: Array, weight: Array | None) -> Certificate:
+    if getattr(model, "centres", None) is not None:
+        return kernel_centres.ridge(model, X, y, weight)
     X = check_samples(model.kernel, X)
     kernel = kernel_of(model, X)
     Y = y[:, None] if y.ndim == 1 else y

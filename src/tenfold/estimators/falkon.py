@@ -199,13 +199,13 @@ class _Falkon(CallbackSupportMixin, Predictor, BaseEstimator):
         device = is_array_api(X) and not is_dask(X)
         coef = fitted.params.coef[:, 0] if flat else fitted.params.coef
         self.dual_coef_ = like(coef, X) if device else coef
-        self.centres_, self.kernel_, self.alpha_ = fitted.centres, fitted.kernel, fitted.penalty
+        self.centres_, self.kernel_, self.alpha_ = fitted.centres, fitted.kernel, float(fitted.penalty)
         b = fitted.params.intercept
         self.intercept_ = 0.0 if not self.fit_intercept else float(b[0]) if flat else like(b, X) if device else b
         for name in ("alphas_", "hold_out_errors_"):
             self.__dict__.pop(name, None)
         if fitted.errors is not None:
-            self.alphas_, self.hold_out_errors_ = fitted.penalties, fitted.errors
+            self.alphas_, self.hold_out_errors_ = fitted.candidates, fitted.errors
         self.n_iter_, self.trace_, self.certificate_ = fitted.iterations, fitted.trace, fitted.certificate
         warn_unless_certified(self)
 

@@ -150,19 +150,21 @@ def certify(
     kernel: Kernel,
     centres: Array,
     given: Params,
-    penalty: float,
+    penalty: float | Floats,
     intercept: bool,
     *,
     tol: float = RULES["gap"].tol,
     status: str = "solved",
     subject: str = "",
 ) -> Certificate:
-    """The certificate of coefficients in float64 as they are stored; `subject` says what the centres are.
+    """The certificate of coefficients (m, t) in float64, as they are stored. The penalty is that of all targets, or one
+    for each; `subject` says what the centres are.
 
     Two passes over the samples, one of them for a few samples alone; memory m^2.
     """
     m, t = given.coef.shape
-    finite = np.isfinite(given.coef).all() and np.isfinite(given.intercept).all() and penalty > 0.0
+    penalties = np.array(np.broadcast_to(np.asarray(penalty, dtype=np.float64), t))
+    finite = np.isfinite(given.coef).all() and np.isfinite(given.intercept).all() and np.all(penalties > 0.0)
     K = np.asarray(on_host(kernel.block(centres)), dtype=np.float64) if finite else np.full((1, 1), np.nan)
     span = _find_span(K) if np.isfinite(K).all() and K.shape == (m, m) else None
     if span is None or (not intercept and np.any(given.intercept)):
@@ -170,7 +172,7 @@ def certify(
     kept = _project(K, span, given.coef) if len(span.index) < m else None
     sums: _Sums = rows.fold(partial(_lift, _Model(kernel, centres, given, span.index, kept)))
     with np.errstate(over="ignore", invalid="ignore"):
-        verdict = _bound(K, span, sums, given.coef, kept, penalty, intercept)
+        verdict = _bound(K, span, sums, given.coef, kept, penalties, intercept)
     if verdict is None:
         return _fail("The objective is not finite at these coefficients.", tol, status)
     value, scale, floor, objective = verdict
@@ -214,7 +216,7 @@ def _invert(L: Floats) -> Floats:
 
 
 def _bound(
-    K: Floats, span: _Span, sums: _Sums, coef: Floats, kept: Floats | None, penalty: float, intercept: bool
+    K: Floats, span: _Span, sums: _Sums, coef: Floats, kept: Floats | None, penalty: Floats, intercept: bool
 ) -> tuple[Floats, Floats, Floats, Floats] | None:
     """The bounds, scales, floors and objectives of the targets; None where they are not finite."""
     W = sums.parts[0][0]

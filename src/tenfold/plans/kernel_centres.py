@@ -106,9 +106,8 @@ class CentreFit:
     params: Params
     centres: Array
     kernel: Kernel
-    penalty: float
-    choice: tuple[int, int]
-    penalties: Floats
+    penalty: Any
+    candidates: Floats | None
     errors: Floats | None
     certificate: Certificate
     iterations: int
@@ -286,9 +285,11 @@ class _Solver:
         start: Floats | None = None,
         callback: Callback | None = None,
     ) -> _Solved:
-        """The solution of every target for each penalty, by turns for all penalties and their targets."""
+        """The solution of every target for each penalty, target after target; penalties are (q,), or (q, t) where each
+        target has its own.
+        """
         t, q = len(self.problem.means), len(penalties)
-        each = np.repeat(penalties, t)
+        each = np.ravel(penalties) if penalties.ndim == 2 else np.repeat(penalties, t)
         systems = falkon.Systems(
             self._product,
             np.tile(self.right, (1, q)),
@@ -411,37 +412,62 @@ def fit(
     and two of the judge; for a choice the same again for each kernel.
     """
     seed = int(settings.random.randint(np.iinfo(np.int32).max))
-    choice: _Choice | None = None
-    if len(kernels) > 1 or penalties is None or len(penalties) > 1:
-        choice = _hold_out(rows, kernels, penalties, request, settings, seed)
-        kernel, penalties = kernels[choice.kernel], choice.penalties
-        if not choice.complete:
-            return _finish(rows, choice.basis, choice.params, choice.solution, choice, penalties, request, settings)
-        basis = choice.basis
-    else:
-        kernel = kernels[0]
-        ridge = float(penalties[0])
-        basis = _make_basis(kernel, request.choose(rows, kernel, np.random.RandomState(seed), ridge))
-    assert penalties is not None
-    penalty = penalties[[0 if choice is None else choice.penalty]]
-    if choice is None:
+    if len(kernels) == 1 and penalties is not None and len(penalties) == 1:
+        basis = _make_basis(
+            kernels[0], request.choose(rows, kernels[0], np.random.RandomState(seed), float(penalties[0]))
+        )
         H = _estimate_products(basis, _draw_sample(rows, basis, settings.random), settings.intercept)
-    else:
-        H = choice.H
-    solver = _Solver(_read(rows, None, settings.intercept), basis, H)
-    start = None if choice is None else basis.to_coordinates(choice.params.coef)
-    tol, trace = settings.tol, list[Record]()
-    attempt = 0
+        solver = _Solver(_read(rows, None, settings.intercept), basis, H)
+        return _solve_until_certified(solver, penalties, None, None, request, settings, callback)
+    choice = _hold_out(rows, kernels, penalties, request, settings, seed)
+    penalty, basis = choice.penalties[[choice.penalty]], choice.basis
+    if not choice.complete:
+        return _finish(rows, basis, choice.params, choice.solution, choice, penalty[0], request, settings)
+    solver = _Solver(_read(rows, None, settings.intercept), basis, choice.H)
+    start = basis.to_coordinates(choice.params.coef)
+    return _solve_until_certified(solver, penalty, start, choice, request, settings, callback)
+
+
+def fit_ridge(
+    rows: Rows, kernel: Kernel, alpha: Floats, request: CentreRequest, tol: float, max_iter: int, random: Any
+) -> CentreFit:
+    """Kernel ridge on centres: sum_i weight_i (y_i - f(x_i))^2 + alpha ||f||^2 for each target with its alpha (t,),
+    over functions f of the span of the centres. That is the problem above with lambda = alpha / sum of weights.
+    """
+    if not np.all(alpha > 0.0):
+        raise ValueError(
+            f"alpha must be above zero where there are centres, got {alpha.tolist()}: without a penalty the "
+            "certificate has no bound."
+        )
+    settings = Settings(False, tol, max_iter, 0.1, random)
+    problem = _read(rows, None, False)
+    penalties = np.broadcast_to(alpha / problem.weight, (1, len(problem.means)))
+    basis = _make_basis(kernel, request.choose(rows, kernel, random, float(np.mean(penalties))))
+    H = _estimate_products(basis, _draw_sample(rows, basis, random), False)
+    return _solve_until_certified(_Solver(problem, basis, H), penalties, None, None, request, settings, None)
+
+
+def _solve_until_certified(
+    solver: _Solver,
+    penalty: Floats,
+    start: Floats | None,
+    choice: _Choice | None,
+    request: CentreRequest,
+    settings: Settings,
+    callback: Callback | None,
+) -> CentreFit:
+    """The fit to all samples, again from where it ended while it is not certified."""
+    rows, basis = solver.problem.rows, solver.basis
+    tol, trace, attempt = settings.tol, list[Record](), 0
     while True:
         solved = solver.solve(penalty, tol, settings.max_iter, start, callback)
         trace += solved.solution.trace
         solution = replace(solved.solution, trace=tuple(trace))
-        fitted = _finish(rows, basis, solved.params, solution, choice, penalties, request, settings)
+        fitted = _finish(rows, basis, solved.params, solution, choice, penalty[0], request, settings)
         if fitted.certificate.ok or solution.status not in (Status.CONVERGED, Status.STALLED) or attempt == ATTEMPTS:
             return fitted
-        attempt += 1
         # residuals are kept by a recurrence: once more with those of the coefficients themselves
-        start, tol = basis.to_coordinates(solved.params.coef), 0.1 * tol
+        start, tol, attempt = basis.to_coordinates(solved.params.coef), 0.1 * tol, attempt + 1
 
 
 def _finish(
@@ -450,13 +476,11 @@ def _finish(
     params: Params,
     solution: Solution,
     choice: _Choice | None,
-    penalties: Floats,
+    penalty: Any,
     request: CentreRequest,
     settings: Settings,
 ) -> CentreFit:
     """Judge, and put together."""
-    i, j = (0, 0) if choice is None else (choice.kernel, choice.penalty)
-    penalty = float(penalties[j])
     status = solution.status
     try:
         certificate = judge.certify(
@@ -474,15 +498,13 @@ def _finish(
         certificate = not_judged("gap")
     if status is Status.CONVERGED and not certificate.ok:
         certificate = replace(certificate, status=Status.STALLED.value)
-    errors = None if choice is None else choice.errors
     return CentreFit(
         params,
         basis.centres,
         basis.kernel,
         penalty,
-        (i, j),
-        penalties,
-        errors,
+        None if choice is None else choice.penalties,
+        None if choice is None else choice.errors,
         certificate,
         max(0, len(solution.trace) - 1),
         solution.trace,

@@ -40,6 +40,13 @@ class KernelRidgeClassifier(RidgeClassification, KernelModel):
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights; "balanced" makes the total weights of the classes
         equal, by the numbers of their samples. None: all ones.
+    centres : int, (str, int), array-like of shape (n_centres, n_features) or None, default=None
+        None: f is an expansion in all samples. Otherwise it is one in centres z_j, ``f(x) = sum_j c_j k(x, z_j)``, and
+        the same objective is minimised over those functions alone, for many samples. A number m, or ("uniform", m): m
+        samples drawn at random; ("kmeans", m): the means of m clusters; ("leverage", m): m samples drawn by their ridge
+        leverage scores; an array: these points. Centres that others represent to working precision are left out.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the centres.
 
     Attributes
     ----------
@@ -87,7 +94,7 @@ class KernelRidgeClassifier(RidgeClassification, KernelModel):
         reads=("in memory",),
         where=WHERE,
         instead=INSTEAD,
-        certificate=("dual residual",),
+        certificate=("dual residual", "gap"),
         judge="kernel_ridge.classification",
         outputs="kernel_ridge.decisions",
         report_only=REPORT_ONLY,
@@ -106,6 +113,8 @@ class KernelRidgeClassifier(RidgeClassification, KernelModel):
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         class_weight: Any = None,
+        centres: Any = None,
+        random_state: Any = None,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -114,6 +123,8 @@ class KernelRidgeClassifier(RidgeClassification, KernelModel):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.class_weight = class_weight
+        self.centres = centres
+        self.random_state = random_state
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelRidgeClassifier":

@@ -6,20 +6,27 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, is_array_api, is_sparse, like, namespace, numpy_dtype, on_host, wide
 from tenfold.cross_validation.kernel_jackknife import jackknife_plus
+from tenfold.estimators.centres_parameter import CENTRES, read_centres
 from tenfold.estimators.kernel_parameter import KERNEL, check_samples, is_pairwise, make_kernel
-from tenfold.estimators.parameters import Constraints, array_like, real
+from tenfold.estimators.parameters import Constraints, array_like, random_state, real
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Source
 from tenfold.estimators.schema import Check, Rule, floats, nothing
 from tenfold.estimators.square_loss import penalties
 from tenfold.estimators.validation import as_rows, require_finite, sum_duplicates, warn_unless_certified
+from tenfold.judge.certificate import RULES as RULES_OF_KINDS
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Kernel
+from tenfold.plans.kernel_centres import CentreFit
+from tenfold.plans.kernel_centres import fit_ridge as fit_on_centres
 from tenfold.plans.kernel_ridge import KernelFit, fit
+
+CENTRE_STEPS = 200  # of conjugate gradients, which take some tens
 
 WHERE: tuple[Source, ...] = ("arrays", "sparse", "devices")
 INSTEAD = (
@@ -44,9 +51,15 @@ REPORT_ONLY = {"method_": "how the system was solved, in words"}
 class KernelModel(Predictor, BaseEstimator):
     """f(x) = sum_i dual_coef_i k(x, X_fit_i), for one or several targets."""
 
-    _constraints: ClassVar[Constraints] = {"alpha": (real(0), array_like()), **KERNEL}
+    _constraints: ClassVar[Constraints] = {
+        "alpha": (real(0), array_like()),
+        **KERNEL,
+        **CENTRES,
+        "random_state": (random_state(),),
+    }
 
     kernel: Any
+    random_state: Any
     kernel_: Kernel
     X_fit_: Array
     dual_coef_: Array
@@ -55,6 +68,9 @@ class KernelModel(Predictor, BaseEstimator):
 
     def _fit_targets(self, X: Array, Y: Array, weight: Array | None, alpha: Any, *, flat: bool) -> None:
         """Fit targets (n, t) or (n,) with the kernel and the penalties of the parameters; store and judge."""
+        if getattr(self, "centres", None) is not None:
+            self._fit_centres(X, Y, weight, alpha, flat=flat)
+            return
 
         def work() -> tuple[Array, Kernel, KernelFit]:
             samples = check_samples(self.kernel, X)
@@ -63,6 +79,24 @@ class KernelModel(Predictor, BaseEstimator):
             return samples, kernel, fit(kernel, samples, targets, weight, each, dtype_of(X))
 
         self._store(*require_finite(self, X, work), weight, flat)
+
+    def _fit_centres(self, X: Array, Y: Array, weight: Array | None, alpha: Any, *, flat: bool) -> None:
+        """The same with centres in the place of the samples in the expansion of f."""
+        if is_pairwise(self.kernel):
+            raise ValueError("A precomputed kernel has no samples among which centres are: give a name or a kernel.")
+        request, random = read_centres(self, X), check_random_state(self.random_state)
+
+        def work() -> CentreFit:
+            rows, kernel = as_rows(check_samples(self.kernel, X), Y, weight), make_kernel(self, X)
+            each = penalties(alpha, rows.targets)
+            return fit_on_centres(rows, kernel, each, request, RULES_OF_KINDS["gap"].tol, CENTRE_STEPS, random)
+
+        fitted = require_finite(self, X, work)
+        coef = fitted.params.coef[:, 0] if flat else fitted.params.coef
+        self.X_fit_, self.kernel_, self._weight = fitted.centres, fitted.kernel, None
+        self.dual_coef_ = like(coef, X) if is_array_api(X) else coef
+        self.method_, self.certificate_ = "conjugate gradients on centres", fitted.certificate
+        warn_unless_certified(self)
 
     def _store(self, X: Array, kernel: Kernel, fitted: KernelFit, weight: Array | None, flat: bool) -> None:
         self.X_fit_, self.kernel_, self._weight = X, kernel, weight
@@ -131,6 +165,8 @@ class IntervalMixin:
         """
         model: Any = self
         check_is_fitted(model)
+        if getattr(model, "centres", None) is not None:
+            raise ValueError("Jackknife+ needs a coefficient for every sample: fit without centres.")
         if not 0.0 < coverage < 1.0:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
         if is_array_api(model.X_fit_):

@@ -45,6 +45,13 @@ class KernelRidge(IntervalMixin, ScoreMixin, MultiOutputMixin, RegressorMixin, K
         Constant term of "poly" and "sigmoid".
     kernel_params : dict, default=None
         Keyword arguments of a kernel that is a function.
+    centres : int, (str, int), array-like of shape (n_centres, n_features) or None, default=None
+        None: f is an expansion in all samples. Otherwise it is one in centres z_j, ``f(x) = sum_j c_j k(x, z_j)``, and
+        the same objective is minimised over those functions alone, for many samples. A number m, or ("uniform", m): m
+        samples drawn at random; ("kmeans", m): the means of m clusters; ("leverage", m): m samples drawn by their ridge
+        leverage scores; an array: these points. Centres that others represent to working precision are left out.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the centres.
 
     Attributes
     ----------
@@ -91,7 +98,7 @@ class KernelRidge(IntervalMixin, ScoreMixin, MultiOutputMixin, RegressorMixin, K
         reads=("in memory",),
         where=WHERE,
         instead=INSTEAD,
-        certificate=("dual residual",),
+        certificate=("dual residual", "gap"),
         judge="kernel_ridge.regression",
         outputs="kernel_ridge.predictions",
         report_only=REPORT_ONLY,
@@ -108,6 +115,8 @@ class KernelRidge(IntervalMixin, ScoreMixin, MultiOutputMixin, RegressorMixin, K
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
+        centres: Any = None,
+        random_state: Any = None,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -115,6 +124,8 @@ class KernelRidge(IntervalMixin, ScoreMixin, MultiOutputMixin, RegressorMixin, K
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.centres = centres
+        self.random_state = random_state
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelRidge":
