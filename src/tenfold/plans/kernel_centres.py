@@ -14,9 +14,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import blas
 
-from tenfold.arrays import Array, Floats, Integers, NotFinite, on_host, some_rows, take_rows
+from tenfold.arrays import Array, Floats, Integers, NotFinite, is_sparse, on_host, some_rows, take_rows
 from tenfold.data import Block, MaybeDeferred, MemoryRows, Rows, weights_of
 from tenfold.judge import kernel_centres as judge
 from tenfold.judge.certificate import Certificate
@@ -74,7 +75,9 @@ class CentreRequest:
         count = min(MOST_CENTRES, int(np.ceil(CENTRES_PER_ROOT * np.sqrt(n)))) if self.count is None else self.count
         if self.count is not None and count > n:
             raise ValueError(f"{count} centres need as many samples, and there are {n}: ask for fewer centres.")
-        return choose_centres(rows, count, self.method, random=random, kernel=kernel, ridge=ridge).samples
+        chosen = choose_centres(rows, count, self.method, random=random, kernel=kernel, ridge=ridge).samples
+        # means of sparse samples are dense, and tiles are of one storage
+        return sparse.csr_array(chosen) if rows.sparse and not is_sparse(chosen) else chosen
 
     def describe(self, count: int) -> str:
         """The centres in words."""
