@@ -131,6 +131,12 @@ def one_read(s: Size) -> Work:
     return Work(float(s.stored * s.columns), s.bytes, words, "disk_gbytes")
 
 
+def kernel_passes(s: Size) -> Work:
+    """Ten passes over the kernel of the rows with 2000 centres: products of features, an exponential, two products."""
+    flops = 10.0 * s.rows * 2000.0 * (2.0 * s.columns + 20.0 + 4.0)
+    return Work(flops, 10.0 * s.bytes, "ten passes over the kernel of 2000 centres, each tile multiplied twice")
+
+
 def five_epochs(s: Size) -> Work:
     """Steps of five epochs, one row after the other: two products a row at most, X read five times."""
     return Work(5 * 4.0 * s.stored * s.targets, 5.0 * s.bytes, "five epochs: two products of each row, five reads of X")

@@ -61,7 +61,7 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     model = _Path(estimator, chosen.params | params) if chosen.call == "path" else estimator(**(chosen.params | params))
     if chosen.call == "sequences":
         X, y = data.cut(X, y)
-    if chosen.call == "read and fit":
+    if chosen.call in ("read and fit", "read, fit and keep"):
 
         def call() -> Any:
             return model.fit(*data.load(Path(folder)))
@@ -116,7 +116,7 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     disk += [_plain_read(Path(folder))] if files else []
     kept = ("transition", "start", "end") if chosen.call == "sequences" else ("intercept",)
     if (
-        chosen.call.startswith("fit and") or chosen.call == "deviations"
+        chosen.call.startswith("fit and") or chosen.call in ("deviations", "read, fit and keep")
     ):  # there are no weights to put into another model: it is judged as it is
         attributes = {"model": np.frombuffer(pickle.dumps(model), dtype=np.uint8)}
     elif chosen.call == "evaluate":

@@ -173,6 +173,8 @@ def families() -> Iterator[Family]:
     kernels, thin = (*R[:2], R[4], R[5]), S[:1]
     yield Family("KernelRidge", "kernel_ridge", kernels + thin, {"kernel": "rbf"}, "predict")
     yield Family("KernelRidge", "kernel_ridge", kernels + thin, {"alpha": 0.1})
+    yield Family("BayesianRidge", linear, R[:7], {})
+    yield Family("ARDRegression", linear, R[:4], {})
     yield Family("HuberRegressor", linear, R[:5], {"max_iter": 1000})
     yield Family("QuantileRegressor", linear, R[:2], {"alpha": 0.01})
     yield Family("PoissonRegressor", linear, _change(log_link, R[:7]), {"max_iter": 1000})

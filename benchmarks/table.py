@@ -57,6 +57,7 @@ ELSEWHERE = {("Zoo", OURS): "benchmarks.zoos"}
 Call = Literal[
     "fit",
     "read and fit",
+    "read, fit and keep",
     "predict one row",
     "path",
     "sequences",
@@ -150,7 +151,7 @@ MIXTURE = {"n_components": 16, "max_iter": 30, "tol": 0.0, "random_state": 0}
 
 WIDTH = {"kernel": "rbf", "gamma": 0.05}
 WIDTHS = {"alphas": log_space(-4, 2, 20), "gammas": log_space(-3, 0, 5)}
-
+FALKON: dict[str, Any] = {"alpha": 1e-6, "gamma": 0.05, "centres": 2000, "random_state": 0}
 ASKED: dict[str, Any] = {"call": "fit and ask", "peers": (INTEL,)}
 SMOOTH = ConstantKernel() * RBF()
 NOISY = SMOOTH + WhiteKernel(0.1)
@@ -222,6 +223,10 @@ ROWS = (
     Row("linear regression flights sparse", "LinearRegression", data.flights, (None, True), (2_000, True),
         tighten=TIGHTER),
     Row("ridgecv loo 20 alphas mnist", "RidgeCV", data.mnist, (), (1_000,), DIGITS, floors.leave_one_out, choice="loo"),
+    Row("bayesian ridge 100k x 100", "BayesianRidge", data.regression, TALL, SMALL_TALL, aim=20, **ANSWERED),
+    Row("relevance determination 10k x 50", "ARDRegression", data.regression, (10_000, 50), SMALL_TALL, **ANSWERED),
+    Row("falkon flights, 2000 centres", "Falkon", data.flights, (), (5_000,), FALKON, floors.kernel_passes,
+        sklearn=None, **ANSWERED),
     Row("sgd hinge 200k x 100, 5 epochs", "SGDClassifier", data.classes, (200_000, 100), SMALL_TALL, EPOCHS,
         floors.five_epochs, aim=4),
     Row("perceptron 200k x 100, 5 epochs", "Perceptron", data.classes, (200_000, 100), SMALL_TALL, EPOCHS,
@@ -349,6 +354,8 @@ ROWS = (
         call="fit and keep"),
     Row("ridge parquet 12M x 20", "Ridge", data.regression_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
     Row("ridgecv loo parquet 12M x 20", "RidgeCV", data.regression_files, PARQUET, SMALL_PARQUET, FEW, **FROM_FILES),
+    Row("falkon parquet 10M x 20, 1000 centres", "Falkon", data.regression_files, (10_000_000, 20, "parquet"),
+        SMALL_PARQUET, {**FALKON, "centres": 1000}, floors.kernel_passes, sklearn=None, call="read, fit and keep"),
     Row("logistic parquet 12M x 20", "LogisticRegression", data.classes_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
     Row("neighbours parquet 1M x 16, 1k queries", "NearestNeighbors", data.regression_files, (1_000_000, 16, "parquet"),
         SMALL_PARQUET, TEN_NEAREST, floors.thousand_neighbours, sklearn=None, call="fit and ask files"),

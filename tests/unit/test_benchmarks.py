@@ -137,6 +137,18 @@ def test_rows_of_files_are_written_in_pieces_and_judged(row, tmp_path, monkeypat
     assert judged["objective"] == pytest.approx(quality._objective(row, X.load(), X.y, fitted | judged), rel=1e-12)
 
 
+def test_models_of_files_that_have_no_weights_are_judged_as_they_are(tmp_path):
+    pytest.importorskip("pyarrow")
+    row = next(row for row in table.ROWS if row.call == "read, fit and keep")
+    files, _ = row.make(*row.quick)
+    data.save(tmp_path, replace(files, piece=700), None)
+    measured = process.measure(row.name, table.OURS, {}, str(tmp_path), str(tmp_path / "kept.npz"))
+    assert measured["status"] == "ok"
+    X, _ = data.load(tmp_path)
+    with np.load(tmp_path / "kept.npz") as kept:
+        assert quality.judge(row, X, None, dict(kept))["ok"]
+
+
 def test_neighbours_in_files_are_queried_and_judged(tmp_path):
     pytest.importorskip("pyarrow")
     row = next(row for row in table.ROWS if row.call == "fit and ask files")
