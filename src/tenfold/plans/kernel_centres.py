@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import blas
 
-from tenfold.arrays import Array, Floats, Integers, NotFinite, is_sparse, on_host, some_rows, take_rows
+from tenfold.arrays import Array, Floats, Integers, NotFinite, is_sparse, namespace, on_host, some_rows, take_rows
 from tenfold.data import Block, MaybeDeferred, MemoryRows, Rows, weights_of
 from tenfold.judge import kernel_centres as judge
 from tenfold.judge.certificate import Certificate
@@ -31,6 +31,7 @@ from tenfold.objectives.kernel_tiles import (
     square_errors,
     sum_tiles,
     times,
+    times_transposed,
     weigh_targets,
 )
 from tenfold.plans.centres import choose_centres
@@ -50,6 +51,7 @@ STEPS_SPENT = 10.0  # as much time as so many steps of the solver go into the pr
 STEP_COST = 25.0  # a kernel value and its products, in pairs of operations of BLAS
 LOADED_VALUES = 1 << 25  # of samples that are loaded for it from files or from a cluster: 256 MiB
 LEAST_TILE = 512
+ROUNDING_OF_PRODUCTS = 64.0  # of K'K, in roundoffs of its trace
 TILES_TOGETHER = 4  # of its tiles, each of which has a matrix of its own
 FACTOR_BYTES = 1 << 29  # of the preconditioners of penalties that are solved together
 STOP = 0.5  # of the tolerance of the certificate, whose bound has rounding, too
@@ -165,12 +167,16 @@ def _draw_sample(rows: Rows, basis: _Basis, random: Any) -> MemoryRows:
     if sample.weight is not None:
         inside = np.flatnonzero(np.asarray(on_host(sample.weight)) > 0.0)
     index = inside if inside.size <= count else np.sort(random.choice(inside, count, replace=False))
-    weight = None if sample.weight is None else np.asarray(on_host(sample.weight))[index]
-    return MemoryRows(sample.X if index.size == sample.shape[0] else take_rows(sample.X, index), sample.y, weight)
+    if index.size == sample.shape[0]:
+        return MemoryRows(sample.X, sample.y, sample.weight)
+    weight = None if sample.weight is None else take_rows(sample.weight, index)
+    return MemoryRows(take_rows(sample.X, index), take_rows(sample.y, index), weight)
 
 
 def _estimate_products(basis: _Basis, sample: MemoryRows, intercept: bool) -> Floats:
     """The matrix H (r, r) of the solver, of a sample: the mean of v v' for v = L^-1 k(x), about its mean."""
+    if sample.on_device:
+        return _estimate_on_device(basis, sample, intercept)
     n, r = sample.shape[0], len(basis.L)
     step = max(r, LEAST_TILE)
     cuts = [slice(start, min(n, start + step)) for start in range(0, n, step)]
@@ -190,6 +196,27 @@ def _estimate_products(basis: _Basis, sample: MemoryRows, intercept: bool) -> Fl
                 mean, weight = mean + move, weight + count
     H /= weight
     return np.asarray(blas.dsyr(-1.0, mean / weight, a=H, lower=1, overwrite_a=1)) if intercept else H
+
+
+def _estimate_on_device(basis: _Basis, sample: MemoryRows, intercept: bool) -> Floats:
+    """The same from K'K, which a device multiplies and the host transforms. Its rounding, which L^-1 magnifies, is
+    added to the diagonal, as H must not have negative eigenvalues.
+    """
+    lift = sum_tiles(basis.kernel, basis.centres, _sum_products)
+    sums: Sums = sample.fold(lift)
+    G, k, (weight,) = sums.parts
+    mean = k[:, 0] / weight
+    G = G / weight - np.outer(mean, mean) if intercept else G / weight
+    H = solve_lower(basis.L, np.ascontiguousarray(solve_lower(basis.L, G).T))
+    noise = ROUNDING_OF_PRODUCTS * U * float(np.trace(G)) / float(np.min(np.diag(basis.L))) ** 2
+    H[np.arange(len(H)), np.arange(len(H))] += noise
+    return H
+
+
+def _sum_products(K: Array, block: Block) -> tuple[Array, ...]:
+    """K' w K, K' w (m, 1) and the sum of w (1,)."""
+    w = weights_of(block)
+    return times_transposed(K, w[:, None] * K), times_transposed(K, w[:, None]), namespace(w).sum(w)[None]
 
 
 def _make_preconditioner(H: Floats, penalties: Floats) -> Callable[[Floats], Floats]:
