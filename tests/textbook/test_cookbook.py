@@ -398,3 +398,33 @@ def test_chapter_10_more_than_two_views_share_one_variance():
     assert variances.sum() == pytest.approx(3.0, rel=1e-12)
     assert variances[2] < 0.4 < 1.1 < variances[:2].min()
     assert 1.0 < model.values_[0] < 2.0
+
+
+def xor(n, seed):
+    """Chapter 21: class 1 at (1, 1) and (-1, -1), class 2 at (1, -1) and (-1, 1), Gaussian noise."""
+    rng = np.random.default_rng(seed)
+    corners = rng.choice([-1.0, 1.0], (n, 2))
+    return corners + 0.3 * rng.standard_normal((n, 2)), corners[:, 0] * corners[:, 1]
+
+
+@pytest.mark.parametrize("centres", [("uniform", 20), ("kmeans", 4)])
+def test_21_xor_on_a_random_subset_or_on_means_of_clusters(centres):
+    """Chapter 21, reduced set: train on a random subset or on the centres of k-means in place of all points."""
+    X, y = xor(200, 0)
+    test, labels = xor(400, 1)
+    full = tenfold.KernelRidgeClassifier(alpha=1.0, gamma=0.5).fit(X, y)
+    few = tenfold.FalkonClassifier(1.0 / 200, gamma=0.5, centres=centres, random_state=0).fit(X, y)
+    ridge = tenfold.KernelRidgeClassifier(alpha=1.0, gamma=0.5, centres=centres, random_state=0).fit(X, y)
+    assert min(model.score(test, labels) for model in (full, few, ridge)) > 0.97
+    assert few.certificate_.ok
+    assert "not of that with a centre at every sample" in few.certificate_.note
+
+
+def test_24_error_of_a_subset_of_points_falls_with_their_number():
+    """Chapter 24: kernel matrices from a subset of the points; what they miss falls with their number."""
+    X, y = xor(2000, 0)
+    missed = []
+    for m in (5, 20, 80):
+        words = tenfold.Falkon(gamma=0.5, centres=m, random_state=0).fit(X, y).certificate_.note.split()
+        missed.append(float(words[words.index("miss") + 1]))
+    assert missed[0] > 10.0 * missed[1] > 100.0 * missed[2]

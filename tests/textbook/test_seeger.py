@@ -7,6 +7,8 @@ wherever Phi is spelled out.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -681,3 +683,55 @@ def test_section_5_2_no_classifier_is_better_than_bayes():
         X, y
     )
     assert other > best + 0.05
+
+
+def test_8_3_2_posterior_of_linear_regression_by_conditioning():
+    """Section 8.3.2: weights N(0, I / beta) and targets N(X w, sigma^2 I) are jointly Gaussian; the posterior is the
+    conditional of the joint, its mean the ridge of nu = beta sigma^2, and a prediction has the variance of both.
+    """
+    rng = np.random.default_rng(0)
+    X, w = rng.standard_normal((30, 4)), np.array([1.0, -2.0, 0.0, 0.5])
+    y = X @ w + 0.5 * rng.standard_normal(30)
+    model = tenfold.BayesianRidge(fit_intercept=False).fit(X, y)
+    noise, prior = 1.0 / model.alpha_, np.eye(4) / model.lambda_
+    joint = X @ prior @ X.T + noise * np.eye(30)
+    gain = prior @ X.T @ np.linalg.inv(joint)
+    np.testing.assert_allclose(model.coef_, gain @ y, rtol=1e-9)
+    np.testing.assert_allclose(model.sigma_, prior - gain @ X @ prior, atol=1e-12)
+    ridge = tenfold.Ridge(alpha=model.lambda_ * noise, fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(model.coef_, ridge.coef_, rtol=1e-9)
+    new = rng.standard_normal((5, 4))
+    mean, deviation = model.predict(new, return_std=True)
+    np.testing.assert_allclose(mean, new @ model.coef_, rtol=1e-12)
+    np.testing.assert_allclose(deviation**2, np.einsum("ij,jk,ik->i", new, model.sigma_, new) + noise, rtol=1e-10)
+
+
+def test_10_2_1_evidence_finds_the_degree_that_the_training_error_does_not():
+    """Section 10.2.1: the log marginal likelihood of the best precisions is largest at the degree that made the data,
+    while the training error falls on.
+    """
+    rng = np.random.default_rng(0)
+    x = np.linspace(-1.0, 1.0, 60)
+    y = 2.0 * x**3 - x + 0.1 * rng.standard_normal(60)
+    evidence, errors = [], []
+    for degree in range(1, 9):
+        X = np.polynomial.legendre.legvander(x, degree)[:, 1:]
+        model = tenfold.BayesianRidge(compute_score=True).fit(X, y)
+        assert model.certificate_.ok
+        evidence.append(model.scores_[-1])
+        errors.append(np.mean((y - tenfold.LinearRegression().fit(X, y).predict(X)) ** 2))
+    assert int(np.argmax(evidence)) + 1 == 3
+    assert all(after <= before * (1 + 1e-12) for before, after in itertools.pairwise(errors))
+
+
+def test_10_2_1_relevance_determination_finds_the_columns():
+    """Section 10.2.1, evidence with a precision for each weight: columns without influence are pruned."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 20))
+    model = tenfold.ARDRegression(threshold_lambda=100.0).fit(
+        X, X[:, 3] - 2.0 * X[:, 7] + 0.3 * rng.standard_normal(200)
+    )
+    assert model.certificate_.ok
+    assert {3, 7} <= set(np.flatnonzero(model.coef_))
+    assert np.count_nonzero(model.coef_) <= 10
+    assert 1.0 / np.sqrt(model.alpha_) == pytest.approx(0.3, rel=0.15)

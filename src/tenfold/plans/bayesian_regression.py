@@ -33,6 +33,7 @@ CANCELLED = 1e-6  # part of the targets' squares below which the unexplained one
 
 MAX_ROUNDING = 1e-8  # of the numbers from which precisions come, in themselves, that second moments may have
 
+SAME_STEPS, SAME = 8, 0.1  # steps of the fixed point, which seldom need more to come so near to the same maximum
 NEWTON_STEPS = 100  # of the refinement; a handful are usual
 
 NEWTON_TOLERANCE = 1e-20  # decrease of the evidence that a Newton step expects at the end, in nats a sample
@@ -243,7 +244,12 @@ def _better_of_two(objective: RidgeEvidence, here: Precisions, alpha: float) -> 
     balanced = alpha * float(np.mean(objective.spectrum.values))
     if not balanced > 0.0:
         return here
-    other = _refine_ridge(objective, Precisions(alpha, balanced))
+    other = Precisions(alpha, balanced)
+    for _ in range(SAME_STEPS):
+        other = update_ridge(objective, other)
+        if max(abs(np.log(other.alpha / here.alpha)), abs(np.log(other.weights / here.weights))) < SAME:
+            return here
+    other = _refine_ridge(objective, other)
     gain = objective.evidence(other.alpha, other.weights) - objective.evidence(here.alpha, here.weights)
     return other if gain > MIN_GAIN * objective.spectrum.samples else here
 
