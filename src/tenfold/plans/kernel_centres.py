@@ -52,7 +52,7 @@ STEP_COST = 25.0  # a kernel value and its products, in pairs of operations of B
 LOADED_VALUES = 1 << 25  # of samples that are loaded for it from files or from a cluster: 256 MiB
 LEAST_TILE = 512
 ROUNDING_OF_PRODUCTS = 64.0  # of K'K, in roundoffs of its trace
-TILES_TOGETHER = 4  # of its tiles, each of which has a matrix of its own
+TILE_BYTES = 1 << 28  # of its tiles that are computed together, each of which has a matrix of its own
 FACTOR_BYTES = 1 << 29  # of the preconditioners of penalties that are solved together
 STOP = 0.5  # of the tolerance of the certificate, whose bound has rounding, too
 TRAIN, HOLD_OUT = 0, 1
@@ -140,7 +140,7 @@ class _Basis:
 def _make_basis(kernel: Kernel, centres: Array) -> _Basis:
     m = centres.shape[0]
     advice = "Take fewer centres."
-    require_memory(f"The kernel of {m} centres and its factors", 32 * m * m, advice)
+    require_memory(f"The kernel of {m} centres and its factors", 64 * m * m, advice)
     K = np.asarray(on_host(kernel.block(centres)), dtype=np.float64)
     if not np.isfinite(K).all():
         raise NotFinite(OVERFLOW)
@@ -190,8 +190,9 @@ def _estimate_products(basis: _Basis, sample: MemoryRows, intercept: bool) -> Fl
 
     H, mean, weight = np.zeros((r, r), order="F"), np.zeros(r), 0.0
     with one_blas_thread:
-        for start in range(0, len(cuts), TILES_TOGETHER):
-            for more, move, count in run_concurrently(tile, cuts[start : start + TILES_TOGETHER], n * r):
+        together = max(2, min(16, TILE_BYTES // (8 * r * r)))
+        for start in range(0, len(cuts), together):
+            for more, move, count in run_concurrently(tile, cuts[start : start + together], n * r):
                 H += more
                 mean, weight = mean + move, weight + count
     H /= weight
