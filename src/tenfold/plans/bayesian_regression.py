@@ -34,6 +34,7 @@ CANCELLED = 1e-6  # part of the targets' squares below which the unexplained one
 MAX_ROUNDING = 1e-8  # of the numbers from which precisions come, in themselves, that second moments may have
 
 SAME_STEPS, SAME = 8, 0.1  # steps of the fixed point, which seldom need more to come so near to the same maximum
+AT_REST = 1e-9  # of a step of the fixed point, in logarithms
 NEWTON_STEPS = 100  # of the refinement; a handful are usual
 
 NEWTON_TOLERANCE = 1e-20  # decrease of the evidence that a Newton step expects at the end, in nats a sample
@@ -237,6 +238,11 @@ def _refine_ridge(objective: RidgeEvidence, here: Precisions) -> Precisions:
     return update_ridge(objective, Precisions(float(np.exp(x[0])), float(np.exp(x[1]))))
 
 
+def _distance(one: Precisions, other: Precisions) -> float:
+    """The larger difference of the logarithms."""
+    return max(abs(float(np.log(one.alpha / other.alpha))), abs(float(np.log(one.weights / other.weights))))
+
+
 def _better_of_two(objective: RidgeEvidence, here: Precisions, alpha: float) -> Precisions:
     """Or the maximum from a precision that shrinks an average direction by half, which does not depend on units: from a
     precision of one weights in small units may all stay at zero.
@@ -244,12 +250,13 @@ def _better_of_two(objective: RidgeEvidence, here: Precisions, alpha: float) -> 
     balanced = alpha * float(np.mean(objective.spectrum.values))
     if not balanced > 0.0:
         return here
-    other = Precisions(alpha, balanced)
-    for _ in range(SAME_STEPS):
+    other = start = Precisions(alpha, balanced)
+    at_rest = _distance(update_ridge(objective, here), here) < AT_REST
+    for _ in range(SAME_STEPS if at_rest else 0):
         other = update_ridge(objective, other)
-        if max(abs(np.log(other.alpha / here.alpha)), abs(np.log(other.weights / here.weights))) < SAME:
+        if _distance(other, here) < SAME:
             return here
-    other = _refine_ridge(objective, other)
+    other = _refine_ridge(objective, start)
     gain = objective.evidence(other.alpha, other.weights) - objective.evidence(here.alpha, here.weights)
     return other if gain > MIN_GAIN * objective.spectrum.samples else here
 
