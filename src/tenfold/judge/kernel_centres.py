@@ -125,8 +125,10 @@ def _tile(model: _Model, block: Block) -> tuple[Array, ...]:
     d = y - (b := like(model.given.intercept, y))
     r = d - times(K, model.given.coef)
     size = times(abs(K), np.abs(model.given.coef)) + abs(b) + abs(y)
-    error = (4.0 + K.shape[1] ** 0.5) * U * size
     inside = K if model.kept is None else xp.take(K, like(model.index, K), axis=1)
+    if model.kept is not None:
+        size = size + times(abs(inside), np.abs(model.kept))
+    error = (4.0 + K.shape[1] ** 0.5) * U * size
     kept = r if model.kept is None else d - times(inside, model.kept)
     root = xp.sqrt(abs(model.kernel.diag(block.X)))[:, None]
     terms = [d**0, d, d * d, kept, r * r, kept * kept, error * abs(r), error * error, error * root, abs(kept) * root]
@@ -243,6 +245,8 @@ def _bound(
         rounding = moved + np.sqrt(np.sum(_multiply_sizes(_invert(span.factor), wrong) ** 2, axis=0))
     value = (dual + rounding) ** 2 / (2.0 * penalty) + 0.5 * g_b**2 + np.maximum(objective - objective_kept, 0.0)
     absolute = np.sum(np.abs(coef) * _multiply_sizes(K, coef), axis=0)
+    if kept is not None:
+        absolute = absolute + np.sum(np.abs(kept) * _multiply_sizes(part, kept), axis=0)
     floor = 8.0 * U * objective + cross + 0.5 * errors + 0.5 * penalty * terms * U * absolute
     floor = floor + rounding**2 / (2.0 * penalty)
     results = value, scale, floor, objective
