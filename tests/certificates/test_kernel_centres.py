@@ -212,3 +212,60 @@ def test_kernel_error_of_a_sample_has_hoeffdings_bound():
     assert_allclose(most, measured + np.sqrt(np.log(20.0) / 800.0), atol=0.01)
     assert measured < 3.0 * missed
     assert missed <= most
+
+
+def hard_problem(rng):
+    """Samples and targets of any scale and offset, repeated samples and centres, weights of zero, and a penalty."""
+    n, p = int(rng.integers(5, 200)), int(rng.integers(1, 6))
+    X = rng.standard_normal((n, p)) * 10.0 ** rng.uniform(-3.0, 3.0) + rng.choice([0.0, 0.0, 1e3, 1e6])
+    X = np.round(X) if rng.random() < 0.3 else X
+    y = np.sin(X[:, 0] / (X[:, 0].std() or 1.0)) + rng.uniform() * rng.standard_normal(n)
+    y = 10.0 ** rng.uniform(-6.0, 6.0) * y + rng.choice([0.0, 0.0, 1e3])
+    weight = rng.exponential(size=n) * (rng.random(n) < 0.8) + 1e-300 if rng.random() < 0.5 else np.ones(n)
+    size = float(np.median(np.linalg.norm(X - X.mean(axis=0), axis=1))) + 1e-9
+    width = size * 10.0 ** rng.uniform(-1.0, 1.0)
+    kernels = [
+        Gaussian(width),
+        Laplacian(width),
+        10.0 ** rng.uniform(-6, 6) * Gaussian(size),
+        Polynomial(2, size**-2.0, 1.0),
+    ]
+    Z = X[rng.choice(n, int(rng.integers(1, min(n, 30) + 1)), replace=rng.random() < 0.3)]
+    return (
+        X,
+        y,
+        weight,
+        kernels[rng.integers(len(kernels))],
+        Z,
+        10.0 ** rng.uniform(-10.0, 2.0),
+        bool(rng.random() < 0.5),
+    )
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_random_attack(block):
+    """On hard data no bound is below the excess of a reference, whether coefficients are those of a fit or not."""
+    certified = 0
+    for seed in range(40 * block, 40 * block + 40):
+        rng = np.random.default_rng(seed)
+        X, y, weight, kernel, Z, penalty, intercept = hard_problem(rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                model = tenfold.Falkon(penalty, kernel=kernel, centres=Z, fit_intercept=intercept).fit(X, y, weight)
+            except ValueError:  # all of the kernel is zero, or overflows
+                continue
+        certified += model.certificate_.ok
+        s, K, Kmm = weight / weight.sum(), kernel(X, model.centres_), kernel(model.centres_)
+        best = minimum(K, Kmm, y - s @ y if intercept else y, s, penalty, intercept)
+        rows = MemoryRows(X, y[:, None], weight)
+        for change in (0.0, 1e-8, 1e-4, 0.1):
+            c = model.dual_coef_ * (1.0 + change * rng.standard_normal(len(K.T)))
+            b = model.intercept_ * (1.0 + change * rng.standard_normal())
+            given = Params(c[:, None], np.array([b]))
+            certificate = kernel_centres.certify(rows, kernel, model.centres_, given, penalty, intercept)
+            excess = objective(K, Kmm, y, s, penalty, c, b) - best
+            rounding = certificate.floor + 1e-12 * (abs(best) + certificate.scale)
+            assert excess <= certificate.value + rounding
+            assert not certificate.ok or excess <= certificate.allowed + rounding
+    assert certified >= 32

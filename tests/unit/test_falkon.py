@@ -271,6 +271,16 @@ def test_features_that_overflow_or_are_not_finite(data):
         tenfold.Falkon().fit(X, y)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+def test_targets_that_vary_little_about_an_offset(data, offset):
+    X, y = data
+    plain = tenfold.Falkon(1e-4, centres=X[:20]).fit(X, y)
+    model = tenfold.Falkon(1e-4, centres=X[:20]).fit(X, 1e-4 * y + offset)
+    assert model.certificate_.ok
+    assert_allclose(model.certificate_.scale, 1e-8 * plain.certificate_.scale, rtol=1e-3)
+    assert_allclose(1e4 * (model.predict(X) - offset), plain.predict(X), atol=1e-2)
+
+
 def test_too_few_steps_are_said(data):
     X, y = data
     with pytest.warns(ConvergenceWarning, match="iteration limit"):

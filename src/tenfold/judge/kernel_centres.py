@@ -174,7 +174,7 @@ def certify(
     kept = _project(K, span, given.coef) if len(span.index) < m else None
     sums: _Sums = rows.fold(partial(_lift, _Model(kernel, centres, given, span.index, kept)))
     with np.errstate(over="ignore", invalid="ignore"):
-        verdict = _bound(K, span, sums, given.coef, kept, penalties, intercept)
+        verdict = _bound(K, span, sums, given, kept, penalties, intercept)
     if verdict is None:
         return _fail("The objective is not finite at these coefficients.", tol, status)
     value, scale, floor, objective = verdict
@@ -218,10 +218,10 @@ def _invert(L: Floats) -> Floats:
 
 
 def _bound(
-    K: Floats, span: _Span, sums: _Sums, coef: Floats, kept: Floats | None, penalty: Floats, intercept: bool
+    K: Floats, span: _Span, sums: _Sums, given: Params, kept: Floats | None, penalty: Floats, intercept: bool
 ) -> tuple[Floats, Floats, Floats, Floats] | None:
     """The bounds, scales, floors and objectives of the targets; None where they are not finite."""
-    W = sums.parts[0][0]
+    W, (coef, b) = sums.parts[0][0], given
     d, d_square, r_kept, square, square_kept, cross, errors, moved, lengths, G, mean = (
         part / W for part in sums.parts[1:]
     )
@@ -239,7 +239,8 @@ def _bound(
     reach = np.sqrt(np.maximum(np.diag(part), 0.0))[:, None] * (8.0 * U * lengths)
     wrong = reach + penalty * terms * U * _multiply_sizes(part, reduced)  # of sums of the gradient, and of K c
     spread = np.maximum(d_square - d * d, 0.0) if intercept else d_square
-    scale = 0.5 * np.where(spread > 64.0 * U * d_square, spread, np.where(d_square > TINY, d_square, 2.0))
+    raw = np.maximum(d_square + b * (2.0 * d + b), 0.0)  # the mean square of y; its rounding is no variance
+    scale = 0.5 * np.where(spread > (64.0 * U) ** 2 * raw, spread, np.where(raw > TINY, raw, 2.0))
     rounding = moved + np.sqrt(np.sum(wrong**2, axis=0) / span.shift)
     if np.any(rounding**2 > NEGLIGIBLE * penalty * scale):
         rounding = moved + np.sqrt(np.sum(_multiply_sizes(_invert(span.factor), wrong) ** 2, axis=0))
@@ -248,7 +249,7 @@ def _bound(
     if kept is not None:
         absolute = absolute + np.sum(np.abs(kept) * _multiply_sizes(part, kept), axis=0)
     floor = 8.0 * U * objective + cross + 0.5 * errors + 0.5 * penalty * terms * U * absolute
-    floor = floor + rounding**2 / (2.0 * penalty)
+    floor = floor + (2.0 * rounding) ** 2 / (2.0 * penalty)  # the computed norm is as far from zero at a solution
     results = value, scale, floor, objective
     return results if all(np.isfinite(result).all() for result in results) else None
 

@@ -272,7 +272,7 @@ def _read(rows: Rows, group: int | None, intercept: bool) -> _Problem:
     means = columns.mean[p:] if intercept else np.zeros(len(columns.mean) - p)
     spread = columns.target_lengths(origin=not intercept) ** 2 / columns.weight
     raw = columns.target_lengths(origin=True) ** 2 / columns.weight
-    scale = 0.5 * np.where(spread > 64.0 * U * raw, spread, np.where(raw > 0.0, raw, 2.0))
+    scale = 0.5 * np.where(spread > (64.0 * U) ** 2 * raw, spread, np.where(raw > 0.0, raw, 2.0))
     return _Problem(rows, group, intercept, columns.weight, means, 0.5 * spread, scale)
 
 
