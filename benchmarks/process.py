@@ -115,8 +115,9 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     busy = others.share()
     disk += [_plain_read(Path(folder))] if files else []
     kept = ("transition", "start", "end") if chosen.call == "sequences" else ("intercept",)
-    if (
-        chosen.call.startswith("fit and") or chosen.call in ("deviations", "read, fit and keep")
+    if chosen.call.startswith("fit and") or chosen.call in (
+        "deviations",
+        "read, fit and keep",
     ):  # there are no weights to put into another model: it is judged as it is
         attributes = {"model": np.frombuffer(pickle.dumps(model), dtype=np.uint8)}
     elif chosen.call == "evaluate":

@@ -32,6 +32,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.discriminant.quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from tenfold.estimators.falkon import Falkon as Falkon
     from tenfold.estimators.falkon import FalkonClassifier as FalkonClassifier
+    from tenfold.estimators.gaussian_process.classifier import GaussianProcessClassifier as GaussianProcessClassifier
+    from tenfold.estimators.gaussian_process.regressor import GaussianProcessRegressor as GaussianProcessRegressor
     from tenfold.estimators.glm.classifier import GeneralizedLinearClassifier as GeneralizedLinearClassifier
     from tenfold.estimators.glm.families import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm.families import PoissonRegressor as PoissonRegressor
@@ -53,6 +55,17 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.greedy.omp import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy.omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy.omp_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+    from tenfold.estimators.interpolation.lookup_table import LookupTable as LookupTable
+    from tenfold.estimators.interpolation.piecewise_linear import PiecewiseLinear as PiecewiseLinear
+    from tenfold.estimators.kernel_approximation.chi_squared import AdditiveChi2Sampler as AdditiveChi2Sampler
+    from tenfold.estimators.kernel_approximation.chi_squared import SkewedChi2Sampler as SkewedChi2Sampler
+    from tenfold.estimators.kernel_approximation.count_sketch import PolynomialCountSketch as PolynomialCountSketch
+    from tenfold.estimators.kernel_approximation.fourier import RBFSampler as RBFSampler
+    from tenfold.estimators.kernel_approximation.kitchen_sinks import RandomKitchenSinks as RandomKitchenSinks
+    from tenfold.estimators.kernel_approximation.kitchen_sinks import (
+        RandomKitchenSinksClassifier as RandomKitchenSinksClassifier,
+    )
+    from tenfold.estimators.kernel_approximation.nystroem import Nystroem as Nystroem
     from tenfold.estimators.kernel_ridge.classification import KernelRidgeClassifier as KernelRidgeClassifier
     from tenfold.estimators.kernel_ridge.cv import KernelRidgeCV as KernelRidgeCV
     from tenfold.estimators.kernel_ridge.cv import KernelRidgeClassifierCV as KernelRidgeClassifierCV
@@ -117,6 +130,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.sgd.passive_aggressive import PassiveAggressiveClassifier as PassiveAggressiveClassifier
     from tenfold.estimators.sgd.passive_aggressive import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from tenfold.estimators.sgd.regressor import SGDRegressor as SGDRegressor
+    from tenfold.estimators.spectral_filter.regression import SpectralFilter as SpectralFilter
     from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
     from tenfold.estimators.svm.classification import LinearSVC as LinearSVC
     from tenfold.estimators.svm.regression import LinearSVR as LinearSVR
@@ -130,8 +144,11 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge.certificate import Certificate as Certificate
+    from tenfold.judge.quadratic_program import kkt as kkt
+    from tenfold.judge.quadratic_program import lagrange_dual as lagrange_dual
     from tenfold.persist import load as load
     from tenfold.persist import save as save
+    from tenfold.plans.quadratic_program import minimize_qp as minimize_qp
     from tenfold.stats.moments import Moments as Moments
 # isort: on
 # imports:end
@@ -141,6 +158,7 @@ __version__ = "0.1.0"
 # estimators:begin (made by tools/public_names.py: do not edit)
 ESTIMATORS = {
     "ARDRegression": "estimators.least_squares.bayesian",
+    "AdditiveChi2Sampler": "estimators.kernel_approximation.chi_squared",
     "AveragedPerceptron": "estimators.perceptron.averaged",
     "BayesClassifier": "estimators.discriminant.bayes_classifier",
     "BayesianRidge": "estimators.least_squares.bayesian",
@@ -159,6 +177,8 @@ ESTIMATORS = {
     "GaussianMixture": "estimators.mixture.gaussian",
     "GaussianNB": "estimators.naive_bayes.gaussian",
     "GaussianPlugIn": "estimators.discriminant.plug_in",
+    "GaussianProcessClassifier": "estimators.gaussian_process.classifier",
+    "GaussianProcessRegressor": "estimators.gaussian_process.regressor",
     "GeneralizedLinear": "estimators.glm.generalized_linear",
     "GeneralizedLinearClassifier": "estimators.glm.classifier",
     "Histogram": "estimators.neighbours.histogram",
@@ -188,6 +208,7 @@ ESTIMATORS = {
     "LinearSVR": "estimators.svm.regression",
     "LogisticRegression": "estimators.logistic.regression",
     "LogisticRegressionCV": "estimators.logistic.cv",
+    "LookupTable": "estimators.interpolation.lookup_table",
     "MatchingPursuit": "estimators.greedy.matching",
     "MiniBatchKMeans": "estimators.kmeans.minibatch",
     "MixedNB": "estimators.naive_bayes.mixed",
@@ -199,6 +220,7 @@ ESTIMATORS = {
     "MultiviewCCA": "estimators.cross_decomposition.views",
     "NearestCentroid": "estimators.discriminant.centroid",
     "NearestNeighbors": "estimators.neighbours.nearest",
+    "Nystroem": "estimators.kernel_approximation.nystroem",
     "OnlineKMeans": "estimators.kmeans.online",
     "OrthogonalMatchingPursuit": "estimators.greedy.omp",
     "OrthogonalMatchingPursuitCV": "estimators.greedy.omp_cv",
@@ -210,13 +232,18 @@ ESTIMATORS = {
     "PassiveAggressiveClassifier": "estimators.sgd.passive_aggressive",
     "PassiveAggressiveRegressor": "estimators.sgd.passive_aggressive",
     "Perceptron": "estimators.perceptron.perceptron",
+    "PiecewiseLinear": "estimators.interpolation.piecewise_linear",
     "PoissonRegressor": "estimators.glm.families",
+    "PolynomialCountSketch": "estimators.kernel_approximation.count_sketch",
     "PrototypeClassifier": "estimators.neighbours.prototypes",
     "QuadraticDiscriminantAnalysis": "estimators.discriminant.quadratic",
     "QuantileRegressor": "estimators.glm.quantile",
+    "RBFSampler": "estimators.kernel_approximation.fourier",
     "RadiusNeighborsClassifier": "estimators.neighbours.radius",
     "RadiusNeighborsRegressor": "estimators.neighbours.radius",
     "RadiusNeighborsTransformer": "estimators.neighbours.graphs",
+    "RandomKitchenSinks": "estimators.kernel_approximation.kitchen_sinks",
+    "RandomKitchenSinksClassifier": "estimators.kernel_approximation.kitchen_sinks",
     "Ridge": "estimators.least_squares.ridge",
     "RidgeCV": "estimators.least_squares.cv",
     "RidgeClassifier": "estimators.least_squares.ridge",
@@ -224,6 +251,8 @@ ESTIMATORS = {
     "SGDClassifier": "estimators.sgd.classifier",
     "SGDOneClassSVM": "estimators.sgd.one_class",
     "SGDRegressor": "estimators.sgd.regressor",
+    "SkewedChi2Sampler": "estimators.kernel_approximation.chi_squared",
+    "SpectralFilter": "estimators.spectral_filter.regression",
     "StructuredPerceptron": "estimators.structured",
     "TruncatedSVD": "estimators.decomposition.truncated",
     "TweedieRegressor": "estimators.glm.families",
@@ -248,15 +277,18 @@ OTHERS = {
     "evaluate_online": "evaluation",
     "infer": "certification.inference",
     "k_means": "estimators.kmeans.functions",
+    "kkt": "judge.quadratic_program",
     "kmeans_plusplus": "estimators.kmeans.functions",
     "kneighbors_graph": "estimators.neighbours.graphs",
     "l1_min_c": "estimators.logistic.smallest_c",
+    "lagrange_dual": "judge.quadratic_program",
     "lars_path": "estimators.greedy.lars_functions",
     "lars_path_gram": "estimators.greedy.lars_functions",
     "lasso_path": "estimators.lasso.functions",
     "linear_or_not": "advice",
     "load": "persist",
     "margins": "geometry",
+    "minimize_qp": "plans.quadratic_program",
     "orthogonal_mp": "estimators.greedy.functions",
     "orthogonal_mp_gram": "estimators.greedy.functions",
     "principal_angles": "estimators.decomposition.angles",

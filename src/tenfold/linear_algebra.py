@@ -242,9 +242,10 @@ def add_outer(A: Floats, x: Floats, y: Floats) -> None:
 
 def factor_semidefinite(A: Floats) -> Floats:
     """R with R R' = A up to rounding, (n, rank), for a positive semidefinite A, by Cholesky with pivots."""
-    L, order, rank = pivoted_cholesky(A, -1.0)  # LAPACK's own tolerance
+    with one_blas_thread:
+        factor, pivots, rank, _ = lapack.dpstrf(A, lower=1)
     R = np.zeros((len(A), rank))
-    R[order] = L
+    R[pivots - 1] = np.tril(factor)[:, :rank]
     return R
 
 
