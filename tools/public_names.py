@@ -18,6 +18,8 @@ MARKERS = {
     for name in ("imports", "estimators")
 }
 
+LINE_LENGTH = 120  # of the formatter
+
 
 def list_registered() -> dict[str, str]:
     """The module of each class that registers itself, by its name."""
@@ -35,8 +37,14 @@ def imports(classes: dict[str, str]) -> Iterator[str]:
     public = {**classes, **{name: f"tenfold.{module}" for name, module in tenfold.OTHERS.items()}}
     yield "if TYPE_CHECKING:  # isort: off"
     for module, name in sorted((module, name) for name, module in public.items()):
-        yield f"    from {module} import {name} as {name}"
+        line = f"    from {module} import {name} as {name}"
+        yield from [line] if len(line) <= LINE_LENGTH else _wrap(module, name)
     yield "# isort: on"
+
+
+def _wrap(module: str, name: str) -> list[str]:
+    """A long import as the formatter writes it."""
+    return [f"    from {module} import (", f"        {name} as {name},", "    )"]
 
 
 def estimators(classes: dict[str, str]) -> Iterator[str]:
