@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 
 import tenfold
-from tenfold.bounds import hoeffding
 from tenfold.kernels import Gaussian, Matern
 
 
@@ -285,12 +284,6 @@ def test_too_few_steps_are_said(data):
     X, y = data
     with pytest.warns(ConvergenceWarning, match="iteration limit"):
         tenfold.Falkon(1e-7, kernel="laplacian", centres=X, max_iter=1).fit(np.vstack([X] * 8), np.tile(y, 8))
-
-
-def test_hoeffding():
-    assert_allclose(hoeffding(0.1, 50, 2.0, 0.9), 0.1 + 2.0 * np.sqrt(np.log(10.0) / 100.0))
-    with pytest.raises(ValueError, match="confidence"):
-        hoeffding(0.1, 50, confidence=1.0)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
