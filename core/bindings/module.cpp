@@ -92,6 +92,7 @@ NB_MODULE(_core, m) {
   bind_kde_tree(m);
   bind_pairwise(m);
   bind_dense_glm(m);
+  bind_svm(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
   m.def(
       "available_isas",

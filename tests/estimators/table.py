@@ -341,6 +341,24 @@ def _tasks(name: str, why: str) -> Other:
     return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
 
 
+PAIRS = "machines of all pairs of classes on support vectors, with tests of their own"
+KERNELS = "coefficients of support vectors, with tests of their own"
+REPEATS = {"checked": {"gamma": "auto", "tol": 1e-10}}  # the default gamma is by the variance without weights
+IGNORED = (
+    "check_class_weight_classifiers",
+)  # no effect, as in scikit-learn's; nu does not suit all weights of the checks
+OVO = "the checks expect a value for each class"
+
+
+def _separated(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    known = {"source": clusters, "kind": "gap", "methods": ("predict", "decision_function"), "why": PAIRS, **REPEATS}
+    return Other(name, settings or {}, **{**known, **meta})
+
+
+def _supported(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    return Other(name, settings or {}, **{"source": regression, "kind": "gap", "why": KERNELS, **REPEATS, **meta})
+
+
 TABLE: list[Estimator] = [
     _regressor("LinearRegression", unique=False),
     _regressor("LinearRegression", {"fit_intercept": False}, unique=False),
@@ -581,6 +599,21 @@ TABLE: list[Estimator] = [
     _sampling("OnlineKMeans", judged=False),
     _centred("Falkon", source=regression),
     _centred("FalkonClassifier", {"gamma": 0.5}, source=classes, methods=("predict", "decision_function")),
+    _separated("SVC"),
+    _separated("SVC", {"kernel": "linear", "C": 10.0, "class_weight": "balanced"}, outside=COUNTS),
+    _separated("SVC", {"loss": "squared_hinge", "decision_function_shape": "ovo"}, in_sklearn=False, outside=OVO),
+    _separated("NuSVC", {"nu": 0.3}, checked={**REPEATS["checked"], "nu": 0.5}, exempt=(*IGNORED, *REPEATED)),
+    _supported("SVR"),
+    _supported(
+        "SVR", {"kernel": "poly", "coef0": 1.0, "C": 10.0, "loss": "squared_epsilon_insensitive"}, in_sklearn=False
+    ),
+    _supported("NuSVR", {"C": 10.0}),
+    _supported(
+        "OneClassSVM",
+        {"nu": 0.2},
+        methods=("predict", "decision_function", "score_samples"),
+        exempt=REPEATED,  # support vectors are on the boundary, where rounding decides
+    ),
     _tasks("MultiTaskLassoCV", "LassoCV and MultiTaskLasso have the laws"),
     _tasks("MultiTaskElasticNetCV", "ElasticNetCV and MultiTaskElasticNet have the laws"),
     _process("GaussianProcessRegressor", {"kernel": NOISY}, kind="stationarity", source=regression),

@@ -39,6 +39,12 @@ struct PairFunction {
 // What is added or multiplied over the features of a pair: |x - q|, (x - q)^2, 1 + x q, (x - q)^2 / (x + q).
 enum class PairEntries : int { distances, squares, subsets, chi2 };
 
+// Of the variables of a block: the largest value that may rise and its number, and the smallest that may fall.
+struct SmoTop {
+  double value, least;
+  Index number;
+};
+
 template <class T> struct DenseKernels {
   // core/src/isa/pack.hpp
   void (*pack)(const T *x, Index width, const Index *rows, Index count, Index columns, const double *unit,
@@ -90,6 +96,11 @@ template <class T> struct DenseKernels {
   void (*add_about)(double w, const T *x, const double *shift, Index columns, double *sums);
   // core/src/isa/decide.hpp
   void (*scale_row)(const T *x, Index columns, const double *place, const double *unit, float *out);
+  // core/src/isa/smo.hpp
+  void (*smo_move)(double *value, const double *increase, const double *decrease, const T *k_up, const T *k_down,
+                   double t, Index count, SmoTop *top);
+  Index (*smo_gain)(const double *value, const double *decrease, const T *k_up, const double *diagonal, double own,
+                    double top, double least, Index count);
   // core/src/isa/gemm_unpacked.hpp
   void (*gemm_unpacked)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *v,
                         Index v_step, Index vectors, double *z, Index z_step);

@@ -26,6 +26,7 @@
 #include "quadratic_features.hpp"
 #include "row_ops.hpp"
 #include "sgemm_tile.hpp"
+#include "smo.hpp"
 #include "softmax.hpp"
 #include "sparse.hpp"
 #include "viterbi.hpp"
@@ -64,6 +65,8 @@ constexpr DenseKernels<T> dense = {
     .square_distance = square_distance<T>,
     .add_about = add_about<T>,
     .scale_row = scale_row<T>,
+    .smo_move = smo_move<T>,
+    .smo_gain = smo_gain<T>,
     .gemm_unpacked = gemm_unpacked<T>,
     .gemm_unpacked_t = gemm_unpacked_t<T>,
 };

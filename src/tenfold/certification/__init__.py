@@ -15,7 +15,6 @@ from tenfold.certification.models import contradict, is_pipeline
 from tenfold.certification.outputs import find_difference
 from tenfold.data import BudgetSpent, limit_passes
 from tenfold.estimators.registration import Registration, registration_of
-from tenfold.estimators.svm.registrations import MACHINES
 from tenfold.judge.certificate import NOT_JUDGED, Certificate
 
 __all__ = ["certify"]
@@ -101,7 +100,7 @@ def certify(
         return replace(last, note=f"{last.note} {words}".strip()) if words else last
     registration = find_registration(type(model))
     if registration is None:
-        names = ", ".join((*sorted({*tenfold.ESTIMATORS, *MACHINES}), "Pipeline"))
+        names = ", ".join((*sorted(tenfold.ESTIMATORS), "Pipeline"))
         raise TypeError(
             f"certify cannot judge {type(model).__module__}.{type(model).__qualname__}. It judges {names} of "
             "scikit-learn, and their counterparts in tenfold."
@@ -128,8 +127,6 @@ def certify(
 
 def find_registration(cls: type) -> Registration | None:
     """The registration of a class of tenfold, or of the counterpart of a scikit-learn class."""
-    if cls.__name__ in MACHINES and MACHINES[cls.__name__].peer_class(cls.__name__) is cls:
-        return MACHINES[cls.__name__]
     if (own := registration_of(cls)) is not None or cls.__name__ not in tenfold.ESTIMATORS:
         return own
     ours = registration_of(getattr(tenfold, cls.__name__))
