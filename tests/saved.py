@@ -205,7 +205,7 @@ def answers(model: Any, X: Any) -> dict[str, Any]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are equal to the bit; but for functions of samples in certificates, which no file holds."""
+    """Whether two values are equal to the bit; methods of other fields of a certificate are not in files."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
@@ -225,7 +225,7 @@ def same(one: Any, other: Any) -> bool:
         return same(one.get_params(), other.get_params())
     fields = getattr(type(one), "__dataclass_fields__", None)
     if fields is not None:
-        held = [name for name in fields if name not in ("_decide", "_enclose")]
+        held = [name for name in fields if name != "_enclose"]
         return all(same(getattr(one, name), getattr(other, name)) for name in held)
     plain = (str, int, type(None), type, slice, range, set, frozenset, np.dtype, FunctionType)
     return bool(one == other) if isinstance(one, plain) else same(vars(one), vars(other))

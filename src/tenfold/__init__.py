@@ -62,9 +62,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.kernel_approximation.count_sketch import PolynomialCountSketch as PolynomialCountSketch
     from tenfold.estimators.kernel_approximation.fourier import RBFSampler as RBFSampler
     from tenfold.estimators.kernel_approximation.kitchen_sinks import RandomKitchenSinks as RandomKitchenSinks
-    from tenfold.estimators.kernel_approximation.kitchen_sinks import (
-        RandomKitchenSinksClassifier as RandomKitchenSinksClassifier,
-    )
+    from tenfold.estimators.kernel_approximation.kitchen_sinks import RandomKitchenSinksClassifier as RandomKitchenSinksClassifier
     from tenfold.estimators.kernel_approximation.nystroem import Nystroem as Nystroem
     from tenfold.estimators.kernel_ridge.classification import KernelRidgeClassifier as KernelRidgeClassifier
     from tenfold.estimators.kernel_ridge.cv import KernelRidgeCV as KernelRidgeCV
@@ -133,6 +131,11 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.spectral_filter.regression import SpectralFilter as SpectralFilter
     from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
     from tenfold.estimators.svm.classification import LinearSVC as LinearSVC
+    from tenfold.estimators.svm.kernel_classification import NuSVC as NuSVC
+    from tenfold.estimators.svm.kernel_classification import SVC as SVC
+    from tenfold.estimators.svm.kernel_one_class import OneClassSVM as OneClassSVM
+    from tenfold.estimators.svm.kernel_regression import NuSVR as NuSVR
+    from tenfold.estimators.svm.kernel_regression import SVR as SVR
     from tenfold.estimators.svm.regression import LinearSVR as LinearSVR
     from tenfold.evaluation import Evaluation as Evaluation
     from tenfold.evaluation import Figure as Figure
@@ -220,7 +223,10 @@ ESTIMATORS = {
     "MultiviewCCA": "estimators.cross_decomposition.views",
     "NearestCentroid": "estimators.discriminant.centroid",
     "NearestNeighbors": "estimators.neighbours.nearest",
+    "NuSVC": "estimators.svm.kernel_classification",
+    "NuSVR": "estimators.svm.kernel_regression",
     "Nystroem": "estimators.kernel_approximation.nystroem",
+    "OneClassSVM": "estimators.svm.kernel_one_class",
     "OnlineKMeans": "estimators.kmeans.online",
     "OrthogonalMatchingPursuit": "estimators.greedy.omp",
     "OrthogonalMatchingPursuitCV": "estimators.greedy.omp_cv",
@@ -251,6 +257,8 @@ ESTIMATORS = {
     "SGDClassifier": "estimators.sgd.classifier",
     "SGDOneClassSVM": "estimators.sgd.one_class",
     "SGDRegressor": "estimators.sgd.regressor",
+    "SVC": "estimators.svm.kernel_classification",
+    "SVR": "estimators.svm.kernel_regression",
     "SkewedChi2Sampler": "estimators.kernel_approximation.chi_squared",
     "SpectralFilter": "estimators.spectral_filter.regression",
     "StructuredPerceptron": "estimators.structured",

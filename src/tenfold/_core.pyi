@@ -2455,6 +2455,139 @@ def dense_interior_point(
     allowed: float,
     limit: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], bool]: ...
+
+class KernelCacheFloat32:
+    @overload
+    def __init__(
+        self,
+        X: NDArray[numpy.float32],
+        starts: NDArray[numpy.int64],
+        base: int,
+        function: int,
+        gamma: float,
+        offset: float,
+        degree: float,
+        scale: float,
+        shift: float,
+        bytes: float,
+        threads: int,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        X: NDArray[numpy.float64],
+        starts: NDArray[numpy.int64],
+        base: int,
+        function: int,
+        gamma: float,
+        offset: float,
+        degree: float,
+        scale: float,
+        shift: float,
+        bytes: float,
+        threads: int,
+    ) -> None: ...
+    @overload
+    def __init__(self, function: object, starts: NDArray[numpy.int64], bytes: float, threads: int) -> None: ...
+    @property
+    def evaluated(self) -> float: ...
+
+class KernelCache:
+    @overload
+    def __init__(
+        self,
+        X: NDArray[numpy.float32],
+        starts: NDArray[numpy.int64],
+        base: int,
+        function: int,
+        gamma: float,
+        offset: float,
+        degree: float,
+        scale: float,
+        shift: float,
+        bytes: float,
+        threads: int,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        X: NDArray[numpy.float64],
+        starts: NDArray[numpy.int64],
+        base: int,
+        function: int,
+        gamma: float,
+        offset: float,
+        degree: float,
+        scale: float,
+        shift: float,
+        bytes: float,
+        threads: int,
+    ) -> None: ...
+    @overload
+    def __init__(self, function: object, starts: NDArray[numpy.int64], bytes: float, threads: int) -> None: ...
+    @property
+    def evaluated(self) -> float: ...
+
+class SvmDecompositionFloat32:
+    def __init__(
+        self,
+        cache: KernelCacheFloat32,
+        segments: NDArray[numpy.int64],
+        sample: NDArray[numpy.int32],
+        z: NDArray[numpy.float64],
+        lo: NDArray[numpy.float64],
+        hi: NDArray[numpy.float64],
+        extra: NDArray[numpy.float64],
+        first: int,
+        set: int,
+    ) -> None: ...
+    def set(self, beta: NDArray[numpy.float64], f: NDArray[numpy.float64]) -> None: ...
+    def run(self, violation: float, gap: float, steps: int, rounds: int) -> int: ...
+    @property
+    def beta(self) -> NDArray[numpy.float64]: ...
+    @property
+    def f(self) -> NDArray[numpy.float64]: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def violation(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def multipliers(self) -> tuple[float, float]: ...
+
+class SvmDecomposition:
+    def __init__(
+        self,
+        cache: KernelCache,
+        segments: NDArray[numpy.int64],
+        sample: NDArray[numpy.int32],
+        z: NDArray[numpy.float64],
+        lo: NDArray[numpy.float64],
+        hi: NDArray[numpy.float64],
+        extra: NDArray[numpy.float64],
+        first: int,
+        set: int,
+    ) -> None: ...
+    def set(self, beta: NDArray[numpy.float64], f: NDArray[numpy.float64]) -> None: ...
+    def run(self, violation: float, gap: float, steps: int, rounds: int) -> int: ...
+    @property
+    def beta(self) -> NDArray[numpy.float64]: ...
+    @property
+    def f(self) -> NDArray[numpy.float64]: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def violation(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def multipliers(self) -> tuple[float, float]: ...
+
 def isa() -> str: ...
 def available_isas() -> list[str]: ...
 def set_isa(name: str) -> None: ...

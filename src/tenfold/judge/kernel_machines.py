@@ -183,6 +183,6 @@ def _annotate(certificate: Certificate, enclosure: Any, note: str) -> Certificat
     return replace(
         certificate,
         note=f"{certificate.note} {note}".strip(),
-        _decide=enclosure.decided,
+        _decide=enclosure,
         _enclose=enclosure.intervals,
     )

@@ -60,6 +60,9 @@ class Enclosure:
         ends = u - half, u + half
         return (ends[0][:, 0], ends[1][:, 0]) if u.shape[1] == 1 else ends
 
+    def __call__(self, X: Any) -> Any:
+        return self.decided(X)
+
     def decided(self, X: Any) -> Any:
         """Whether the sign (m,) of the only machine is decided."""
         u, half = self.values(X)
@@ -75,6 +78,9 @@ class VotesEnclosure:
     pairs: Enclosure
     classes: int
     breaks_ties: bool = False
+
+    def __call__(self, X: Any) -> Any:
+        return self.decided(X)
 
     def decided(self, X: Any) -> Any:
         """Whether the predicted class (m,) is decided."""

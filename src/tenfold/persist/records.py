@@ -94,13 +94,26 @@ RECORDS: dict[str, Record] = {
             "_intercept": floats("t", nan=True, inf=True) | nothing(),
             "_centre": floats("c") | nothing(),
             "_drift": real,
-            "_decide": record("DecidedByKernel") | nothing(),
+            "_decide": record("DecidedByKernel", "Enclosure", "VotesEnclosure") | nothing(),
         },
         later=("_decide",),
     ),
     "DecidedByKernel": Record(
         "tenfold.judge.dual_system",
         {"kernel": kernel, "samples": floats("n p", sparse=True), "coef": floats("n t"), "radius": floats("t")},
+    ),
+    "Enclosure": Record(
+        "tenfold.judge.svm_enclosure",
+        {
+            "kernel": kernel,
+            "support": floats("* p", sparse=True) | integers("*", low=0),
+            "count": whole(),
+            "coef": floats("* t"),
+            **dict.fromkeys(("intercept", "radius", "drift"), floats("t")),
+        },
+    ),
+    "VotesEnclosure": Record(
+        "tenfold.judge.svm_enclosure", {"pairs": record("Enclosure"), "classes": whole(), "breaks_ties": flag()}
     ),
     "Record": Record("tenfold.solvers.loop", dict.fromkeys(("objective", "measure", "seconds"), real)),
     "Pass": Record("tenfold.solvers.perceptron", {"mistakes": whole(), "loss": real, "length": real}),
