@@ -62,7 +62,9 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.kernel_approximation.count_sketch import PolynomialCountSketch as PolynomialCountSketch
     from tenfold.estimators.kernel_approximation.fourier import RBFSampler as RBFSampler
     from tenfold.estimators.kernel_approximation.kitchen_sinks import RandomKitchenSinks as RandomKitchenSinks
-    from tenfold.estimators.kernel_approximation.kitchen_sinks import RandomKitchenSinksClassifier as RandomKitchenSinksClassifier
+    from tenfold.estimators.kernel_approximation.kitchen_sinks import (
+        RandomKitchenSinksClassifier as RandomKitchenSinksClassifier,
+    )
     from tenfold.estimators.kernel_approximation.nystroem import Nystroem as Nystroem
     from tenfold.estimators.kernel_ridge.classification import KernelRidgeClassifier as KernelRidgeClassifier
     from tenfold.estimators.kernel_ridge.cv import KernelRidgeCV as KernelRidgeCV
