@@ -16,6 +16,7 @@ void bind_scatter_float32(nb::module_ &m);
 void bind_loss_derivatives(nb::module_ &m);
 void bind_softmax(nb::module_ &m);
 void bind_batched_loss(nb::module_ &m);
+void bind_bisection(nb::module_ &m);
 void bind_gmm_estep(nb::module_ &m);
 void bind_cd(nb::module_ &m);
 void bind_cd_quadratic(nb::module_ &m);

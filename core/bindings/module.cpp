@@ -68,6 +68,7 @@ NB_MODULE(_core, m) {
   bind_loss_derivatives(m);
   bind_softmax(m);
   bind_batched_loss(m);
+  bind_bisection(m);
   bind_gmm_estep(m);
   bind_cd(m);
   bind_cd_quadratic(m);
