@@ -142,8 +142,9 @@ def test_the_judge_of_a_bisection_reads_every_split(storage):
     leaf = np.array([3, 4, 2])[labels]
     assert found.leaves == pytest.approx(np.sum(weight * np.sum((X - nodes[leaf]) ** 2, axis=1)))
     assert found.astray == astray.sum() > 0
+    wrong = np.array([1, 0, -1]), np.array([2, 2, -1]), np.full(300, 2)
     with pytest.raises(ValueError, match="children"):
-        bisection_sums(rows, [(1, 2), (0, 2), (-1, -1)], nodes[:3], np.zeros(300, dtype=np.int32), 2.0**-53)
+        _core.bisection_sums(np.zeros((300, 4)), None, nodes[:3], *wrong, 1.0, 1)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
