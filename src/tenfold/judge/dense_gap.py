@@ -100,6 +100,8 @@ def dense_gap(
     with np.errstate(over="ignore", invalid="ignore"):
         evidence = _at_slopes(problem, samples, params) if dual is None else _at_vector(problem, samples, params, dual)
         decrease = _unpenalised_bound(problem, samples, params, evidence) if _is_unpenalised(problem) else None
+        if decrease is not None and not np.isfinite(decrease):
+            return None  # there may be no minimum, however small the objective
         certificate = _certify(problem, len(samples.y), params, evidence, verdict, decrease)
         return _bound_predictions(certificate, problem, params, evidence) if certificate.ok else None
 
