@@ -551,6 +551,9 @@ def softmax_along_line(
     weight: NDArray[numpy.float64],
     threads: int,
 ) -> tuple[float, float]: ...
+def softmax_hessian(
+    X: NDArray[numpy.float64], q: NDArray[numpy.float64], weight: NDArray[numpy.float64], threads: int
+) -> NDArray[numpy.float64]: ...
 @overload
 def softmax(
     X: NDArray[numpy.float32],
