@@ -10,7 +10,6 @@ For a loss with kinks it is a vector of slopes that is handed over, untrusted, c
 of all samples. A gap that is not proved ok this way is left to the two others.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,7 +102,7 @@ def dense_gap(
         if decrease is not None and not np.isfinite(decrease):
             return None  # there may be no minimum, however small the objective
         certificate = _certify(problem, len(samples.y), params, evidence, verdict, decrease)
-        return _bound_predictions(certificate, problem, params, evidence) if certificate.ok else None
+        return certificate if certificate.ok else None
 
 
 def judges(problem: Glm, rows: Rows, dual: Floats | None) -> bool:
@@ -235,7 +234,7 @@ def _certify(
     b = sums.intercept if problem.intercept or not problem.balances else 0.0
     value = sums.value + float(penalty.value(coef)[0]) + 0.5 * problem.intercept_penalty * stored * stored
     size = np.abs(coef[0])
-    about, offset = float(np.sum(size * np.sqrt(squares))), float(np.sum(size * np.abs(centre)))
+    about, offset = float(np.add.reduce(size * np.sqrt(squares))), float(np.add.reduce(size * np.abs(centre)))
     own = abs(b) if problem.intercept else 0.0
     objective = max(value, verdict.scale)
     floor = rounding_floor(problem.loss, n, objective, evidence.sizes, about, offset, own, stored, verdict.dtype)
@@ -244,12 +243,13 @@ def _certify(
     point = DualPoint(v, evidence.term, sums.value, sums.best_slope, sums.best_size)
     bound = bound_gap(problem, coef, b, point) if decrease is None else decrease
     if strength > 0.0:  # sums over samples are rounded by the size of a slope times the length of each column
-        length = np.sqrt(np.sum(squares) + (0.0 if problem.balances else np.sum(centre * centre)))
+        length = np.sqrt(np.add.reduce(squares) + (0.0 if problem.balances else np.add.reduce(centre * centre)))
         rounding = evidence.sizes[0] * EPS * float(length)
         bound += rounding * (float(np.sqrt(2.0 * bound / strength)) + 0.5 * rounding / strength)
     # losses and penalties are not negative
     lower = max(value - bound, 0.0) if decrease is None else lower_bound(value, bound)
     gap = max(value - lower, floor)
+    radius = float(np.sqrt(2.0 * (gap + floor) / strength)) if strength > 0.0 else None
     return Certificate(
         "gap",
         gap,
@@ -258,10 +258,11 @@ def _certify(
         floor,
         value,
         lower,
-        float(np.sqrt(2.0 * (gap + floor) / strength)) if strength > 0.0 else None,
+        radius,
         status=verdict.status,
         parts=(gap,),
         note="" if coef.any() or is_self_concordant(problem) else ALL_ZERO,
+        **_bound_predictions(problem, params, evidence, radius, objective),
     )
 
 
@@ -273,12 +274,16 @@ def is_self_concordant(problem: Glm) -> bool:
     return squares and bool(np.isfinite(problem.loss.self_concordance))
 
 
-def _bound_predictions(certificate: Certificate, problem: Glm, params: Params, evidence: Evidence) -> Certificate:
-    """With how far predictions can move to those of the best parameters, as the general judges bound it."""
-    radius, strength, drift = certificate.radius, float(problem.penalty.strength), 0.0
-    centre, sums = np.zeros(len(evidence.centre)), evidence.sums
+def _bound_predictions(
+    problem: Glm, params: Params, evidence: Evidence, radius: float | None, objective: float
+) -> dict[str, Any]:
+    """How far predictions can move to those of the best parameters, as the general judges bound it; empty where that is
+    not known. `objective` is the larger of the objective and the scale.
+    """
     if radius is None or (problem.balances and not is_self_concordant(problem)):
-        return certificate
+        return {}
+    strength, drift, sums = float(problem.penalty.strength), 0.0, evidence.sums
+    centre = np.zeros(len(evidence.centre))
     if problem.intercept and not problem.balances:
         drift = radius * float(np.sqrt(strength / problem.intercept_penalty))
     elif problem.intercept:
@@ -286,10 +291,10 @@ def _bound_predictions(certificate: Certificate, problem: Glm, params: Params, e
         if h > 0.0:
             step = evidence.curved / h
             gradient = np.append(evidence.correlation + strength * params.coef[0], sums.best_slope)
-            excess = max(sums.value - sums.best_value, 0.0) + 8.0 * EPS * max(certificate.objective, certificate.scale)
+            excess = max(sums.value - sums.best_value, 0.0) + 8.0 * EPS * objective
             self_concordance = problem.loss.self_concordance
             drift = intercept_distance(gradient, h, step, excess, sums.step, strength, self_concordance)
             centre = evidence.centre + step
         if not np.isfinite(drift):
             centre, drift = evidence.centre, np.inf
-    return replace(certificate, _coef=params.coef, _intercept=params.intercept, _centre=centre, _drift=drift)
+    return {"_coef": params.coef, "_intercept": params.intercept, "_centre": centre, "_drift": drift}
