@@ -89,6 +89,8 @@ double add_row(const Sparse<T, I> &x, Index row, Index, double w, CountAbove abo
   return low;
 }
 
+constexpr std::size_t max_cached_bytes = std::size_t{1} << 18; // of sums that rows are added to in any order
+
 // Number of partitions such that reducing their sums costs a small part of the loop.
 inline Index max_class_partitions(double entries, Index size) {
   return static_cast<Index>(std::clamp(entries / (4.0 * static_cast<double>(std::max<Index>(1, size))), 1.0, 16.0));
@@ -110,8 +112,11 @@ ClassSums class_sums(const Rows &x, std::span<const double> weight, std::span<co
   const Index p = x.columns, size = classes * p;
   const Index stride = ((squared ? 2 : 1) * size + classes + lanes - 1) / lanes * lanes;
   const Index partitions = partition_count(x.rows, row_work(x), max_class_partitions(stored_entries(x), stride));
-  // Where partial sums are too large, threads take classes: the rows of each are still added in order.
-  const Index parts = partitions == 1 ? partition_count(x.rows, row_work(x), classes) : 1;
+  // Where partial sums are too large, threads take classes: the rows of each are still added in order. Sums beyond the
+  // cache are taken a class at a time by one thread, too.
+  const bool beyond_cache = static_cast<std::size_t>(stride) * sizeof(double) > max_cached_bytes;
+  const Index each = beyond_cache ? std::min<Index>(classes, 16) : 1;
+  const Index parts = partitions == 1 ? std::max(each, partition_count(x.rows, row_work(x), classes)) : 1;
   Buffer sums(partitions * stride);
   std::vector<double> low(static_cast<std::size_t>(partitions * parts));
   parallel(partitions * parts, threads, [&](Index item, int) {
