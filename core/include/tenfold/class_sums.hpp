@@ -58,18 +58,24 @@ double add_row(const Dense<T> &x, Index row, Index c, double w, CentredMoments a
 template <class T, class I>
 double add_row(const Sparse<T, I> &x, Index row, Index, double w, SumOfValues, double low, double *sums, double *) {
   const auto *indptr = x.indptr.data();
+  const T *data = x.data.data();
+  const I *indices = x.indices.data();
+  const auto columns = static_cast<std::size_t>(x.columns);
+  const std::int64_t end = indptr[row + 1];
+  double least[4] = {low, low, low, low}; // four chains of comparisons
   bool good = true;
-  for (std::int64_t k = indptr[row]; k < indptr[row + 1]; ++k) {
-    const auto j = static_cast<Index>(x.indices.data()[k]);
-    const double value = static_cast<double>(x.data.data()[k]);
-    low = value < low ? value : low;
-    if (j >= 0 && j < x.columns)
-      sums[j] += w * value;
-    else
-      good = false;
+  for (std::int64_t k = indptr[row]; k < end && good; k += 4) {
+    const std::int64_t count = std::min<std::int64_t>(4, end - k);
+    for (std::int64_t u = 0; u < count; ++u)
+      good &= static_cast<std::size_t>(indices[k + u]) < columns;
+    for (std::int64_t u = 0; u < count && good; ++u) {
+      const double value = static_cast<double>(data[k + u]);
+      least[u] = value < least[u] ? value : least[u];
+      sums[indices[k + u]] += w * value;
+    }
   }
   require_columns(good);
-  return low;
+  return std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
 }
 template <class T, class I>
 double add_row(const Sparse<T, I> &x, Index row, Index, double w, CountAbove above, double low, double *sums,
