@@ -28,6 +28,7 @@ void bind_perceptron(nb::module_ &m);
 void bind_viterbi(nb::module_ &m);
 void bind_sgd(nb::module_ &m);
 void bind_lars(nb::module_ &m);
+void bind_huber(nb::module_ &m);
 void bind_kmeans(nb::module_ &m);
 void bind_residual_cosines(nb::module_ &m);
 void bind_ridge_loo(nb::module_ &m);

@@ -80,6 +80,7 @@ NB_MODULE(_core, m) {
   bind_viterbi(m);
   bind_sgd(m);
   bind_lars(m);
+  bind_huber(m);
   bind_kmeans(m);
   bind_residual_cosines(m);
   bind_ridge_loo(m);

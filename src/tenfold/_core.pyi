@@ -1720,6 +1720,34 @@ class Lars:
     def path(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
 
 @overload
+def huber_sums(
+    X: NDArray[numpy.float32],
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64],
+    sigma: float,
+    epsilon: float,
+    beyond: float,
+    order: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def huber_sums(
+    X: NDArray[numpy.float64],
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64],
+    sigma: float,
+    epsilon: float,
+    beyond: float,
+    order: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
 def online_kmeans(
     X: NDArray[numpy.float32],
     weight: NDArray[numpy.float64] | None,

@@ -98,7 +98,7 @@ def dense_gap(
     samples = Samples(np.ascontiguousarray(block.X, dtype=np.float64), np.ascontiguousarray(block.y[:, 0]), weight)
     with np.errstate(over="ignore", invalid="ignore"):
         evidence = _at_slopes(problem, samples, params) if dual is None else _at_vector(problem, samples, params, dual)
-        decrease = _unpenalised_bound(problem, samples, params, evidence) if _is_unpenalised(problem) else None
+        decrease = _bound_without_penalty(problem, samples, params, evidence) if _is_unpenalised(problem) else None
         if decrease is not None and not np.isfinite(decrease):
             return None  # there may be no minimum, however small the objective
         certificate = _certify(problem, len(samples.y), params, evidence, verdict, decrease)
@@ -125,7 +125,7 @@ def _is_unpenalised(problem: Glm) -> bool:
     return float(problem.penalty.strength) == 0.0 and getattr(problem.penalty, "l1", 0.0) == 0.0
 
 
-def _unpenalised_bound(problem: Glm, samples: Samples, params: Params, evidence: Evidence) -> float:
+def _bound_without_penalty(problem: Glm, samples: Samples, params: Params, evidence: Evidence) -> float:
     """How far the objective can decrease; infinite where that is not known, as where these parameters might separate
     classes.
     """

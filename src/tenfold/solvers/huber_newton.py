@@ -61,7 +61,7 @@ def steps(problem: ScaledHuber, rows: Rows, start: Params, shift: Floats, allowe
         measure = _bound_gap(problem, here, g) / allowed if vanishing else decrease / (DECREASE_FRACTION * allowed)
         if may_predict and not vanishing and measure > 1.0 and 2.0 * measure * measure <= before:
             may_predict = False
-            yield Step(_moved(here.params, d), here.value, 2.0 * measure * measure / before)
+            yield Step(_move(here.params, d), here.value, 2.0 * measure * measure / before)
         else:
             yield Step(here.params, here.value, measure)
         before = measure
@@ -77,7 +77,7 @@ def steps(problem: ScaledHuber, rows: Rows, start: Params, shift: Floats, allowe
         here = there
 
 
-def _moved(params: Params, d: Floats) -> Params:
+def _move(params: Params, d: Floats) -> Params:
     p = params.coef.shape[1]
     return Params(params.coef + d[None, :p], params.intercept + d[p:])
 
@@ -158,7 +158,7 @@ def _search(
     """The first of the steps d, d/2, ... with sufficient decrease, and its length; None where rounding hides any."""
     length = 1.0
     for _ in range(HALVINGS if decrease > 0.0 else 0):
-        there = _read(problem, rows, _moved(here.params, length * d), shift, outlier_curvature)
+        there = _read(problem, rows, _move(here.params, length * d), shift, outlier_curvature)
         if there.value <= here.value - 1e-4 * length * decrease + 4.0 * EPS * abs(here.value):
             return (there if there.value < here.value else None), length
         length *= 0.5

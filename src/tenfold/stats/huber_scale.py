@@ -6,11 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from tenfold.arrays import Floats, contiguous, namespace
+from tenfold import _core
+from tenfold.arrays import Floats, contiguous, entries, is_numpy, namespace
 from tenfold.data import Block, NotFinite, resolve, weights_of
 from tenfold.losses.loss import between
 from tenfold.losses.regression import Square
-from tenfold.stats.derivatives import Params, adjoint, derivatives, forward
+from tenfold.machine import spend, threads
+from tenfold.stats.derivatives import Params, adjoint, derivatives, forward, products
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ def huber_sums(
 def _lift(
     params: Params, sigma: float, epsilon: float, order: int, shift: Floats, beyond: float, block: Block
 ) -> HuberSums:
+    if is_numpy(block.X):
+        return _read_dense(params, sigma, epsilon, order, shift, beyond, block)
     weight = weights_of(block)
     xp = namespace(weight)
     r = block.y[:, 0] - forward(block.X, params, shift)[:, 0]
@@ -86,3 +90,20 @@ def _lift(
     outer = resolve(derivatives(Square(), params, 2, shift)(Block(block.X, block.y, weight * curvature))).hessian
     cross = np.append(gradient[2], by_inside[0])
     return HuberSums(result.sums, result.gradient, result.rows, outer, cross, float(by_inside[3]))
+
+
+def _read_dense(
+    params: Params, sigma: float, epsilon: float, order: int, shift: Floats, beyond: float, block: Block
+) -> HuberSums:
+    X, y = block.X, np.ascontiguousarray(block.y[:, 0])
+    spend(products(X, 4, order))
+    at = np.ascontiguousarray(params.coef[0]), np.ascontiguousarray(params.intercept[:1]), shift
+    numbers, gradients, outer = _core.huber_sums(
+        X, y, block.weight, *at, sigma, epsilon, beyond, order, threads(entries(X))
+    )
+    sums, inner = numbers[:5], numbers[5:]
+    if order < 2:
+        return HuberSums(sums, gradients[0], gradients[1])
+    if not outer.size:
+        raise NotFinite
+    return HuberSums(sums, gradients[0], gradients[1], outer, np.append(gradients[2], inner[0]), float(inner[1]))
