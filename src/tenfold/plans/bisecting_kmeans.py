@@ -25,14 +25,15 @@ Tree = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Bisection:
-    """The tree, the centre (nodes, p) of every node, the leaves in the order of their clusters, and the number of each
-    sample's leaf in that order.
+    """The tree, the centre (nodes, p) of every node, the leaves in the order of their clusters, the number of each
+    sample's leaf in that order, and the energy.
     """
 
     tree: Tree
     centres: Floats
     leaves: tuple[int, ...]
     labels: Integers
+    energy: float
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,11 @@ def fit(rows: MemoryRows, seeds: plan.Seeds, k: int, *, tol: float, dtype: Any, 
     nodes = wide(result.centres.astype(dtype))
     centres = nodes[list(result.leaves)]
     known = len(result.labels) == rows.X.shape[0] and np.array_equal(nodes, result.centres)
-    labels = result.labels if known else descend(result.tree, nodes, result.leaves, rows.X)
-    squares = plan.squares_from(rows.X, centres, labels)
-    energy = float(np.sum(squares if rows.weight is None else squares * rows.weight))
+    labels, energy = result.labels, result.energy
+    if not known:
+        labels = descend(result.tree, nodes, result.leaves, rows.X)
+        squares = plan.squares_from(rows.X, centres, labels)
+        energy = float(np.sum(squares if rows.weight is None else squares * rows.weight))
     certificate = split_step(
         rows,
         result.tree,
@@ -116,7 +119,7 @@ def bisect(
     labels = np.zeros(rows.X.shape[0], dtype=np.int32)
     for number_of_leaf, leaf in enumerate(leaves):
         labels[members[leaf]] = number_of_leaf
-    return Bisection(tree, np.array(centres), leaves, labels)
+    return Bisection(tree, np.array(centres), leaves, labels, sum(scales[leaf].scatter for leaf in leaves))
 
 
 def _is_converged(rows: MemoryRows, tol: float, centres: Floats) -> bool:
