@@ -62,14 +62,14 @@ BisectionSums bisection_sums(const Rows &x, std::span<const double> weight, cons
     plain.measure();
     return plain;
   }();
-  // the inner nodes above each node with the child on the way, and the middle of the children of each
-  std::vector<std::vector<std::pair<Index, Index>>> way(at(count));
+  // the inner nodes above each node with the child on the path, and the middle of the children of each
+  std::vector<std::vector<std::pair<Index, Index>>> above(at(count));
   std::vector<double> middle(at(count * p));
   for (Index node = 0; node < count; ++node)
     if (const Index l = tree.left[at(node)], r = tree.right[at(node)]; l >= 0) {
       for (const Index child : {l, r}) {
-        way[at(child)] = way[at(node)];
-        way[at(child)].emplace_back(node, child);
+        above[at(child)] = above[at(node)];
+        above[at(child)].emplace_back(node, child);
       }
       for (Index j = 0; j < p; ++j)
         middle[at(node * p + j)] = 0.5 * (centres.at(l)[j] + centres.at(r)[j]);
@@ -86,7 +86,7 @@ BisectionSums bisection_sums(const Rows &x, std::span<const double> weight, cons
       const double w = weight.empty() ? 1.0 : weight[at(i)];
       const Index leaf = tree.leaf[at(i)];
       bool lost = false;
-      for (const auto &[node, child] : way[at(leaf)]) {
+      for (const auto &[node, child] : above[at(leaf)]) {
         const Index l = tree.left[at(node)], r = tree.right[at(node)];
         const double d0 = distance_to(x, i, centres, l), d1 = distance_to(x, i, centres, r);
         const double further = child == l ? d0 - d1 : d1 - d0;
