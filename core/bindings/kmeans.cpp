@@ -5,6 +5,7 @@
 #include "tenfold/kmeans_assign_float64.hpp"
 #include "tenfold/kmeans_plusplus.hpp"
 #include "tenfold/lloyd_hamerly.hpp"
+#include "tenfold/lloyd_steps.hpp"
 #include "tenfold/online_kmeans.hpp"
 
 namespace tenfold {
@@ -143,6 +144,24 @@ auto take_step(AnySteps &self, const In<double, 2> &centres, const In<double, 1>
                          give<double, 2>(std::move(result.sums), {k, p}));
 }
 
+auto take_steps(AnySteps &self, const In<double, 2> &centres, const In<double, 1> &place, double scatter, double shift,
+                double decrease, Index limit, int threads) {
+  const Index k = centres.shape(0), p = self.steps->columns();
+  require(centres.shape(1) == p && k >= 1, "centres must be (k, columns of X), with k above zero");
+  require(place.shape(0) == p, "place must have one entry a column of X");
+  const int workers = checked_threads(threads);
+  LloydPath path;
+  {
+    const nb::gil_scoped_release release;
+    const auto assign = [&](std::span<const double> at) { return self.steps->step(at, k, place.span(), workers); };
+    path = lloyd_steps(assign, centres.span(), k, place.span(), {scatter, shift, decrease, limit});
+  }
+  const auto count = static_cast<Index>(path.energy.size());
+  return std::make_tuple(
+      give<double, 3>(std::move(path.centres), {count, k, p}), give<double, 2>(std::move(path.weight), {count, k}),
+      give<double, 1>(std::move(path.energy), {count}), give<double, 1>(std::move(path.measure), {count}));
+}
+
 auto sum_again(AnySteps &self, const In<double, 1> &place, int threads) {
   const Index k = self.steps->centres(), p = self.steps->columns();
   require(k >= 1, "there must have been a step");
@@ -268,6 +287,10 @@ void bind_kmeans(nb::module_ &m) {
   bind_sparse_steps<double, std::int64_t>(c);
   c.def("step", &take_step, nb::arg("centres"), nb::arg("place"), nb::arg("threads"),
         "Weights of the samples nearest to each centre, and their sums about place: (weight, sums).");
+  c.def("steps", &take_steps, nb::arg("centres"), nb::arg("place"), nb::arg("scatter"), nb::arg("shift"),
+        nb::arg("decrease"), nb::arg("limit"), nb::arg("threads"),
+        "Up to limit steps, until one has converged or leaves a centre without samples: centres, weights, energy and "
+        "measure after each, (centres, weight, energy, measure).");
   c.def("sum_again", &sum_again, nb::arg("place"), nb::arg("threads"),
         "The sums of the last step over all samples: the bits of kmeans_assign.");
   c.def_prop_ro(

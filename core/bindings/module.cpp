@@ -68,6 +68,7 @@ NB_MODULE(_core, m) {
   bind_loss_derivatives(m);
   bind_softmax(m);
   bind_batched_loss(m);
+  bind_bisection(m);
   bind_gmm_estep(m);
   bind_cd(m);
   bind_cd_quadratic(m);
@@ -79,6 +80,7 @@ NB_MODULE(_core, m) {
   bind_viterbi(m);
   bind_sgd(m);
   bind_lars(m);
+  bind_huber(m);
   bind_kmeans(m);
   bind_residual_cosines(m);
   bind_ridge_loo(m);

@@ -3,6 +3,7 @@
 
 #include "tenfold/softmax_at_margins.hpp"
 #include "tenfold/softmax_float32.hpp"
+#include "tenfold/softmax_hessian.hpp"
 
 namespace tenfold {
 namespace {
@@ -134,6 +135,22 @@ void bind_margins(nb::module_ &m) {
       },
       nb::arg("Y"), nb::arg("Z"), nb::arg("D"), nb::arg("length"), nb::arg("weight"), nb::arg("threads"),
       "The first two derivatives in t of the softmax loss at Z + t D, at t = length.");
+  m.def(
+      "softmax_hessian",
+      [](const In<double, 2> &X, const In<double, 2> &q, const In<double, 1> &weight, int threads) {
+        const Index n = X.shape(0), p = X.shape(1), K = q.shape(0), size = K * (p + 1);
+        require(q.shape(1) == n, "q must have a column for each row of X");
+        require(weight.shape(0) == n, "weight must have one entry a row");
+        const int workers = checked_threads(threads);
+        std::vector<double> total;
+        {
+          const nb::gil_scoped_release release;
+          total = softmax_hessian({X.data(), n, p}, q.span(), K, weight.span(), workers);
+        }
+        return give<double, 2>(std::move(total), {size, size});
+      },
+      nb::arg("X"), nb::arg("q"), nb::arg("weight"), nb::arg("threads"),
+      "The Hessian of the softmax in weights and intercepts, class by class, at probabilities q (K, n).");
 }
 
 } // namespace

@@ -551,6 +551,9 @@ def softmax_along_line(
     weight: NDArray[numpy.float64],
     threads: int,
 ) -> tuple[float, float]: ...
+def softmax_hessian(
+    X: NDArray[numpy.float64], q: NDArray[numpy.float64], weight: NDArray[numpy.float64], threads: int
+) -> NDArray[numpy.float64]: ...
 @overload
 def softmax(
     X: NDArray[numpy.float32],
@@ -749,6 +752,84 @@ def batched_loss_csr(
     order: int,
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def bisection_sums(
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64] | None,
+    nodes: NDArray[numpy.float64],
+    left: NDArray[numpy.int64],
+    right: NDArray[numpy.int64],
+    leaf: NDArray[numpy.int64],
+    slack: float,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], float, int]: ...
+@overload
+def bisection_sums(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    nodes: NDArray[numpy.float64],
+    left: NDArray[numpy.int64],
+    right: NDArray[numpy.int64],
+    leaf: NDArray[numpy.int64],
+    slack: float,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], float, int]: ...
+@overload
+def bisection_sums_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    nodes: NDArray[numpy.float64],
+    left: NDArray[numpy.int64],
+    right: NDArray[numpy.int64],
+    leaf: NDArray[numpy.int64],
+    slack: float,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], float, int]: ...
+@overload
+def bisection_sums_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    nodes: NDArray[numpy.float64],
+    left: NDArray[numpy.int64],
+    right: NDArray[numpy.int64],
+    leaf: NDArray[numpy.int64],
+    slack: float,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], float, int]: ...
+@overload
+def bisection_sums_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    nodes: NDArray[numpy.float64],
+    left: NDArray[numpy.int64],
+    right: NDArray[numpy.int64],
+    leaf: NDArray[numpy.int64],
+    slack: float,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], float, int]: ...
+@overload
+def bisection_sums_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    nodes: NDArray[numpy.float64],
+    left: NDArray[numpy.int64],
+    right: NDArray[numpy.int64],
+    leaf: NDArray[numpy.int64],
+    slack: float,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], float, int]: ...
 def logsumexp(
     sq_distances: NDArray[numpy.float64],
     offset: NDArray[numpy.float64],
@@ -1639,6 +1720,34 @@ class Lars:
     def path(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
 
 @overload
+def huber_sums(
+    X: NDArray[numpy.float32],
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64],
+    sigma: float,
+    epsilon: float,
+    beyond: float,
+    order: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def huber_sums(
+    X: NDArray[numpy.float64],
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64],
+    sigma: float,
+    epsilon: float,
+    beyond: float,
+    order: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
 def online_kmeans(
     X: NDArray[numpy.float32],
     weight: NDArray[numpy.float64] | None,
@@ -1907,6 +2016,16 @@ class LloydHamerly:
     def step(
         self, centres: NDArray[numpy.float64], place: NDArray[numpy.float64], threads: int
     ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    def steps(
+        self,
+        centres: NDArray[numpy.float64],
+        place: NDArray[numpy.float64],
+        scatter: float,
+        shift: float,
+        decrease: float,
+        limit: int,
+        threads: int,
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
     def sum_again(
         self, place: NDArray[numpy.float64], threads: int
     ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...

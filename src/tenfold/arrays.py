@@ -5,6 +5,7 @@ Code above this layer is written in the Array API and calls `namespace` for the 
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -299,6 +300,7 @@ def along_rows(table: Array, columns: Array) -> Array:
     )
 
 
+@cache
 def unit_roundoff(dtype: Any) -> float:
     """Half the distance between 1 and the next number of `dtype`."""
     return float(np.finfo(dtype).eps) / 2.0

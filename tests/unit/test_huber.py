@@ -8,9 +8,10 @@ from scipy.optimize import minimize
 
 import tenfold
 from tenfold import HuberRegressor
-from tenfold.data import MemoryRows
+from tenfold.data import Block, MemoryRows
 from tenfold.judge.gap_huber import huber_gap
 from tenfold.problems import ScaledHuber
+from tenfold.stats import huber_scale
 from tenfold.stats.derivatives import Params
 
 
@@ -155,3 +156,20 @@ def test_outliers_are_judged(cls):
     result = tenfold.certify(model, X, y, weight)
     assert not result.ok
     assert "outliers_" in result.note
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_compiled_sums_are_those_of_the_formulas(dtype, weighted, monkeypatch):
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((300, 4)).astype(dtype), rng.standard_normal((300, 1))
+    weight = rng.integers(0, 3, 300).astype(np.float64) if weighted else None
+    y[:5] = 0.0  # a residual of nothing has no sign
+    params = Params(rng.standard_normal((1, 4)), np.array([0.2]))
+    X[:5] = 0.0
+    lift = huber_scale.huber_sums(params, 0.7, 1.35, 2, np.zeros(4), 1e-2)
+    compiled = lift(Block(X, y, weight))
+    monkeypatch.setattr(huber_scale, "is_numpy", lambda X: False)
+    plain = lift(Block(X, y, weight))
+    for name in ("sums", "gradient", "rows", "outer", "cross", "inner"):
+        np.testing.assert_allclose(getattr(compiled, name), getattr(plain, name), rtol=1e-12, atol=1e-12)

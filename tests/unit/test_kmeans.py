@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 import tenfold
 from tenfold import BisectingKMeans, KMeans, MiniBatchKMeans, OnlineKMeans, _core
 from tenfold.bounds import kmeans_energy
-from tenfold.data import Block
+from tenfold.data import Block, MemoryRows
+from tenfold.judge.bisection import bisection_sums
 from tenfold.judge.kmeans_assignment import check_assignment
 from tenfold.pairwise.centres import Farthest, assign_in_arrays, find_farthest
 
@@ -75,10 +76,14 @@ def test_the_judge_does_not_believe_the_loop_of_the_fit(monkeypatch):
 
     class Wrong:
         def __init__(self, X, weight):
-            self.rows, self.steps = X, right(X, weight)
+            self.rows, self.right = X, right(X, weight)
 
         def step(self, centres, place, threads):
             return np.array([1e-3, float(len(self.rows))]), np.stack([np.zeros(5), np.sum(self.rows - place, axis=0)])
+
+        def steps(self, centres, place, *rule):
+            weight, sums = self.step(centres, place, 1)
+            return (place + sums / weight[:, None])[None], weight[None], np.ones(1), np.zeros(1)
 
         def sum_again(self, place, threads):
             return self.step(None, place, threads)
@@ -87,6 +92,59 @@ def test_the_judge_does_not_believe_the_loop_of_the_fit(monkeypatch):
     with pytest.warns(ConvergenceWarning):
         model = KMeans(2, random_state=0).fit(X)
     assert not model.certificate_.ok
+
+
+def test_steps_in_one_call_are_steps_one_by_one():
+    X = np.random.default_rng(7).standard_normal((900, 5))
+    start, place = X[:6].copy(), X.mean(axis=0)
+    scatter = float(np.sum((X - place) ** 2))
+    together, alone = _core.LloydHamerly(X, None), _core.LloydHamerly(X, None)
+    centres, weights, energies, measures = together.steps(start, place, scatter, 1e-9, 1e-9, 40, 1)
+    assert 5 < len(centres) <= 40
+    assert measures[:-1].min() > 1.0
+    now = start
+    for after, weight, energy in zip(centres, weights, energies, strict=True):
+        count, sums = alone.step(now, place, 1)
+        np.testing.assert_array_equal(count, weight)
+        now = place + sums / count[:, None]
+        np.testing.assert_allclose(after, now, rtol=1e-13, atol=1e-13)
+        nearest = brute(X, now).argmin(axis=1)
+        own = sum(np.sum((X[nearest == k] - now[k]) ** 2) for k in range(6))
+        assert energy >= own * (1.0 - 1e-12)  # that of the assignment before
+    empty = np.vstack([start[:5], np.full(5, 1e6)])
+    assert len(together.steps(empty, place, scatter, 1e-9, 1e-9, 40, 1)[0]) == 0
+
+
+@pytest.mark.parametrize("storage", ["dense", "float32", "sparse"])
+def test_the_judge_of_a_bisection_reads_every_split(storage):
+    rng = np.random.default_rng(3)
+    X = np.round(2.0 * rng.standard_normal((300, 4)), 1)
+    X = X.astype(np.float32) if storage == "float32" else X
+    kept = sparse.csr_array(X) if storage == "sparse" else X
+    weight = rng.integers(0, 3, 300).astype(np.float64)
+    tree = [(1, 2), (3, 4), (-1, -1), (-1, -1), (-1, -1)]  # the leaves from left to right are 3, 4, 2
+    nodes = rng.standard_normal((5, 4))
+    labels = rng.integers(0, 3, 300).astype(np.int32)
+    rows = MemoryRows(kept, np.zeros((300, 0)), weight)
+    found = bisection_sums(rows, tree, nodes, labels, 2.0**-53)
+    X, astray = X.astype(np.float64), np.zeros(300, dtype=bool)
+    for node, below in ((0, np.ones(300, dtype=bool)), (1, labels < 2)):
+        pair = nodes[list(tree[node])]
+        squares, middle = brute(X, pair), pair.mean(axis=0)
+        second = labels == 2 if node == 0 else labels == 1
+        astray |= below & np.where(second, squares[:, 1] > squares[:, 0], squares[:, 0] > squares[:, 1])
+        assert found.energy[node] == pytest.approx(np.sum((weight * squares.min(axis=1))[below]))
+        for half, child in enumerate(tree[node]):
+            own = below & (squares.argmin(axis=1) == half)
+            assert found.weight[child] == np.sum(weight[own])
+            sums = (weight[:, None] * (X - middle))[own].sum(axis=0)
+            np.testing.assert_allclose(found.sums[child], sums, rtol=1e-12, atol=1e-12)
+    leaf = np.array([3, 4, 2])[labels]
+    assert found.leaves == pytest.approx(np.sum(weight * np.sum((X - nodes[leaf]) ** 2, axis=1)))
+    assert found.astray == astray.sum() > 0
+    wrong = np.array([1, 0, -1]), np.array([2, 2, -1]), np.full(300, 2)
+    with pytest.raises(ValueError, match="children"):
+        _core.bisection_sums(np.zeros((300, 4)), None, nodes[:3], *wrong, 1.0, 1)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])

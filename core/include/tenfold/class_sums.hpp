@@ -58,18 +58,24 @@ double add_row(const Dense<T> &x, Index row, Index c, double w, CentredMoments a
 template <class T, class I>
 double add_row(const Sparse<T, I> &x, Index row, Index, double w, SumOfValues, double low, double *sums, double *) {
   const auto *indptr = x.indptr.data();
+  const T *data = x.data.data();
+  const I *indices = x.indices.data();
+  const auto columns = static_cast<std::size_t>(x.columns);
+  const std::int64_t end = indptr[row + 1];
+  double least[4] = {low, low, low, low}; // four chains of comparisons
   bool good = true;
-  for (std::int64_t k = indptr[row]; k < indptr[row + 1]; ++k) {
-    const auto j = static_cast<Index>(x.indices.data()[k]);
-    const double value = static_cast<double>(x.data.data()[k]);
-    low = value < low ? value : low;
-    if (j >= 0 && j < x.columns)
-      sums[j] += w * value;
-    else
-      good = false;
+  for (std::int64_t k = indptr[row]; k < end && good; k += 4) {
+    const std::int64_t count = std::min<std::int64_t>(4, end - k);
+    for (std::int64_t u = 0; u < count; ++u)
+      good &= static_cast<std::size_t>(indices[k + u]) < columns;
+    for (std::int64_t u = 0; u < count && good; ++u) {
+      const double value = static_cast<double>(data[k + u]);
+      least[u] = value < least[u] ? value : least[u];
+      sums[indices[k + u]] += w * value;
+    }
   }
   require_columns(good);
-  return low;
+  return std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
 }
 template <class T, class I>
 double add_row(const Sparse<T, I> &x, Index row, Index, double w, CountAbove above, double low, double *sums,
@@ -88,6 +94,8 @@ double add_row(const Sparse<T, I> &x, Index row, Index, double w, CountAbove abo
   require_columns(good);
   return low;
 }
+
+constexpr std::size_t max_cached_bytes = std::size_t{1} << 18; // of sums that rows are added to in any order
 
 // Number of partitions such that reducing their sums costs a small part of the loop.
 inline Index max_class_partitions(double entries, Index size) {
@@ -110,8 +118,11 @@ ClassSums class_sums(const Rows &x, std::span<const double> weight, std::span<co
   const Index p = x.columns, size = classes * p;
   const Index stride = ((squared ? 2 : 1) * size + classes + lanes - 1) / lanes * lanes;
   const Index partitions = partition_count(x.rows, row_work(x), max_class_partitions(stored_entries(x), stride));
-  // Where partial sums are too large, threads take classes: the rows of each are still added in order.
-  const Index parts = partitions == 1 ? partition_count(x.rows, row_work(x), classes) : 1;
+  // Where partial sums are too large, threads take classes: the rows of each are still added in order. Sums beyond the
+  // cache are taken a class at a time by one thread, too.
+  const bool beyond_cache = static_cast<std::size_t>(stride) * sizeof(double) > max_cached_bytes;
+  const Index each = beyond_cache ? std::min<Index>(classes, 16) : 1;
+  const Index parts = partitions == 1 ? std::max(each, partition_count(x.rows, row_work(x), classes)) : 1;
   Buffer sums(partitions * stride);
   std::vector<double> low(static_cast<std::size_t>(partitions * parts));
   parallel(partitions * parts, threads, [&](Index item, int) {

@@ -48,9 +48,11 @@ public:
     const Index chunks = (x_.rows + chunk_ - 1) / chunk_, slots = std::min(chunks, assign_slots(x_, k, stride));
     Buffer changes(slots * stride);
     std::vector<Index> compared(at(slots));
+    while (static_cast<Index>(work_.size()) < slots) // kept: to clear it takes as long as a step of few samples
+      work_.emplace_back(x_, chunk_);
     parallel(slots, threads, [&](Index slot, int) {
       const Range range = partition_range(chunks, slots, slot);
-      Work work(x_, chunk_);
+      Work &work = work_[at(slot)];
       for (Index chunk = range.begin; chunk < range.end; ++chunk) {
         first ? enter_all(chunk, c, work) : enter_open(chunk, c, work);
         compared[at(slot)] += compare(c, work, first);
@@ -329,6 +331,7 @@ private:
   std::vector<double> sums_;           // (k, p) sums, (k) weights, (k) rows
   std::vector<float> move_, move_gap_; // (k) how far centres moved, and by how much less the others of their group did
   std::vector<float> decrease_;        // (groups)
+  std::vector<Work> work_;             // of each slot
 };
 
 } // namespace tenfold

@@ -12,8 +12,9 @@ from tenfold.certification.outputs import Labels, Output
 from tenfold.data import MemoryRows
 from tenfold.estimators.kmeans.bisecting import BisectingKMeans, tree_of
 from tenfold.estimators.validation import as_rows, as_rows_without_target, validate_rows, validate_weights
+from tenfold.judge.bisection import Tree, leaves_of
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.kmeans import Labelled, Tree, leaves_of, lloyd_step, split_step
+from tenfold.judge.kmeans import Labelled, lloyd_step, split_step
 from tenfold.plans.kmeans import max_decrease
 
 

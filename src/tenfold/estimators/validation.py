@@ -65,6 +65,20 @@ def is_plain(X: Any) -> bool:
     return plain and X.ndim == 2 and X.dtype in FLOATS and X.shape[0] > 0 and X.shape[1] > 0
 
 
+def is_ready(X: Any) -> bool:
+    """Whether X is a plain array in C order of finite numbers: scikit-learn's validation would return it as it is."""
+    return is_plain(X) and bool(X.flags.c_contiguous) and all_finite(X)
+
+
+def is_checked_target(y: Any, X: Array, *, numeric: bool = False, multi_output: bool = True) -> bool:
+    """Whether y is an array of a target for each row of X, finite where its entries are floats: validation would return
+    it as it is.
+    """
+    if type(y) is not np.ndarray or y.shape[:1] != X.shape[:1] or y.ndim not in ((1, 2) if multi_output else (1,)):
+        return False
+    return y.dtype.kind in ("biu" if numeric else "biuUS") or (y.dtype.kind == "f" and all_finite(y))
+
+
 def is_checked_csr(X: Any) -> bool:
     """Whether X is CSR of finite floats, sorted and without duplicates: scikit-learn's validation, which takes a third
     of a small fit, would return it as it is.
@@ -89,10 +103,8 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
     """
     if hasattr(estimator, "_registration"):
         estimator._registration.check_source(type(estimator).__name__, X)
-    if type(y) is np.ndarray and (is_plain(X) or is_checked_csr(X)) and y.shape[:1] == X.shape[:1]:
-        checked = y.dtype.kind in ("biu" if numeric else "biuUS") or (y.dtype.kind == "f" and all_finite(y))
-        if checked and y.ndim in ((1, 2) if multi_output else (1,)):
-            return without_names(estimator, X), y
+    if (is_plain(X) or is_checked_csr(X)) and is_checked_target(y, X, numeric=numeric, multi_output=multi_output):
+        return without_names(estimator, X), y
     if is_dask(X):
         return load_dask_input().validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if is_array_api(X):

@@ -6,28 +6,29 @@ where the intercept is free, at the best intercept, where they sum to zero; with
     loss(y, z) + conjugate(y, u) - u z = loss(y, z) - loss(y, z + s) + u s.
 
 For a loss with kinks it is a vector of slopes that is handed over, untrusted, clipped to the domain of the conjugate.
-`bound_gap` makes the bound of it. A gap that is not proved ok this way is left to the two others.
+`bound_gap` makes the bound of it. Without a penalty it is that of newton_decrement_bound.py, with the largest leverage
+of all samples. A gap that is not proved ok this way is left to the two others.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import EPS, Floats
-from tenfold.data import Rows, is_small_dense
+from tenfold.data import Block, Rows, is_small_dense, resolve
 from tenfold.data.passes import count_pass
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.dual_bound import DualPoint, bound_gap
 from tenfold.judge.gap_fenchel import ALL_ZERO, balance_inside
 from tenfold.judge.gap_smooth import intercept_distance
-from tenfold.judge.objective_points import rounding_floor, sum_sizes_of_losses
+from tenfold.judge.newton_decrement_bound import decrement, factor_matrix, price
+from tenfold.judge.objective_points import lower_bound, rounding_floor, sum_sizes_of_losses
 from tenfold.losses.loss import Loss
 from tenfold.machine import spend
 from tenfold.penalties import L2, ElasticNet
 from tenfold.problems import Glm
-from tenfold.stats.derivatives import Params
+from tenfold.stats.derivatives import Params, derivatives
 
 PASSES = 5  # over the samples: two for the centre, one for raw predictions, two for correlations
 
@@ -97,8 +98,11 @@ def dense_gap(
     samples = Samples(np.ascontiguousarray(block.X, dtype=np.float64), np.ascontiguousarray(block.y[:, 0]), weight)
     with np.errstate(over="ignore", invalid="ignore"):
         evidence = _at_slopes(problem, samples, params) if dual is None else _at_vector(problem, samples, params, dual)
-        certificate = _certify(problem, len(samples.y), params, evidence, verdict)
-        return _bound_predictions(certificate, problem, params, evidence) if certificate.ok else None
+        decrease = _bound_without_penalty(problem, samples, params, evidence) if _is_unpenalised(problem) else None
+        if decrease is not None and not np.isfinite(decrease):
+            return None  # there may be no minimum, however small the objective
+        certificate = _certify(problem, len(samples.y), params, evidence, verdict, decrease)
+        return certificate if certificate.ok else None
 
 
 def judges(problem: Glm, rows: Rows, dual: Floats | None) -> bool:
@@ -112,7 +116,48 @@ def judges(problem: Glm, rows: Rows, dual: Floats | None) -> bool:
         return False
     if getattr(penalty, "positive", False) or not isinstance(penalty, L2 | ElasticNet) or np.ndim(penalty.strength):
         return False
-    return float(penalty.strength) > 0.0 or getattr(penalty, "l1", 0.0) > 0.0
+    if not _is_unpenalised(problem):
+        return True
+    return problem.intercept_penalty == 0.0 and bool(np.isfinite(loss.self_concordance)) and not loss.nonsmooth
+
+
+def _is_unpenalised(problem: Glm) -> bool:
+    return float(problem.penalty.strength) == 0.0 and getattr(problem.penalty, "l1", 0.0) == 0.0
+
+
+def _bound_without_penalty(problem: Glm, samples: Samples, params: Params, evidence: Evidence) -> float:
+    """How far the objective can decrease; infinite where that is not known, as where these parameters might separate
+    classes.
+    """
+    loss, (X, y, weight), p = problem.loss, samples, len(evidence.centre)
+    # without an intercept the samples are as they are
+    centre, b = (evidence.centre, evidence.sums.intercept) if problem.intercept else (np.zeros(p), 0.0)
+    here = Params(params.coef, np.array([b]))
+    sums = resolve(derivatives(loss, here, 2, centre)(Block(X, y[:, None], weight)))
+    assert sums.gradient is not None
+    assert sums.hessian is not None
+    q = p + problem.intercept
+    gradient = np.append(sums.gradient[0], sums.slope)[:q] / sums.weight
+    inverse = factor_matrix(sums.hessian[:q, :q] / sums.weight)
+    if inverse is None or len(inverse.kept) < q:
+        return np.inf
+    gain = loss.recession(y, _predict(samples, params, centre, b))
+    gain = gain if weight is None else gain[weight > 0.0]
+    if not np.min(gain) < -1e-9 * np.max(np.abs(gain)):
+        return np.inf
+    square = decrement(gradient, inverse)
+    if loss.self_concordance == 0.0 or square == 0.0:
+        return 0.5 * square
+    half = inverse.half_inverses(1)
+    if half is None:
+        return np.inf
+    intercepts = half[0, :, p].copy() if problem.intercept else np.zeros(q)
+    turned = _core.matvec(X, np.ascontiguousarray(half[0, :, :p]), intercepts, centre, 1)
+    leverages = np.sum(turned * turned, axis=1)
+    largest = float(np.max(leverages if weight is None else leverages[weight > 0.0])) * (1.0 + 64.0 * q * EPS)
+    return (
+        price(float(np.sqrt(square * largest)), loss.self_concordance) / largest if 0.0 < largest < np.inf else np.inf
+    )
 
 
 def constant_losses(loss: Loss, y: Floats, weight: Floats | None) -> tuple[float, float]:
@@ -180,26 +225,31 @@ def _at_vector(problem: Glm, samples: Samples, params: Params, dual: Floats) -> 
     return Evidence(centre, squares, sums, correlation, centre, float(np.sum(share * terms)), (*sizes, 0.0))
 
 
-def _certify(problem: Glm, n: int, params: Params, evidence: Evidence, verdict: Verdict) -> Certificate:
+def _certify(
+    problem: Glm, n: int, params: Params, evidence: Evidence, verdict: Verdict, decrease: float | None
+) -> Certificate:
+    """The certificate, with a bound of how far the objective can decrease where that is known without a dual point."""
     penalty, coef, (centre, squares, sums, v, *_) = problem.penalty, params.coef, evidence
     stored, strength = float(params.intercept[0]), float(penalty.strength)
     b = sums.intercept if problem.intercept or not problem.balances else 0.0
     value = sums.value + float(penalty.value(coef)[0]) + 0.5 * problem.intercept_penalty * stored * stored
     size = np.abs(coef[0])
-    about, offset = float(np.sum(size * np.sqrt(squares))), float(np.sum(size * np.abs(centre)))
+    about, offset = float(np.add.reduce(size * np.sqrt(squares))), float(np.add.reduce(size * np.abs(centre)))
     own = abs(b) if problem.intercept else 0.0
     objective = max(value, verdict.scale)
     floor = rounding_floor(problem.loss, n, objective, evidence.sizes, about, offset, own, stored, verdict.dtype)
     if not problem.balances:  # correlations are with samples as they are
         v, b = v + sums.best_slope * centre, stored
     point = DualPoint(v, evidence.term, sums.value, sums.best_slope, sums.best_size)
-    bound = bound_gap(problem, coef, b, point)
+    bound = bound_gap(problem, coef, b, point) if decrease is None else decrease
     if strength > 0.0:  # sums over samples are rounded by the size of a slope times the length of each column
-        length = np.sqrt(np.sum(squares) + (0.0 if problem.balances else np.sum(centre * centre)))
+        length = np.sqrt(np.add.reduce(squares) + (0.0 if problem.balances else np.add.reduce(centre * centre)))
         rounding = evidence.sizes[0] * EPS * float(length)
         bound += rounding * (float(np.sqrt(2.0 * bound / strength)) + 0.5 * rounding / strength)
-    lower = max(value - bound, 0.0)  # losses and penalties are not negative
+    # losses and penalties are not negative
+    lower = max(value - bound, 0.0) if decrease is None else lower_bound(value, bound)
     gap = max(value - lower, floor)
+    radius = float(np.sqrt(2.0 * (gap + floor) / strength)) if strength > 0.0 else None
     return Certificate(
         "gap",
         gap,
@@ -208,10 +258,11 @@ def _certify(problem: Glm, n: int, params: Params, evidence: Evidence, verdict: 
         floor,
         value,
         lower,
-        float(np.sqrt(2.0 * (gap + floor) / strength)) if strength > 0.0 else None,
+        radius,
         status=verdict.status,
         parts=(gap,),
         note="" if coef.any() or is_self_concordant(problem) else ALL_ZERO,
+        **_bound_predictions(problem, params, evidence, radius, objective),
     )
 
 
@@ -223,12 +274,16 @@ def is_self_concordant(problem: Glm) -> bool:
     return squares and bool(np.isfinite(problem.loss.self_concordance))
 
 
-def _bound_predictions(certificate: Certificate, problem: Glm, params: Params, evidence: Evidence) -> Certificate:
-    """With how far predictions can move to those of the best parameters, as the general judges bound it."""
-    radius, strength, drift = certificate.radius, float(problem.penalty.strength), 0.0
-    centre, sums = np.zeros(len(evidence.centre)), evidence.sums
+def _bound_predictions(
+    problem: Glm, params: Params, evidence: Evidence, radius: float | None, objective: float
+) -> dict[str, Any]:
+    """How far predictions can move to those of the best parameters, as the general judges bound it; empty where that is
+    not known. `objective` is the larger of the objective and the scale.
+    """
     if radius is None or (problem.balances and not is_self_concordant(problem)):
-        return certificate
+        return {}
+    strength, drift, sums = float(problem.penalty.strength), 0.0, evidence.sums
+    centre = np.zeros(len(evidence.centre))
     if problem.intercept and not problem.balances:
         drift = radius * float(np.sqrt(strength / problem.intercept_penalty))
     elif problem.intercept:
@@ -236,10 +291,10 @@ def _bound_predictions(certificate: Certificate, problem: Glm, params: Params, e
         if h > 0.0:
             step = evidence.curved / h
             gradient = np.append(evidence.correlation + strength * params.coef[0], sums.best_slope)
-            excess = max(sums.value - sums.best_value, 0.0) + 8.0 * EPS * max(certificate.objective, certificate.scale)
+            excess = max(sums.value - sums.best_value, 0.0) + 8.0 * EPS * objective
             self_concordance = problem.loss.self_concordance
             drift = intercept_distance(gradient, h, step, excess, sums.step, strength, self_concordance)
             centre = evidence.centre + step
         if not np.isfinite(drift):
             centre, drift = evidence.centre, np.inf
-    return replace(certificate, _coef=params.coef, _intercept=params.intercept, _centre=centre, _drift=drift)
+    return {"_coef": params.coef, "_intercept": params.intercept, "_centre": centre, "_drift": drift}

@@ -7,6 +7,7 @@ solve S (w_c - w_0) = m_c - m_0, axes and variances of a class must give the pro
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -350,7 +351,13 @@ def _amplification(w: Floats, spread: Floats, mean: Floats) -> float:
 def probes(variance: Floats) -> Floats:
     """Vectors (k, q, p) of random signs, in units of variances (k, p) of the columns."""
     spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
-    return np.random.default_rng(0).choice([-1.0, 1.0], (len(spread), PROBES, spread.shape[1])) / spread[:, None, :]
+    return _signs(*spread.shape) / spread[:, None, :]
+
+
+@lru_cache(maxsize=8)
+def _signs(count: int, features: int) -> Floats:
+    """Random signs (count, PROBES, features), the same in every call."""
+    return np.random.default_rng(0).choice([-1.0, 1.0], (count, PROBES, features))
 
 
 def quadratic(

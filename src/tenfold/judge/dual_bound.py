@@ -15,12 +15,13 @@ that misses one by more is scaled until it is feasible, or proves nothing.
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tenfold.arrays import EPS, Floats
-from tenfold.penalties import Groups
+from tenfold.penalties import L2, Groups
 from tenfold.problems import Glm
 
 ROUNDING = 64.0 * EPS  # a sum of products is zero up to this part of the sum of their absolute values
@@ -72,9 +73,13 @@ def bound_gap(
     `sizes` gives (1/W) sum weight |u x| (p,); it is called where a correlation is outside of its limits, or beside its
     target, and without it no such distance counts as rounding.
     """
-    if point is None or not all(np.isfinite(part).all() for part in point):
+    if point is None:
         return np.inf
     penalty, intercept_penalty = problem.penalty, problem.intercept_penalty
+    if target is None and isinstance(penalty, L2) and not penalty.positive and np.min(penalty.strength) > 0.0:
+        return _bound_of_squares(problem, coef, b, point)
+    if not all(np.isfinite(part).all() for part in point):
+        return np.inf
     missed, s = 0.0, point.tilt
     if problem.balances:
         if not is_rounding(s, point.size):
@@ -102,6 +107,22 @@ def bound_gap(
     scalings = {1.0} if squares else {1.0, float(penalty.dual_scaling(-v)[0]), _inner_scaling(penalty, -v)}
     bounds = [at(scaling) for scaling in scalings]
     return min(bound if np.isfinite(bound) else np.inf for bound in bounds) + missed
+
+
+def _bound_of_squares(problem: Glm, coef: Floats, b: float, point: DualPoint) -> float:
+    """The same where all weights have squares in the penalty, in which every correlation is feasible: there
+    penalty(w) + penalty*(-v) + v.w is |strength w + v|^2 / (2 strength).
+    """
+    strength, tied, s = float(np.max(problem.penalty.strength)), problem.intercept_penalty, point.tilt
+    if problem.balances and not is_rounding(s, point.size):
+        return np.inf
+    away = strength * coef[0] + point.correlation
+    bound = max(point.term, 0.0) + float(np.add.reduce(away * away)) / (2.0 * strength)
+    if problem.balances:
+        bound += abs(s * b)
+    elif tied > 0.0:
+        bound += (tied * b + s) ** 2 / (2.0 * tied)
+    return bound if isfinite(bound) and isfinite(point.term) and isfinite(point.loss) else np.inf
 
 
 def _snap(correlation: Floats, nearest: Floats, sizes: Callable[[], Floats] | None) -> Floats:

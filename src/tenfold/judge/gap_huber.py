@@ -27,8 +27,9 @@ from typing import Any
 
 import numpy as np
 
+from tenfold import _core
 from tenfold.arrays import Array, Floats, namespace, on_host, unit_roundoff
-from tenfold.data import Block, Rows, sampling_step, targets_of, weights_of
+from tenfold.data import Block, Rows, is_small_dense, sampling_step, targets_of, weights_of
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.judge.dual_bound import DualPoint, DualTarget, bound_gap
 from tenfold.judge.dual_point_search import candidates
@@ -41,7 +42,7 @@ from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, Total, adjoint, derivatives, forward
 from tenfold.stats.huber_scale import HuberSums, huber_sums
-from tenfold.stats.intercept_only import mean_over_targets
+from tenfold.stats.intercept_only import mean_and_deviation, mean_over_targets
 from tenfold.stats.min_max import Extremes, of_columns
 
 EPS, EXTENDED_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.longdouble).eps)
@@ -70,13 +71,12 @@ def huber_gap(
     if not 0.0 < sigma < np.inf:
         note = f"The scale must be a positive number, and is {sigma:g}."
         return Certificate("gap", np.inf, 1.0, tol, 0.0, np.inf, status=NOT_JUDGED, parts=(np.inf,), note=note)
-    centre = _centre(rows) if problem.intercept else np.zeros(rows.shape[1])
+    centre, squares = _centre(rows, problem.intercept)
     at = center(params, centre) if problem.intercept else Params(params.coef, np.zeros(1))
     sums = rows.fold(huber_sums(at, sigma, problem.epsilon, 1, centre))
     w = params.coef[0]
     objective = sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w))
     scale = scale_of(problem, rows)
-    squares = rows.fold(Columns.lift).squares_about(centre)
     about = float(np.sum(np.abs(w) * np.sqrt(squares)))
     offset = float(np.sum(np.abs(w) * np.abs(centre))) + abs(float(params.intercept[0]))
     margins = EPS * (about + abs(float(at.intercept[0]))) + EXTENDED_EPS * offset
@@ -100,20 +100,24 @@ def huber_gap(
     return Certificate("gap", value, scale, tol, float(floor), objective, lower, status=status, parts=(value,))
 
 
-def _centre(rows: Rows) -> Floats:
-    """A point amid the samples; sparse ones are never centred."""
-    if rows.sparse:
-        return np.zeros(rows.shape[1])
-    sample = rows.subsample(sampling_step(rows.shape[0], SAMPLE_ROWS))
-    return sample.fold(Columns.lift).middle(sample.fold(of_columns))
+def _centre(rows: Rows, intercept: bool) -> tuple[Floats, Floats]:
+    """A point amid the samples, zero without an intercept and for sparse ones, which are never centred; and the mean
+    squares of the features about it.
+    """
+    if intercept and is_small_dense(rows) and rows.whole().weight is None:
+        return _core.dense_centre(np.ascontiguousarray(rows.whole().X, dtype=np.float64))
+    centre = np.zeros(rows.shape[1])
+    if intercept and not rows.sparse:
+        sample = rows.subsample(sampling_step(rows.shape[0], SAMPLE_ROWS))
+        centre = sample.fold(Columns.lift).middle(sample.fold(of_columns))
+    return centre, rows.fold(Columns.lift).squares_about(centre)
 
 
 def scale_of(problem: ScaledHuber, rows: Rows) -> float:
     """The mean loss of a constant, the mean of the targets or zero, with their standard deviation as scale; where they
     are all equal, their size, or one.
     """
-    mean = mean_over_targets(rows, lambda y: y) if problem.intercept else 0.0
-    sigma = float(np.sqrt(mean_over_targets(rows, lambda y: (y - mean) ** 2)))
+    mean, sigma = mean_and_deviation(rows, problem.intercept)
     if not sigma > 1e-9 * abs(mean):
         return abs(mean) or 1.0
 

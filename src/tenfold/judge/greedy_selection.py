@@ -78,14 +78,23 @@ def _judge(
     if not np.isfinite(verdict.certificate.value):
         return verdict
     violations, missing = _replay_all(rule, rows, params, columns, intercept, order, known, verdict.gradient)
+    if not (violations.any() or missing.any()):
+        return verdict
     return replace(verdict, certificate=_combine(verdict.certificate, violations, missing))
+
+
+def _subtract_in_turn(a: Floats, parts: Floats) -> Floats:
+    """a (p,), and a minus the first of the parts (k, p), minus the next, and so on: (k + 1, p)."""
+    return np.asarray(np.subtract.accumulate(np.concatenate([a[None], parts]), axis=0))
 
 
 def _is_order_of(order: Integers, inside: NDArray[np.bool_]) -> bool:
     """Whether features are listed once each, and all that have a weight among them."""
-    if order.ndim != 1 or np.any(order < 0) or np.any(order >= inside.size) or np.unique(order).size < order.size:
+    if order.ndim != 1 or (order < 0).any() or (order >= inside.size).any():
         return False
-    return not np.setdiff1d(np.flatnonzero(inside), order).size
+    listed = np.zeros_like(inside)
+    listed[order] = True
+    return np.count_nonzero(listed) == order.size and not (inside & ~listed).any()
 
 
 def _reject(taken: NDArray[np.bool_], status: str) -> Verdict:
@@ -120,13 +129,16 @@ def _replay_all(
     lengths, target_lengths = columns.lengths(origin=not intercept)
     # powers of two that give features norms of about one
     q, r = (np.frexp(np.where(part > 0, part, 1.0))[1].astype(np.int32) for part in (lengths, target_lengths))
-    some = np.unique(np.concatenate(order)).astype(np.int64)
+    each = np.zeros(q.size, dtype=bool)
+    for taken in order:
+        each[taken] = True
+    some, place = np.flatnonzero(each), np.cumsum(each) - 1
     products = rows.fold(cross_products(some, columns, q, intercept)).sum if some.size else np.zeros((0, q.size))
     squares = np.ldexp(lengths, -q) ** 2
     violations, missing = np.zeros(len(order)), np.zeros(len(order))
     for t, taken in enumerate(order):
         # X'y = X'r + X'X w, whatever the weights
-        w, own = np.ldexp(params.coef[t], q - r[t]), np.searchsorted(some, taken)
+        w, own = np.ldexp(params.coef[t], q - r[t]), place[taken]
         start = w[taken] @ products[own] - np.ldexp(gradient[t], -q - r[t])
         yy = float(np.ldexp(target_lengths[t], -r[t]) ** 2)
         replay = _Replay(rule.promise, start, squares, np.ldexp(1.0, q - np.max(q, initial=0)), yy)
@@ -184,28 +196,42 @@ class _Replay:
             beta = np.asarray(lapack.dtrtrs(factor, self.start[taken], lower=1)[0]) if taken.size else np.zeros(0)
         D[~regular], beta[~regular] = 0.0, 0.0
         left = np.maximum(self.yy - np.append(0.0, np.cumsum(beta**2)), 0.0)
-        # the step at which a feature is selected: it competes before
-        selected = np.full(self.start.size, len(taken))
-        selected[taken] = np.arange(len(taken)) if known else -1
         a, s, worst = self.start, self.squares, 0.0
         length = max(1, STEPS_ENTRIES // max(self.start.size, 1))
         for first in range(0, len(taken), length):
             steps = np.arange(first, min(first + length, len(taken)))
-            A = a - np.cumsum(np.vstack([np.zeros_like(a), beta[steps, None] * D[steps]]), axis=0)
-            S = s - np.cumsum(np.vstack([np.zeros_like(s), D[steps] ** 2]), axis=0)
-            a, s, A, S = A[-1], S[-1], A[:-1], S[:-1]
-            criterion = self.criterion(A, S)
-            others = (selected > steps[:, None]) & (DEPENDENT * self.squares < S)
-            rival = np.max(np.where(others, criterion - self.noise(steps, S), -1.0), axis=1, initial=0.0)
-            own = criterion[steps - first, taken[steps]]
-            exceeded = rival > own
-            worst = max(worst, float(np.max(1.0 - own[exceeded] / rival[exceeded], initial=0.0)))
+            A = _subtract_in_turn(a, beta[steps, None] * D[steps])
+            S = s - np.sum(D[steps] ** 2, axis=0)
+            # mostly nothing exceeds, whatever rounding and dependence would excuse
+            if self.name == "gain" or self._exceeds(A[:-1], taken[steps]):
+                worst = max(worst, self._violation(steps, taken, known, A[:-1], _subtract_in_turn(s, D[steps] ** 2)))
+            a, s = A[-1], S
         if tol is not None and np.any(left[1:-1] <= tol * (1.0 - 1e-9) - 1e-13 * self.yy):
             return max(worst, 1.0), 0.0  # a step before the last had reached tol
         complete = len(taken) >= most if most is not None else True
         if tol is not None:
             complete = bool(left[-1] <= tol * (1.0 + 1e-9) + 1e-12 * self.yy)
         return worst, 0.0 if complete else self._largest_cosine(a, s, taken)
+
+    def _exceeds(self, A: Floats, chosen: Integers) -> bool:
+        """Whether at correlations A (k, p) any feature has a larger criterion than the `chosen` ones (k,)."""
+        criterion = self.criterion(A, self.squares)
+        return bool((criterion.max(axis=1) > criterion[np.arange(len(chosen)), chosen]).any())
+
+    def _violation(self, steps: Integers, taken: Integers, known: bool, A: Floats, S: Floats) -> float:
+        """The largest relative amount by which others exceed the selected features at correlations A (k, p) before
+        these `steps` (k,), and squares left S (k + 1, p).
+        """
+        # the step at which a feature is selected: it competes before
+        selected = np.full(self.start.size, len(taken))
+        selected[taken] = np.arange(len(taken)) if known else -1
+        S = S[:-1]
+        criterion = self.criterion(A, S)
+        others = (selected > steps[:, None]) & (DEPENDENT * self.squares < S)
+        rival = np.max(np.where(others, criterion - self.noise(steps, S), -1.0), axis=1, initial=0.0)
+        own = criterion[np.arange(len(steps)), taken[steps]]
+        exceeded = rival > own
+        return float(np.max(1.0 - own[exceeded] / rival[exceeded], initial=0.0))
 
     def _factor(self, products: Floats, taken: Integers, known: bool) -> tuple[Floats, Integers, NDArray[np.bool_]]:
         """The Cholesky factor (k, k) of the products of the selected features; their order by the rule, where it is not

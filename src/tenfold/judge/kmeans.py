@@ -10,7 +10,6 @@ because the energy of a clustering is trace S minus what k - 1 orthonormal direc
 He 2004). With k above the number of features the bound is zero.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +18,9 @@ import numpy as np
 from tenfold.arrays import Floats, Integers, unit_roundoff
 from tenfold.bounds.theorems import lowest_energy
 from tenfold.data import MemoryRows, Rows
+from tenfold.judge.bisection import BisectionSums, Tree, bisection_sums, leaves_of, split_nodes
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.kmeans_assignment import LabelCheck, check_assignment, check_labels, squares_from
+from tenfold.judge.kmeans_assignment import LabelCheck, check_assignment, check_labels
 from tenfold.pairwise.centres import Assignment
 
 BOUND_MAX_FEATURES = 1024  # up to here the scatter matrix of the lower bound is formed
@@ -98,22 +98,6 @@ def lloyd_step(
     )
 
 
-Tree = Sequence[tuple[int, int]]
-"""The children of every node, below zero for leaves; the root is the first, and children come after their parent."""
-
-
-def leaves_of(tree: Tree) -> list[int]:
-    """The leaves from left to right, which is the order of their clusters."""
-    result, waiting = [], [0]
-    while waiting:
-        node = waiting.pop()
-        if tree[node][0] < 0:
-            result.append(node)
-        else:
-            waiting += [tree[node][1], tree[node][0]]
-    return result
-
-
 def split_step(
     rows: MemoryRows,
     tree: Tree,
@@ -136,48 +120,44 @@ def split_step(
     wrong = _complain_of_tree(tree, nodes, centres, labels, rows.X.shape[0], dtype)
     if wrong:
         return Certificate("fixed point", np.inf, 1.0, tol, 0.0, np.nan, status=status, note=wrong)
-    under = _clusters_under(tree)
-    weight = np.ones(rows.X.shape[0]) if rows.weight is None else rows.weight
-    waiting: list[tuple[int, Any]] = [(0, np.arange(rows.X.shape[0]))]
-    decreases, floors, energy, astray = [0.0], [64.0 * unit_roundoff(np.float64)], 0.0, 0
-    while waiting:
-        node, index = waiting.pop()
-        part = MemoryRows(rows.X[index], rows.y[index], None if rows.weight is None else rows.weight[index])
-        if tree[node][0] < 0:
-            square, _ = squares_from(part.X, centres[under[node]])
-            energy += float(np.sum(weight[index] * square[:, 0]))
-            continue
-        pair = np.ascontiguousarray(nodes[list(tree[node])])
-        result = lloyd_step(part, pair, bound=False, dtype=dtype)
-        decreases.append(result.value / result.scale)
-        floors.append(result.floor / result.scale)
-        square, slack = squares_from(part.X, pair)
-        second = np.isin(labels[index], under[tree[node][1]])
-        further = np.where(second, square[:, 1] - square[:, 0], square[:, 0] - square[:, 1])
-        astray += int(np.sum(further > slack * max(1.0, unit_roundoff(dtype) / unit_roundoff(np.float64))))
-        waiting += [(child, index[second == half]) for half, child in enumerate(tree[node])]
-    if astray:
-        wrong = f"{astray} labels are not those that the samples reach by the nearer of two centres."
+    sums = bisection_sums(rows, tree, nodes, labels, unit_roundoff(dtype))
+    decreases, floors = _decreases(rows, tree, nodes, labels, sums, dtype)
+    energy = sums.leaves
+    if sums.astray:
+        wrong = f"{sums.astray} labels are not those that the samples reach by the nearer of two centres."
     else:
         wrong = Labelled(None, inertia, dtype).complain(centres, energy)
     floor = max(floors)
     note = "Judged split by split, each relative to its own energy; all centres together need not be at rest."
-    value = np.inf if wrong else max(*decreases, floor)
+    value = np.inf if wrong else max(0.0, *decreases, floor)
     note = f"{wrong} {note}".lstrip()
-    return Certificate(
-        "fixed point", value, 1.0, tol, floor, energy, status=status, parts=tuple(decreases[1:]), note=note
-    )
+    return Certificate("fixed point", value, 1.0, tol, floor, energy, status=status, parts=tuple(decreases), note=note)
 
 
-def _clusters_under(tree: Tree) -> list[list[int]]:
-    """The clusters under each node."""
-    under: list[list[int]] = [[] for _ in tree]
-    for number, leaf in enumerate(leaves_of(tree)):
-        under[leaf] = [number]
-    for node in range(len(tree) - 1, -1, -1):
-        if tree[node][0] >= 0:
-            under[node] = under[tree[node][0]] + under[tree[node][1]]
-    return under
+def _decreases(
+    rows: MemoryRows, tree: Tree, nodes: Floats, labels: Integers, sums: BisectionSums, dtype: Any
+) -> tuple[list[float], list[float]]:
+    """The relative decreases of the splits when their centres move to the means, and the rounding of these; the splits
+    in the order of the tree from the right.
+    """
+    unit = unit_roundoff(np.float64)
+    inner, pairs = split_nodes(tree)
+    weight, energy, c = sums.weight[pairs], sums.energy[inner], nodes[pairs]
+    inside = (weight > 0.0)[:, :, None]
+    offsets = sums.sums[pairs] / np.where(inside, weight[:, :, None], 1.0)
+    means = np.where(inside, np.mean(c, axis=1, keepdims=True) + offsets, c)
+    decrease = np.sum(weight * np.sum((means - c) ** 2, axis=2), axis=1)
+    sizes = np.sum(weight * np.sum(c**2, axis=2), axis=1)
+    rounding = 64.0 * unit * energy + 16.0 * unit_roundoff(dtype) ** 2 * (sizes + energy)
+    moved = decrease > rounding  # the others move by rounding alone
+    if moved.any():
+        ahead = nodes.copy()
+        ahead[pairs[moved]] = means[moved]
+        after = bisection_sums(rows, tree, ahead, labels, unit_roundoff(dtype)).energy[inner]
+        decrease = np.where(moved, np.maximum(decrease, energy - after), decrease)
+    scale = np.maximum(np.where(energy > rounding, energy, sizes + energy), np.finfo(np.float64).tiny)
+    value = np.where(np.isfinite(energy), np.maximum(decrease, rounding) / scale, np.inf)
+    return value.tolist(), [64.0 * unit, *(rounding / scale).tolist()]
 
 
 def _complain_of_tree(tree: Tree, nodes: Floats, centres: Floats, labels: Integers, n: int, dtype: Any) -> str:

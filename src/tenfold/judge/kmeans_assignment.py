@@ -97,27 +97,6 @@ def _nearest(X: Array, centres: Floats, squares: Array, slack: Array) -> Array:
     return like(result, X)
 
 
-def squares_from(X: Array, centres: Floats) -> tuple[Floats, Floats]:
-    """Squared distances (n, k) of samples in memory from a few centres, by differences of dense ones, and by products
-    of sparse ones; and the rounding (n,) of such products.
-    """
-    place = np.mean(centres, axis=0)
-    if is_sparse(X):
-        wide = X.astype(np.float64)
-        lengths = np.asarray(wide.multiply(wide).sum(axis=1)).reshape(-1)
-        squares = lengths[:, None] - 2.0 * np.asarray(wide @ centres.T) + np.sum(centres**2, axis=1)
-        about = np.maximum(lengths + np.sum(place**2), 0.0)
-    else:
-        squares, about = np.empty((X.shape[0], len(centres))), np.empty(X.shape[0])
-        step = max(1, TILE_VALUES // X.shape[1])
-        for start in range(0, X.shape[0], step):
-            part = np.asarray(X[start : start + step], dtype=np.float64)
-            squares[start : start + step] = _differences(part, centres)
-            about[start : start + step] = np.sum((part - place) ** 2, axis=1)
-    sizes = float(np.max(np.sum((centres - place) ** 2, axis=1), initial=0.0))
-    return squares, 4.0 * (X.shape[1] + 8) * unit_roundoff(np.float64) * (about + sizes)
-
-
 def _differences(X: Array, centres: Floats) -> Floats:
     """Squared distances (m, k) by differences, in memory."""
     xp = namespace(X)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg as la
-from scipy.linalg import blas
+from scipy.linalg import blas, lapack
 
+from tenfold import _core
 from tenfold.arrays import Floats, is_numpy, unit_roundoff
-from tenfold.data import MemoryRows, Rows, sampling_step
+from tenfold.data import MemoryRows, Rows, is_small_dense, sampling_step
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.discriminant import Stored, between_pair, certify_scores, own_intercept, probes
 from tenfold.judge.recompute import Pair
@@ -57,8 +58,7 @@ class DirectionStatistics:
     @classmethod
     def of_rows(cls, rows: Rows, mean: Floats, directions: Floats) -> "DirectionStatistics":
         """Statistics of one pass; a subsample gives the units of the columns."""
-        sample: Columns = rows.subsample(sampling_step(rows.shape[0], SAMPLE_ROWS)).fold(Columns.lift)
-        U = probes(sample.lengths(origin=False)[0][None] ** 2 / (sample.weight or 1.0))[0].T
+        U = probes(_units(rows)[None])[0].T
         directions = np.hstack([directions, U])
         forms_of_rows: WithinQuadraticForms = rows.fold(
             within_quadratic_forms(mean, np.ascontiguousarray(directions.T))
@@ -95,6 +95,14 @@ class DirectionStatistics:
         return cls(pooled.weight, away, np.broadcast_to(within, mean.shape), within, forms, U, lambda: largest)
 
 
+def _units(rows: Rows) -> Floats:
+    """Variances (p,) of the columns, of a subsample where samples are many."""
+    if is_small_dense(rows) and rows.whole().weight is None:
+        return _core.dense_centre(np.ascontiguousarray(rows.whole().X, dtype=np.float64))[1]
+    sample: Columns = rows.subsample(sampling_step(rows.shape[0], SAMPLE_ROWS)).fold(Columns.lift)
+    return np.asarray(sample.lengths(origin=False)[0] ** 2 / (sample.weight or 1.0))
+
+
 def judge_directions(
     statistics: DirectionStatistics,
     stored: Stored,
@@ -116,8 +124,11 @@ def judge_directions(
     (w, _), V, spread = stored.against_first(), directions, np.sqrt(statistics.within)
     r = V.shape[1]
     between, unit = stored.mean[1:] - stored.mean[0], np.where(spread > 0.0, spread, 1.0)[:, None]
-    with one_blas_thread:
-        a = la.lstsq(unit * V, unit * w.T, check_finite=False)[0].T if V.size else np.zeros((len(w), V.shape[1]))
+    a = np.zeros((len(w), r))  # whatever it is, what V a leaves of w is judged
+    if V.size:
+        with one_blas_thread:
+            _, solution, info = lapack.dgels(unit * V, unit * w.T)
+        a = solution[:r].T if info == 0 and np.isfinite(solution).all() else a
     sizes = np.sqrt(np.abs(np.diag(statistics.forms)))
     outside = np.sum(spread * np.abs(w - a @ V.T), axis=1)[:, None] * sizes
     image, across = np.split(a @ statistics.forms[:r], [r], axis=1)

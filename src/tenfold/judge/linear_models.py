@@ -2,9 +2,10 @@
 the best model predicts the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
 import numpy as np
 
@@ -142,7 +143,7 @@ def loss_without_weights(problem: Glm, rows: Rows, sample: Rows) -> float:
     """
     loss = problem.loss
     if loss.signs:
-        return float(loss.value(np.ones(1), np.zeros(1))[0]) or 1.0  # of every sample
+        return _loss_of_zero(cast(Hashable, loss))  # of every sample
     if loss.link is not None:
         zero = mean_loss(loss, rows, 0.0)
         best = best_constant(loss, rows).value if problem.intercept else zero
@@ -152,6 +153,11 @@ def loss_without_weights(problem: Glm, rows: Rows, sample: Rows) -> float:
     if best > max(1e-9 * zero, noise) or not np.isfinite(zero):
         return best
     return zero if zero > noise else 1.0
+
+
+@lru_cache(maxsize=64)
+def _loss_of_zero(loss: Any) -> float:
+    return float(loss.value(np.ones(1), np.zeros(1))[0]) or 1.0
 
 
 def _noise(loss: Loss) -> float:

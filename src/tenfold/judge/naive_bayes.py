@@ -53,7 +53,9 @@ def _recompute_sums(classes: int, threshold: float | None, block: Block) -> Mayb
         assert isinstance(products, WithinQuadraticForms | ClassScatterProducts)
         return ClassSums(products.weight, products.sums, np.inf)
     of_class = memberships(block, classes)
-    if is_sparse(X):  # class by class, which reads each entry once
+    if is_sparse(X):  # sums beyond the cache class by class, which reads each entry once
+        if classes * X.shape[1] <= MAX_CACHED_SUMS:
+            return ClassSums(np.sum(of_class, axis=0), adjoint(X, of_class), np.inf)
         sums = np.concatenate([adjoint(X, np.ascontiguousarray(of_class[:, k : k + 1])) for k in range(classes)])
         return ClassSums(np.sum(of_class, axis=0), sums, np.inf)
     xp = namespace(of_class)

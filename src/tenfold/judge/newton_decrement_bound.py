@@ -125,6 +125,11 @@ def factor_hessian(data: DesignProblem, point: ObjectivePoint) -> Factor | None:
     return result if bool(np.all(kept == kept[0])) else None
 
 
+def decrement(g: Floats, inverse: Factor) -> float:
+    """The squared Newton decrement g'H^-1 g, with the rounding of the factor."""
+    return float(np.sum(g * inverse.solve(g))) * (1.0 + 8.0 * len(g) * EPS / inverse.rcond)
+
+
 def newton_bound(data: DesignProblem, point: ObjectivePoint) -> float:
     """How far the objective can decrease from `point`; infinite where the bound does not reach.
 
@@ -137,9 +142,7 @@ def newton_bound(data: DesignProblem, point: ObjectivePoint) -> float:
     inverse = factor_hessian(data, point)
     if inverse is None or not _spans(data, point, inverse):
         return np.inf
-    g = point.gradient.ravel()
-    square = float(np.sum(g * inverse.solve(g)))
-    square *= 1.0 + 8.0 * len(g) * EPS / inverse.rcond
+    square = decrement(point.gradient.ravel(), inverse)
     if not square > 0.0:
         return 0.0 if square == 0.0 else np.inf
     if self_concordance == 0.0:

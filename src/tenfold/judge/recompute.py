@@ -1,6 +1,7 @@
 """Certificates of results that follow from the data by a formula: recomputed by another one."""
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
@@ -24,10 +25,11 @@ def exact(
     `pairs` has for each attribute the stored values, those of the second formula, and the scale of their difference,
     or an iterator over pieces of these. Values that are infinite or NaN must be so on both sides.
     """
-    distances = {
-        name: _distance(*pair) if isinstance(pair, tuple) else max((_distance(*part) for part in pair), default=0.0)
-        for name, pair in pairs.items()
-    }
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        distances = {
+            name: _distance(*pair) if isinstance(pair, tuple) else max((_distance(*part) for part in pair), default=0.0)
+            for name, pair in pairs.items()
+        }
     value = max(distances.values(), default=0.0)
     if value > floor:
         worst = max(distances, key=lambda name: distances[name])
@@ -57,7 +59,7 @@ def _distance(stored: Floats, again: Floats, size: Floats | float) -> float:
     stored, again = np.asarray(stored, dtype=np.float64), np.asarray(again, dtype=np.float64)
     if stored.shape != again.shape or not stored.size:
         return np.inf if stored.shape != again.shape else 0.0
-    if stored.ndim == 0:
+    if stored.size <= CHUNK_VALUES:
         return _largest(stored, again, size)
     sizes, columns = np.broadcast_to(size, stored.shape), stored.shape[-1]
     step = max(1, CHUNK_VALUES // (stored.size // columns))
@@ -66,10 +68,9 @@ def _distance(stored: Floats, again: Floats, size: Floats | float) -> float:
 
 
 def _largest(stored: Floats, again: Floats, size: Floats | float) -> float:
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        away = np.abs(stored - again) / size
-        worst = float(np.max(away))
-        if np.isfinite(worst):  # as all numbers are
-            return worst
-        same = (stored == again) | (np.isnan(stored) & np.isnan(again))
-        return float(np.max(np.where(same, 0.0, np.where(np.isnan(away), np.inf, away))))
+    away = np.abs(stored - again) / size
+    worst = float(away.max())
+    if isfinite(worst):  # as all numbers are
+        return worst
+    same = (stored == again) | (np.isnan(stored) & np.isnan(again))
+    return float(np.max(np.where(same, 0.0, np.where(np.isnan(away), np.inf, away))))

@@ -35,6 +35,20 @@ class Likelihood:
         """Whether it has a dispersion to be estimated."""
         return self.power is not None and self.power != 1.0
 
+    @property
+    def canonical(self) -> bool:
+        """Whether both curvatures are that of the loss."""
+        return not isinstance(self.loss, LogDeviance | IdentityDeviance) and self.power in (None, 0.0, 1.0)
+
+    def pearson(self, y: Array, z: Array) -> Array:
+        """(y - mean)^2 / variance: the squared slope over Fisher's information, zero where that is zero."""
+        xp = namespace(z)
+        if isinstance(self.loss, Logistic):
+            return xp.exp(-y * z)
+        u, expected = self.loss.slope(y, z), self.fisher_information(y, z)
+        positive = expected > 0
+        return xp.where(positive, u * u / xp.where(positive, expected, xp.ones_like(u)), xp.zeros_like(u))
+
     def fisher_information(self, y: Array, z: Array) -> Array:
         """The Fisher information of z, the expected curvature."""
         if self.loss.link != "log":

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse
 from tenfold.data import Block, Deferred, MaybeDeferred, MemoryRows, Rows, weights_of
 from tenfold.machine import threads
 from tenfold.stats.derivatives import Params, forward
+
+CALL_PRODUCTS = 1 << 24  # of samples and centres in one call of several steps: milliseconds
 
 TILE_VALUES = 1 << 24  # products of samples and centres in the Array API at a time: 128 MiB in float64
 
@@ -65,6 +67,17 @@ Sums: TypeAlias = tuple[Floats, Floats]
 """Weights (k,) and sums (k, p) of the samples that are nearest to each of some centres."""
 
 
+class LloydRule(NamedTuple):
+    """Of steps of Lloyd: the energy of one centre for all, the sum of squared moves and the relative decrease of the
+    energy at which they end, and how many may be taken ahead of who asks for them.
+    """
+
+    scatter: float
+    shift: float
+    decrease: float
+    ahead: int
+
+
 class Assigner(Protocol):
     """Passes over the same samples for centres that move: their sums; and `sum_again` those of the last pass, which
     depend on nothing but the centre of each sample.
@@ -72,6 +85,10 @@ class Assigner(Protocol):
 
     def __call__(self, centres: Floats) -> Sums: ...
     def sum_again(self) -> Sums: ...
+
+    def steps(self, centres: Floats, rule: LloydRule) -> Iterator[tuple[Floats, Floats, float, float]]:
+        """Centres, weights, energy and measure after each of some steps that cost less together; none elsewhere."""
+        ...
 
 
 def make_assigner(rows: Rows, place: Floats) -> Assigner:
@@ -93,6 +110,9 @@ class _FoldAssigner:
         self._last = result.weight, result.sums
         return self._last
 
+    def steps(self, centres: Floats, rule: LloydRule) -> Iterator[tuple[Floats, Floats, float, float]]:
+        return iter(())
+
     def sum_again(self) -> Sums:
         return self._last
 
@@ -105,6 +125,17 @@ class _BoundsAssigner:
     def __call__(self, centres: Floats) -> Sums:
         count = threads(self._entries)
         return _add([loop.step(centres, self._place, count) for loop in self._loops])
+
+    def steps(self, centres: Floats, rule: LloydRule) -> Iterator[tuple[Floats, Floats, float, float]]:
+        limit, done = min(rule.ahead, CALL_PRODUCTS // max(1, self._entries * len(centres))), 0
+        while len(self._loops) == 1 and limit > 1 and done < rule.ahead:
+            settings = (self._place, *rule[:3], min(limit, rule.ahead - done), threads(self._entries))
+            places, weights, energies, measures = self._loops[0].steps(centres, *settings)
+            yield from zip(places, weights, energies.tolist(), measures.tolist(), strict=True)
+            done += len(places)
+            if len(places) < settings[4] or measures[-1] <= 1.0:
+                return
+            centres = places[-1]
 
     def sum_again(self) -> Sums:
         count = threads(self._entries)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, Integers, wide
+from tenfold.arrays import TINY, Array, Floats, Integers, wide
 from tenfold.data import MemoryRows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.kmeans import lloyd_step, split_step
@@ -25,14 +25,15 @@ Tree = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Bisection:
-    """The tree, the centre (nodes, p) of every node, the leaves in the order of their clusters, and the number of each
-    sample's leaf in that order.
+    """The tree, the centre (nodes, p) of every node, the leaves in the order of their clusters, the number of each
+    sample's leaf in that order, and the energy.
     """
 
     tree: Tree
     centres: Floats
     leaves: tuple[int, ...]
     labels: Integers
+    energy: float
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,12 @@ def fit(rows: MemoryRows, seeds: plan.Seeds, k: int, *, tol: float, dtype: Any, 
     result = bisect(plan.sample_for(rows, k), seeds, k, tol=tol, **settings)
     nodes = wide(result.centres.astype(dtype))
     centres = nodes[list(result.leaves)]
-    labels = descend(result.tree, nodes, result.leaves, rows.X)
-    squares = plan.squares_from(rows.X, centres, labels)
-    energy = float(np.sum(squares if rows.weight is None else squares * rows.weight))
+    known = len(result.labels) == rows.X.shape[0] and np.array_equal(nodes, result.centres)
+    labels, energy = result.labels, result.energy
+    if not known:
+        labels = descend(result.tree, nodes, result.leaves, rows.X)
+        squares = plan.squares_from(rows.X, centres, labels)
+        energy = float(np.sum(squares if rows.weight is None else squares * rows.weight))
     certificate = split_step(
         rows,
         result.tree,
@@ -88,13 +92,12 @@ def bisect(
     """
     whole = plan.scale_of(rows)
     members: list[Any] = [np.arange(rows.X.shape[0])]
-    centres, scores, tree = [whole.place], [np.inf], [(-1, -1)]
+    centres, scores, tree, scales = [whole.place], [np.inf], [(-1, -1)], [whole]
     for _ in range(k - 1):
         node = max((i for i, pair in enumerate(tree) if pair[0] < 0), key=lambda i: scores[i])
         part = _part(rows, members[node])
-        result = plan.of_rows(
-            part, seeds, 2, starts=starts, max_iter=max_iter, tol=tol, random=random, callback=callback
-        )
+        options: dict[str, Any] = {"starts": starts, "max_iter": max_iter, "tol": tol, "random": random}
+        result = plan.of_rows(part, seeds, 2, callback=callback, scale=scales[node], **options)
         result = plan.go_on(part, result, max_iter=max_iter, tol=tol, is_converged=partial(_is_converged, part, tol))
         if result.status is Status.INTERRUPTED:  # a tree of some of the splits is of no use
             raise KeyboardInterrupt
@@ -102,17 +105,21 @@ def bisect(
         number, square = find_nearest(part.X, np.ascontiguousarray(result.centres))
         tree[node] = (len(tree), len(tree) + 1)
         for half in (0, 1):
-            inside = number == half
-            weight = 1.0 if part.weight is None else part.weight[inside]
+            inside = np.flatnonzero(number == half)
+            own = square[inside] if part.weight is None else square[inside] * part.weight[inside]
+            total = float(len(inside) if part.weight is None else np.sum(part.weight[inside]))
+            energy = float(np.sum(own))
             tree.append((-1, -1))
             centres.append(result.centres[half])
             members.append(members[node][inside])
-            scores.append(float(np.sum(inside)) if largest else float(np.sum(square[inside] * weight)))
+            scores.append(float(len(inside)) if largest else energy)
+            # the centre is the mean of these but for the last step
+            scales.append(plan.Scale(result.centres[half], energy, energy / max(total * part.X.shape[1], TINY)))
     leaves = _leaves(tree, 0)
     labels = np.zeros(rows.X.shape[0], dtype=np.int32)
     for number_of_leaf, leaf in enumerate(leaves):
         labels[members[leaf]] = number_of_leaf
-    return Bisection(tree, np.array(centres), leaves, labels)
+    return Bisection(tree, np.array(centres), leaves, labels, sum(scales[leaf].scatter for leaf in leaves))
 
 
 def _is_converged(rows: MemoryRows, tol: float, centres: Floats) -> bool:

@@ -6,8 +6,9 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.linalg.blas import dgemv
 
+from tenfold import _core
 from tenfold.arrays import Floats
-from tenfold.data import MemoryRows, NotFinite, Rows, sampling_step
+from tenfold.data import MemoryRows, NotFinite, Rows, is_small_dense, sampling_step
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
 from tenfold.stats.column_moments import Columns
@@ -82,6 +83,8 @@ def approximate_centre(rows: Rows, hessian: bool) -> Floats:
     """
     if isinstance(rows, MemoryRows) and (place := rows.place()) is not None:
         return place[0]
+    if is_small_dense(rows) and rows.whole().weight is None:
+        return _core.dense_centre(np.ascontiguousarray(rows.whole().X, dtype=np.float64))[0]
     sample = rows.subsample(sampling_step(rows.shape[0], 2048))
     if rows.sparse and hessian:
         return np.zeros(rows.shape[1])

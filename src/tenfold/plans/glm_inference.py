@@ -173,17 +173,19 @@ def _information(model: _Model, observed: bool, block: Block) -> Several:
     likelihood, weight = model.likelihood, weights_of(block)
     y, z = model.at(block)
     xp = namespace(z)
-    expected, u = likelihood.fisher_information(y, z)[:, 0], likelihood.loss.slope(y, z)[:, 0]
-    positive = expected > 0
-    # (y - mean)^2 / variance is the slope squared over Fisher's curvature
-    pearson = xp.where(positive, u * u / xp.where(positive, expected, xp.ones_like(u)), xp.zeros_like(u))
-    value = likelihood.loss.value(y, z)[:, 0]
-    target_terms = likelihood.of_targets(y[:, 0])
-    sums = [float(xp.sum(part)) for part in (weight, weight * value, weight * pearson, weight * target_terms)]
-    curvature = likelihood.second_derivative(y, z)[:, 0] if observed else expected
+    targets = 0.0 if likelihood.power is None else float(xp.sum(weight * likelihood.of_targets(y[:, 0])))
+    pearson = float(xp.sum(weight * likelihood.pearson(y, z)[:, 0]))
+    if likelihood.canonical and block.y.shape[1] == 1:
+        read = resolve(derivatives(likelihood.loss, model.params, 2, model.shift)(block))
+        assert read.gradient is not None
+        score, sums = np.append(read.gradient[0], read.slope), np.array([read.weight, read.value[0], pearson, targets])
+        return Several(tuple(map(Total, (read.hessian, score, sums))))
+    u, value = likelihood.loss.slope(y, z)[:, 0], likelihood.loss.value(y, z)[:, 0]
+    sums = np.array([float(xp.sum(weight)), float(xp.sum(weight * value)), pearson, targets])
+    curvature = (likelihood.second_derivative if observed else likelihood.fisher_information)(y, z)[:, 0]
     u = contiguous((weight * u)[:, None])
     score = np.append(adjoint(block.X, u, model.shift)[0], float(xp.sum(u)))
-    parts = (gram_of(block, weight * curvature, model.shift), score, np.array(sums))
+    parts = (gram_of(block, weight * curvature, model.shift), score, sums)
     return Several(tuple(map(Total, parts)))
 
 
@@ -309,8 +311,12 @@ def _null_loss(likelihood: Likelihood, rows: Rows, classes: int) -> float:
     """The mean loss of the best constant added to the offset."""
     loss, power = likelihood.loss, likelihood.power
     if power is None:
-        values = range(classes) if loss.multi_output else (-1, 1)
-        frequencies = np.array([mean_over_targets(rows, partial(_equal, value)) for value in values])
+        if loss.multi_output:
+            shares = [mean_over_targets(rows, partial(_equal, value)) for value in range(classes)]
+        else:
+            middle = mean_over_targets(rows, lambda y: y)  # targets are -1 and 1
+            shares = [0.5 * (1.0 - middle), 0.5 * (1.0 + middle)]
+        frequencies = np.array(shares)
         return -float(np.sum(frequencies * np.log(frequencies)))
     if loss.link == "log":
         # the sum of weight times slope is zero

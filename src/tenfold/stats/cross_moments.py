@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from tenfold import _core
 from tenfold.arrays import Floats, contiguous, is_numpy, is_sparse, namespace
 from tenfold.data import Block, Deferred, MaybeDeferred, NotFinite, Rows, is_small_dense, weights_of
 from tenfold.machine import require_memory
@@ -89,14 +90,17 @@ class JointSamples:
 
 def _centre(Z: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
     """Z minus its means, in place, times the roots of the weights; and the means, exact for constant columns."""
-    first, total = Z[0].copy(), float(len(Z)) if weight is None else float(np.sum(weight))
+    first = Z[0].copy()
     constant, mean = (first == Z).all(axis=0), np.zeros(Z.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):  # the caller asks whether the norms are finite
-        for _ in range(2):  # the second time for the rounding of the first
-            step = (Z.sum(axis=0) if weight is None else np.einsum("n,np->p", weight, Z)) / total
-            Z -= step
-            mean += step
-        if weight is not None:
+        if weight is None:
+            mean = _core.dense_centre(Z)[0]
+            Z -= mean
+        else:
+            for _ in range(2):  # the second time for the rounding of the first
+                step = np.einsum("n,np->p", weight, Z) / float(np.sum(weight))
+                Z -= step
+                mean += step
             Z *= np.sqrt(weight)[:, None]
     if constant.any():
         Z[:, constant], mean[constant] = 0.0, first[constant]

@@ -177,7 +177,7 @@ def _hessian_by_pairs(
     one, H_aa = -sum_b H_ab. Half the products of the whole Hessian, each symmetric.
     """
     (n, p), K, weight = block.X.shape, len(params.intercept), weights_of(block)
-    total = np.zeros((K, p + 1, K, p + 1))
+    total = np.zeros((K * (p + 1), K * (p + 1)))
     tile = max(1, TILE_ENTRIES // (K + p + 1))
     for start in range(0, n, tile):
         part = slice(start, start + tile)
@@ -185,18 +185,10 @@ def _hessian_by_pairs(
         z = forward(X, params, shift)
         q = _probabilities_by_class(z) if probabilities is None else np.ascontiguousarray(probabilities(z).T)
         X = X.toarray() if is_sparse(X) else X
-        X = np.array(X, dtype=np.float64, order="C") if shift is None else X - shift
-        for a in range(K):
-            weighted = weight[part] * q[a]
-            for b in range(a + 1, K):
-                gram = _gram(X, weighted * q[b])
-                total[a, :, b] -= gram
-                total[a, :, a] += gram
-                total[b, :, b] += gram
-    for a in range(K):
-        for b in range(a):
-            total[a, :, b] = total[b, :, a]
-    return total.reshape(K * (p + 1), K * (p + 1))
+        X = np.ascontiguousarray(X, dtype=np.float64) if shift is None else np.ascontiguousarray(X - shift)
+        spend(products(X, K * (K - 1) // 2, 2))
+        total += _core.softmax_hessian(X, q, np.ascontiguousarray(weight[part]), threads(entries(X)))
+    return total
 
 
 def _probabilities_by_class(z: Floats) -> Floats:

@@ -139,10 +139,10 @@ class GramByColumns:
 
     def row(self, j: int, promise: Floats) -> Floats:
         if j not in self.known:
-            unknown = np.array(
-                [k for k in np.argsort(-promise, kind="stable")[: 4 * BATCH_COLUMNS] if k not in self.known]
-            )
-            wanted = np.append(j, unknown[unknown != j][: BATCH_COLUMNS - 1]).astype(np.int64)
+            unknown = np.array(promise, dtype=np.float64)
+            unknown[[j, *self.known]] = -np.inf
+            others = _largest(unknown, BATCH_COLUMNS - 1)
+            wanted = np.append(j, others[unknown[others] > -np.inf]).astype(np.int64)
             products = self.rows.fold(cross_products(wanted, self.columns, self.scales, self.intercept)).sum
             self.known.update(zip(wanted.tolist(), products, strict=True))
         return self.known[j]
@@ -197,6 +197,14 @@ def moments_of(wanted: Integers) -> Callable[[Block], MaybeDeferred[Moments]]:
 def _of_some(wanted: Integers, block: Block) -> MaybeDeferred[Moments]:
     X = block.X[:, wanted] if is_sparse(block.X) else namespace(block.X).take(block.X, like(wanted, block.X), axis=1)
     return Moments.lift(replace(block, X=X, column_summary=None))
+
+
+def _largest(values: Floats, count: int) -> Integers:
+    """The places of the largest values, the largest first."""
+    if count < values.size:
+        some = np.sort(np.argpartition(-values, count)[:count])
+        return np.asarray(some[np.argsort(-values[some], kind="stable")])
+    return np.argsort(-values, kind="stable")
 
 
 def _lengths(columns: Columns, intercept: bool) -> Floats:

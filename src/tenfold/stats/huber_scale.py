@@ -6,10 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from tenfold.arrays import Floats, is_numpy, namespace, on_host
+from tenfold import _core
+from tenfold.arrays import Floats, contiguous, entries, is_numpy, namespace
 from tenfold.data import Block, NotFinite, resolve, weights_of
+from tenfold.losses.loss import between
 from tenfold.losses.regression import Square
-from tenfold.stats.derivatives import Params, adjoint, derivatives, forward
+from tenfold.machine import spend, threads
+from tenfold.stats.derivatives import Params, adjoint, derivatives, forward, products
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +67,43 @@ def huber_sums(
 def _lift(
     params: Params, sigma: float, epsilon: float, order: int, shift: Floats, beyond: float, block: Block
 ) -> HuberSums:
+    if is_numpy(block.X):
+        return _read_dense(params, sigma, epsilon, order, shift, beyond, block)
     weight = weights_of(block)
     xp = namespace(weight)
     r = block.y[:, 0] - forward(block.X, params, shift)[:, 0]
     a = r / sigma
     magnitude = xp.abs(a)
     inside = magnitude < epsilon
-    edge = xp.where(a > 0, 2.0 * epsilon * xp.ones_like(a), -2.0 * epsilon * xp.ones_like(a))
-    u = xp.where(inside, 2.0 * a, edge)
+    u = 2.0 * between(-epsilon, a, epsilon)
     inside_weight = xp.where(inside, weight * a, xp.zeros_like(a))
-    sums = [xp.sum(part) for part in (weight, weight * u, weight * u * u, weight * u * r, weight * r)]
-    weights = xp.stack([weight * u, weight, inside_weight], axis=1)
-    gradient = adjoint(block.X, np.ascontiguousarray(weights) if is_numpy(weights) else weights, shift)
-    result = HuberSums(np.array([float(on_host(part)) for part in sums]), gradient[0], gradient[1])
+    weights = contiguous(xp.stack([weight * u, weight, inside_weight], axis=1))
+    by_u, by_weight, by_inside = adjoint(contiguous(xp.stack([xp.ones_like(a), u, r, a], axis=1)), weights)
+    gradient = adjoint(block.X, weights, shift)
+    sums = np.array([by_weight[0], by_u[0], by_u[1], by_u[2], by_weight[2]])
+    result = HuberSums(sums, gradient[0], gradient[1])
     if order < 2:
         return result
-    if not np.isfinite(result.sums).all():
+    if not np.isfinite(sums).all():
         raise NotFinite
     curvature = xp.where(inside, xp.ones_like(a), beyond * epsilon / xp.where(inside, xp.ones_like(a), magnitude))
     outer = resolve(derivatives(Square(), params, 2, shift)(Block(block.X, block.y, weight * curvature))).hessian
-    cross = np.append(gradient[2], float(on_host(xp.sum(inside_weight))))
-    return HuberSums(result.sums, result.gradient, result.rows, outer, cross, float(on_host(xp.sum(inside_weight * a))))
+    cross = np.append(gradient[2], by_inside[0])
+    return HuberSums(result.sums, result.gradient, result.rows, outer, cross, float(by_inside[3]))
+
+
+def _read_dense(
+    params: Params, sigma: float, epsilon: float, order: int, shift: Floats, beyond: float, block: Block
+) -> HuberSums:
+    X, y = block.X, np.ascontiguousarray(block.y[:, 0])
+    spend(products(X, 4, order))
+    at = np.ascontiguousarray(params.coef[0]), np.ascontiguousarray(params.intercept[:1]), shift
+    numbers, gradients, outer = _core.huber_sums(
+        X, y, block.weight, *at, sigma, epsilon, beyond, order, threads(entries(X))
+    )
+    sums, inner = numbers[:5], numbers[5:]
+    if order < 2:
+        return HuberSums(sums, gradients[0], gradients[1])
+    if not outer.size:
+        raise NotFinite
+    return HuberSums(sums, gradients[0], gradients[1], outer, np.append(gradients[2], inner[0]), float(inner[1]))

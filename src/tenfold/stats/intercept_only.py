@@ -50,9 +50,18 @@ def mean_over_targets(rows: Rows, f: Callable[[Array], Array]) -> float:
         counted = xp.where(weight > 0, weight * value, xp.zeros_like(weight))
         return Total(np.array([float(on_host(xp.sum(weight))), float(on_host(xp.sum(counted)))]))
 
+    if isinstance(rows, MemoryRows | BatchRows) and rows.weight is None and not rows.on_device:
+        with np.errstate(over="ignore"):
+            return float(np.add.reduce(f(rows.y)[:, 0]) / len(rows.y)) if len(rows.y) else np.nan
     with np.errstate(over="ignore"):
         if isinstance(rows, MemoryRows | BatchRows) and not rows.on_device:
             weight, total = lift(Block(rows.y, rows.y, rows.weight)).sum
         else:
             weight, total = rows.fold(lift).sum
     return float(total / weight)
+
+
+def mean_and_deviation(rows: Rows, intercept: bool) -> tuple[float, float]:
+    """The weighted mean of one target, or zero without an intercept, and the root mean square about it."""
+    mean = mean_over_targets(rows, lambda y: y) if intercept else 0.0
+    return mean, float(np.sqrt(mean_over_targets(rows, lambda y: (y - mean) ** 2)))

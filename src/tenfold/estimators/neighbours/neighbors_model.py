@@ -41,6 +41,8 @@ from tenfold.estimators.registration import Registration, source_of
 from tenfold.estimators.validation import (
     as_rows,
     as_rows_without_target,
+    is_checked_target,
+    is_ready,
     require_finite,
     restore_on_error,
     sum_duplicates,
@@ -48,6 +50,7 @@ from tenfold.estimators.validation import (
     validate,
     validate_rows,
     validate_weights,
+    without_names,
 )
 from tenfold.pairwise import (
     NearestRequest,
@@ -191,10 +194,16 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
 
     def _validate_targets(self, X: Any, y: Any) -> tuple[Array, Any]:
         """Samples and targets as scikit-learn checks them."""
+        required = get_tags(self).target_tags.required
+        if self.metric != "precomputed" and is_ready(X):
+            if not required:
+                return without_names(self, X), None
+            if is_checked_target(y, X):
+                return without_names(self, X), y
         settings = self._checks()
         if self.metric == "precomputed":  # whose zeros that are stored are distances
             settings["accept_sparse"] = ("csr", "csc", "coo", "lil")
-        if not get_tags(self).target_tags.required:
+        if not required:
             return self._canonical(validate_data(self, X, **settings)), None
         X, y = validate_data(self, X, y, multi_output=True, **settings)
         return self._canonical(X), y
@@ -248,8 +257,9 @@ class NeighborsBase(MultiOutputMixin, Predictor, BaseEstimator):
                     "features as input: the distances to all rows of the fit."
                 )
             return (X if self._kept is None else X[:, self._kept]), None
-        with add_hint(self):
-            X = validate_data(self, X, reset=False, **self._checks())
+        if not (is_ready(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):
+            with add_hint(self):
+                X = validate_data(self, X, reset=False, **self._checks())
         warn_of_sets(self.effective_metric_, X)
         return sum_duplicates(X), None
 
