@@ -79,7 +79,7 @@ void dpotrs(char *upper, int *n, int *sides, double *a, int *lda, double *b, int
   *info = 0;
 }
 
-const Blas blas{dgemm, dtrsm, dtrsv, dpotrf, dpotrs};
+const Blas blas{.dgemm = dgemm, .dtrsm = dtrsm, .dtrsv = dtrsv, .dpotrf = dpotrf, .dpotrs = dpotrs};
 
 // Dense columns (n x p) correlated by `alike`, targets from some of them, and their Gram matrix.
 struct Problem {

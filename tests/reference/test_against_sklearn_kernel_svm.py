@@ -60,7 +60,7 @@ def assert_same(ours, sklearn_model, Q=QUERIES, rtol=1e-4):
         {"gamma": "auto", "break_ties": True},
         {"kernel": quadratic},
     ],
-    ids=str,
+    ids=lambda settings: ",".join(f"{key}={getattr(value, '__name__', value)}" for key, value in settings.items()),
 )
 def test_classification_has_libsvm_values(y, settings):
     ours, sklearn_model = both("SVC", y, **settings)
