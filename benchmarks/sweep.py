@@ -210,6 +210,11 @@ def families() -> Iterator[Family]:
     yield Family("KMeans", "cluster", U[1:3], {"n_clusters": 100, "n_init": 1, "random_state": 0})
     yield Family("MiniBatchKMeans", "cluster", U[1:3], {"n_clusters": 20, "n_init": 1, "random_state": 0})
     yield Family("BisectingKMeans", "cluster", U[1:3], {"n_clusters": 20, "random_state": 0})
+    graphs = tuple(Data(f"{n} x 5", clusters(n, 5)) for n in (200, 1_000, 2_000))
+    grouped = {"n_clusters": 8, "random_state": 0}
+    yield Family("SpectralClustering", "cluster", graphs, {**grouped, "gamma": 0.1})
+    yield Family("SpectralClustering", "cluster", graphs, {**grouped, "affinity": "nearest_neighbors"})
+    yield Family("SpectralEmbedding", "manifold", graphs, {"n_neighbors": 20, "random_state": 0})
     for kind in ("full", "tied", "diag", "spherical"):
         settings = {"n_components": 8, "covariance_type": kind, "random_state": 0, "max_iter": 50, "tol": 0.0}
         yield Family("GaussianMixture", "mixture", U[:3], settings)

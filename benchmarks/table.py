@@ -53,6 +53,8 @@ HOMES = {
     "PCA": "decomposition",
     "PLSRegression": "cross_decomposition",
     "QuadraticDiscriminantAnalysis": "discriminant_analysis",
+    "SpectralClustering": "cluster",
+    "SpectralEmbedding": "manifold",
     "TruncatedSVD": "decomposition",
 }
 """Where scikit-learn has what is not among its linear models."""
@@ -302,6 +304,12 @@ ROWS = (
         (120, 2), {"kernel": NOISY, "optimizer": None}, floors.deviations, call="deviations"),
     Row("gaussian process classes 500 x 5 with hyper-parameters", "GaussianProcessClassifier", data.sides_of_waves,
         (500, 5), (60, 2), {"kernel": SMOOTH}, None, **ANSWERED),
+    Row("spectral clustering 3k x 5, 8 clusters", "SpectralClustering", data.gaussian_classes, (3_000, 5, 8),
+        (120, 3, 3), {"n_clusters": 8, "gamma": 0.1, "random_state": 0}, None, aim=8, **ANSWERED),
+    Row("spectral clustering 200 x 5, 4 clusters", "SpectralClustering", data.gaussian_classes, (200, 5, 4),
+        (120, 3, 3), {"n_clusters": 4, "gamma": 0.1, "random_state": 0}, None, **ANSWERED),
+    Row("spectral embedding 5k x 10 by neighbours, 3 components", "SpectralEmbedding", data.gaussian_classes,
+        (5_000, 10, 8), (120, 3, 3), {"n_components": 3, "n_neighbors": 20, "random_state": 0}, None, **ANSWERED),
     Row("neighbours mnist, 2k queries", "NearestNeighbors", data.digits, (20_000,), (500,), TEN_NEAREST,
         floors.neighbours, **ASKED),
     Row("neighbours flights, 5k queries", "NearestNeighbors", data.flights, (50_000,), (500,), TEN_NEAREST,

@@ -193,7 +193,8 @@ PIPELINES = [Saved("all transformers", "", whole_table), Saved("a table behind o
 
 def answers(model: Any, X: Any) -> dict[str, Any]:
     """What a model says of queries, method by method; one that refuses them says why."""
-    result = {}
+    # a model that answers nothing about other samples has what it found of its own
+    result = {name: getattr(model, name) for name in ("embedding_", "labels_") if hasattr(model, name)}
     for name in METHODS:
         if hasattr(model, name):
             try:

@@ -131,6 +131,10 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.sgd.passive_aggressive import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from tenfold.estimators.sgd.regressor import SGDRegressor as SGDRegressor
     from tenfold.estimators.spectral_filter.regression import SpectralFilter as SpectralFilter
+    from tenfold.estimators.spectral.clustering import SpectralClustering as SpectralClustering
+    from tenfold.estimators.spectral.embedding import SpectralEmbedding as SpectralEmbedding
+    from tenfold.estimators.spectral.functions import spectral_clustering as spectral_clustering
+    from tenfold.estimators.spectral.functions import spectral_embedding as spectral_embedding
     from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
     from tenfold.estimators.svm.classification import LinearSVC as LinearSVC
     from tenfold.estimators.svm.kernel_classification import NuSVC as NuSVC
@@ -263,6 +267,8 @@ ESTIMATORS = {
     "SVR": "estimators.svm.kernel_regression",
     "SkewedChi2Sampler": "estimators.kernel_approximation.chi_squared",
     "SpectralFilter": "estimators.spectral_filter.regression",
+    "SpectralClustering": "estimators.spectral.clustering",
+    "SpectralEmbedding": "estimators.spectral.embedding",
     "StructuredPerceptron": "estimators.structured",
     "TruncatedSVD": "estimators.decomposition.truncated",
     "TweedieRegressor": "estimators.glm.families",
@@ -310,6 +316,8 @@ OTHERS = {
     "rows": "data.open_rows",
     "save": "persist",
     "separability": "estimators.separability",
+    "spectral_clustering": "estimators.spectral.functions",
+    "spectral_embedding": "estimators.spectral.functions",
 }
 """Public names that are no estimators, and their modules."""
 

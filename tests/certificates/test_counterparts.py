@@ -8,6 +8,7 @@ import sklearn.cluster
 import sklearn.cross_decomposition
 import sklearn.decomposition
 import sklearn.discriminant_analysis
+import sklearn.manifold
 import sklearn.mixture
 import sklearn.naive_bayes
 import sklearn.neighbors
@@ -48,12 +49,15 @@ CLASSES_OF = {
     sklearn.discriminant_analysis: dict.fromkeys(
         ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"), ("classes", {})
     ),
+    sklearn.manifold: {"SpectralEmbedding": ("", {"n_neighbors": 50, "random_state": 0})},
     sklearn.naive_bayes: {
         "GaussianNB": ("classes", {}),
         **dict.fromkeys(("MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB"), ("counts", {})),
     },
 }
 TABLE = [(module, name, *rest) for module, names in CLASSES_OF.items() for name, rest in names.items()]
+ONLY_REPORTED = {"SpectralClustering"}
+"""Keeps no embedding: its cut and a bound are reported (tests/certificates/test_spectral_graph.py)."""
 NEAR_ENOUGH = {"MiniBatchKMeans", "CCA"}
 """Batches, and steps of powers with pseudo-inverses, end near to what the judge asks for, not at it."""
 
@@ -79,7 +83,7 @@ def test_no_counterpart_is_left_out():
     """Every class of these modules that we have is in the table."""
     for module, names in CLASSES_OF.items():
         both = {name for name in dir(module) if isinstance(getattr(module, name), type) and hasattr(tenfold, name)}
-        assert both <= set(names), both - set(names)
+        assert both - ONLY_REPORTED <= set(names), both - set(names)
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero encountered in log")

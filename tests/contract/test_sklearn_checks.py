@@ -77,6 +77,7 @@ def test_check_with_other_settings(estimator, check):
 
 WARNINGS = {
     **dict.fromkeys(("MiniBatchKMeans", "OnlineKMeans", "BisectingKMeans"), "Number of distinct clusters"),
+    **dict.fromkeys(("SpectralEmbedding", "SpectralClustering"), "Graph is not fully connected"),
     "NearestCentroid": "self.within_class_std_dev_ has at least 1 zero",
 }
 """How a warning begins that scikit-learn's own class gives, too."""

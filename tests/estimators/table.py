@@ -337,6 +337,13 @@ def _centred(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
     return Other(name, settings or {}, kind="gap", random=True, exempt=REPEATED, why=why, **meta)
 
 
+def _graph(name: str, settings: dict[str, Any], **meta: Any) -> Other:
+    why = "the graph of all samples is kept; its laws are in tests/certificates/test_spectral_graph.py"
+    return Other(
+        name, settings, kind="spectral", source=cloud, methods=(), weighted=False, random=True, why=why, **meta
+    )
+
+
 def _tasks(name: str, why: str) -> Other:
     return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
 
@@ -619,6 +626,10 @@ TABLE: list[Estimator] = [
     _process("GaussianProcessRegressor", {"kernel": NOISY}, kind="stationarity", source=regression),
     _process("GaussianProcessRegressor", {"optimizer": None, "alpha": 0.1}, kind="residual", source=regression),
     _process("GaussianProcessClassifier", {"kernel": SMOOTH}, kind="gap", source=classes),
+    _graph("SpectralEmbedding", {"n_neighbors": 15}, checked={"n_neighbors": 5}),
+    _graph("SpectralEmbedding", {"affinity": "rbf", "n_components": 3}),
+    _graph("SpectralClustering", {"n_clusters": 3, "gamma": 0.1}),
+    _graph("SpectralClustering", {"n_clusters": 3, "affinity": "nearest_neighbors", "assign_labels": "cluster_qr"}),
     Other(
         "StructuredPerceptron",
         {"max_iter": 20},

@@ -64,9 +64,9 @@ RULES = {
     "spectral": Rule(
         1e-8,
         "largest residual of a component",
-        "1 (the number is in units of the largest variance)",
+        "1 (the number is in units of the largest eigenvalue)",
         "rounding of the products with the data and of the stored components",
-        "every component is an eigenvector of the scatter matrix up to this, and none with a larger variance is "
+        "every component is an eigenvector of the matrix up to this, and none that comes before the last of them is "
         "missing; the note says where that holds with a probability, and where it is not proved",
     ),
     "fixed point": Rule(

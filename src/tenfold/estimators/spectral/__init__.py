@@ -1,0 +1,1 @@
+"""Spectral embedding and clustering."""
