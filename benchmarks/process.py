@@ -69,6 +69,8 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
 
         def call() -> Any:
             fitted = model.fit(X, y)
+            if not hasattr(fitted, "predict") and not hasattr(fitted, "transform"):
+                return fitted  # it answers of its own samples alone
             return fitted.predict(X) if hasattr(fitted, "predict") else fitted.transform(X)
     elif chosen.call == "fit and ask":
 

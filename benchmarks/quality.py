@@ -46,6 +46,8 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
         return {"objective": _surprise(X, fitted), "budget": True}
     if row.estimator == "KMeans":
         return {"objective": _energy(X, fitted), "budget": True}
+    if row.estimator == "SpectralClustering":
+        return {"objective": _cut(fitted), "budget": True}
     if row.call == "deviations":
         return _as_it_is(X[: len(X) // 6], y[: len(X) // 6], fitted)
     if row.call.startswith("fit and") or row.call == "read, fit and keep":
@@ -89,6 +91,15 @@ def _energy(X: Any, fitted: dict[str, Any]) -> float:
         nearest = np.argmax(part @ (centres - place).T - 0.5 * np.sum((centres - place) ** 2, axis=1), axis=1)
         total += float(np.sum((part - (centres - place)[nearest]) ** 2))
     return total
+
+
+def _cut(fitted: dict[str, Any]) -> float:
+    """The normalised cut of the labels, cluster by cluster, without the diagonal."""
+    model = pickle.loads(fitted["model"].tobytes())
+    W = np.array(model.affinity_matrix_, dtype=float)
+    np.fill_diagonal(W, 0.0)
+    cut = [W[inside][:, ~inside].sum() / W[inside].sum() for inside in (model.labels_ == k for k in set(model.labels_))]
+    return float(sum(cut))
 
 
 def _as_it_is(X: Any, y: Any, fitted: dict[str, Any]) -> Judged:

@@ -29,7 +29,7 @@ from tenfold.stats.derivatives import Params, adjoint, forward
 DIRECT_SIZE = 256  # up to here by LAPACK
 FACTORED_SIZE = 8192  # up to here a dense factor is tried: half a gigabyte
 MORE = 4  # vectors of a block beside the wanted ones, which speed up the last of these
-TOLERANCE = 1e-11  # of residuals, relative to the largest eigenvalue
+TOLERANCE = 1e-10  # of residuals, relative to the largest eigenvalue
 SHIFT = 1e-10  # s of C, so that it has a factor where a graph is all but disconnected
 MAX_DIMENSIONS = 2000  # of a Krylov space
 FACTOR_SPEED = 2.0  # flops of a product with a block in the time of one flop of a factor (benchmark: spectral)
