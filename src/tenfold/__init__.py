@@ -73,6 +73,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.kmeans.bisecting import BisectingKMeans as BisectingKMeans
     from tenfold.estimators.kmeans.functions import k_means as k_means
     from tenfold.estimators.kmeans.functions import kmeans_plusplus as kmeans_plusplus
+    from tenfold.estimators.kmeans.kernel import KernelKMeans as KernelKMeans
     from tenfold.estimators.kmeans.kmeans import KMeans as KMeans
     from tenfold.estimators.kmeans.minibatch import MiniBatchKMeans as MiniBatchKMeans
     from tenfold.estimators.kmeans.online import OnlineKMeans as OnlineKMeans
@@ -204,6 +205,7 @@ ESTIMATORS = {
     "KernelRidgeCV": "estimators.kernel_ridge.cv",
     "KernelRidgeClassifier": "estimators.kernel_ridge.classification",
     "KernelRidgeClassifierCV": "estimators.kernel_ridge.cv",
+    "KernelKMeans": "estimators.kmeans.kernel",
     "Lars": "estimators.greedy.lars",
     "LarsCV": "estimators.greedy.lars_cv",
     "Lasso": "estimators.lasso.lasso",

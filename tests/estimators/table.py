@@ -631,6 +631,15 @@ TABLE: list[Estimator] = [
     _graph("SpectralClustering", {"n_clusters": 3, "gamma": 0.1}),
     _graph("SpectralClustering", {"n_clusters": 3, "affinity": "nearest_neighbors", "assign_labels": "cluster_qr"}),
     Other(
+        "KernelKMeans",
+        {"n_clusters": 3, "gamma": 0.05},
+        kind="fixed point",
+        source=blobs,
+        random=True,
+        exempt=REPEATED,
+        why="the kernel matrix is kept; its laws are in tests/certificates/test_kernel_kmeans.py",
+    ),
+    Other(
         "StructuredPerceptron",
         {"max_iter": 20},
         kind="count",
