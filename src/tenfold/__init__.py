@@ -131,11 +131,11 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.sgd.passive_aggressive import PassiveAggressiveClassifier as PassiveAggressiveClassifier
     from tenfold.estimators.sgd.passive_aggressive import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from tenfold.estimators.sgd.regressor import SGDRegressor as SGDRegressor
-    from tenfold.estimators.spectral_filter.regression import SpectralFilter as SpectralFilter
     from tenfold.estimators.spectral.clustering import SpectralClustering as SpectralClustering
     from tenfold.estimators.spectral.embedding import SpectralEmbedding as SpectralEmbedding
     from tenfold.estimators.spectral.functions import spectral_clustering as spectral_clustering
     from tenfold.estimators.spectral.functions import spectral_embedding as spectral_embedding
+    from tenfold.estimators.spectral_filter.regression import SpectralFilter as SpectralFilter
     from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
     from tenfold.estimators.svm.classification import LinearSVC as LinearSVC
     from tenfold.estimators.svm.kernel_classification import NuSVC as NuSVC
@@ -201,11 +201,11 @@ ESTIMATORS = {
     "KNeighborsRegressor": "estimators.neighbours.regression",
     "KNeighborsTransformer": "estimators.neighbours.graphs",
     "KernelDensity": "estimators.neighbours.density",
+    "KernelKMeans": "estimators.kmeans.kernel",
     "KernelRidge": "estimators.kernel_ridge.regression",
     "KernelRidgeCV": "estimators.kernel_ridge.cv",
     "KernelRidgeClassifier": "estimators.kernel_ridge.classification",
     "KernelRidgeClassifierCV": "estimators.kernel_ridge.cv",
-    "KernelKMeans": "estimators.kmeans.kernel",
     "Lars": "estimators.greedy.lars",
     "LarsCV": "estimators.greedy.lars_cv",
     "Lasso": "estimators.lasso.lasso",
@@ -268,9 +268,9 @@ ESTIMATORS = {
     "SVC": "estimators.svm.kernel_classification",
     "SVR": "estimators.svm.kernel_regression",
     "SkewedChi2Sampler": "estimators.kernel_approximation.chi_squared",
-    "SpectralFilter": "estimators.spectral_filter.regression",
     "SpectralClustering": "estimators.spectral.clustering",
     "SpectralEmbedding": "estimators.spectral.embedding",
+    "SpectralFilter": "estimators.spectral_filter.regression",
     "StructuredPerceptron": "estimators.structured",
     "TruncatedSVD": "estimators.decomposition.truncated",
     "TweedieRegressor": "estimators.glm.families",
