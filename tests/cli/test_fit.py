@@ -191,7 +191,12 @@ def test_groups_and_weights_are_not_features(tmp_path):
 def test_unsupervised_models_without_a_target(houses, tmp_path):
     call("fit", houses / "houses.csv", "--out", tmp_path / "run", "--quiet")
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
-    assert {row["name"] for row in record["board"]} == {"principal-components", "k-means", "mixture"}
+    assert {row["name"] for row in record["board"]} == {
+        "principal-components",
+        "k-means",
+        "mixture",
+        "spectral-clustering",
+    }
     assert all(row["certified"] for row in record["board"])
     assert "<svg" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert call("predict", tmp_path / "run", houses / "houses.csv").output.startswith("row,prediction")

@@ -268,6 +268,15 @@ def _is_ok(ranking: list[RankedModel], name: str) -> bool:
     return any(one.line.name == name and one.result.certificate.ok for one in ranking)
 
 
+PICTURES_OF_GROUPS = {
+    "principal-components": "spectrum",
+    "k-means": "errors",
+    "mixture": "criterion",
+    "spectral-clustering": "eigenvalues",
+}
+"""The picture of each method for tables without a target."""
+
+
 def record_of_unsupervised(
     job: Job, table: LoadedTable, find: Callable[[Any, float], Iterable[UnsupervisedResult]], seconds: float
 ) -> tuple[dict[str, Any], Any]:
@@ -292,7 +301,7 @@ def record_of_unsupervised(
         }
         for one in result
     ]
-    saved = next((one for one in result if hasattr(one.model, "labels_")), result[0])
+    saved = next((one for one in result if hasattr(one.model, "labels_") and hasattr(one.model, "predict")), result[0])
     record = {
         **_common(job, table, encoder),
         "metric": {"name": "share", "words": "share of the variance", "better": "larger"},
@@ -306,10 +315,7 @@ def record_of_unsupervised(
         "classes": None,
         "seconds": time.perf_counter() - begin,
         "interrupted": False,
-        "pictures": {
-            {"principal-components": "spectrum", "k-means": "errors", "mixture": "criterion"}[one.name]: one.picture
-            for one in result
-        },
+        "pictures": {PICTURES_OF_GROUPS[one.name]: one.picture for one in result},
         "explain": {"profiles": profile_columns(table, deadline=begin + seconds)},
         "groups": describe_groups(
             [one.model for one in result], Z, encoder.get_feature_names_out().tolist(), table.rows

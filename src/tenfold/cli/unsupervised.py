@@ -1,6 +1,7 @@
-"""Tables without a target: principal components, k-means and Gaussian mixtures."""
+"""Tables without a target: principal components, k-means, Gaussian mixtures and spectral clustering."""
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from tenfold.arrays import Floats
 from tenfold.cli.candidates import leaderboard_classes
 from tenfold.estimators.leaderboard_entry import Entry
 
+GRAPH_ROWS = 2000  # rows whose graph of neighbours is clustered: a second for all numbers of clusters
 MOST_OF_VARIANCE = 0.9  # fraction of the variance for which components are counted
 
 
@@ -108,8 +110,47 @@ def _mixture(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
     )
 
 
+def _graph(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
+    """Spectral clustering of evenly spaced rows for every k of the grid; k by the largest gap between eigenvalues of
+    the Laplacian. The lower bound on the cut into k is the sum of the k smallest.
+    """
+    begin = time.perf_counter()
+    Z = Z[:: -(-len(Z) // GRAPH_ROWS)]
+    sizes = [k for k in entry.grid["n_clusters"] if k < len(Z)]
+    near = min(entry.settings["n_neighbors"], len(Z))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # parts of a graph are clusters
+        models = [cls(**{**entry.settings, "n_neighbors": near, "n_clusters": k}).fit(Z) for k in sizes]
+    certificates = [model.certificate_ for model in models]
+    bounds = [certificate.lower_bound or 0.0 for certificate in certificates]
+    eigenvalues = np.diff([0.0, *bounds])  # of the second one on: the first is zero
+    best = int(np.argmax(np.diff(eigenvalues))) if len(sizes) > 1 else 0
+    picture = {
+        "x": list(sizes),
+        "y": eigenvalues.tolist(),
+        "title": "Eigenvalues of the graph of neighbours",
+        "x_name": "clusters",
+        "y_name": "eigenvalue",
+        "chosen": sizes[best],
+        "log": False,
+        "caption": f"After eigenvalue {sizes[best]} comes the largest gap: so many clusters are nearly apart.",
+    }
+    note = f"cut {certificates[best].objective:.3g}, and none is below {bounds[best]:.3g}; {len(Z):,} rows"
+    return UnsupervisedResult(
+        entry.name,
+        models[best],
+        None,
+        {"clusters": sizes[best]},
+        len(sizes),
+        time.perf_counter() - begin,
+        note,
+        picture,
+    )
+
+
 METHODS: dict[str, Callable[[Entry, type, Floats], UnsupervisedResult]] = {
     "PCA": _components,
     "KMeans": _clusters,
     "GaussianMixture": _mixture,
+    "SpectralClustering": _graph,
 }

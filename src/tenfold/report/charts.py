@@ -146,6 +146,7 @@ DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
     "reliability": (_reliability, "Predicted probabilities and how often they came true, with exact intervals."),
     "residuals": (_residuals, "Held-out samples. A trend or a funnel means that something is left to explain."),
     "errors": (_errors, "Error of every value tried; the dashed line is the one chosen."),
+    "eigenvalues": (_errors, "Eigenvalues of the Laplacian of the neighbours; the dashed line is before the gap."),
     "criterion": (_errors, "The criterion of every value tried; the dashed line is the one chosen."),
     "path": (_path, "How the weights of standardised features shrink as the penalty grows."),
     "plane": (_plane, "The boundary, the margins beside it, and the samples that carry it: free ones are on a margin."),

@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -135,6 +136,13 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         instead=INSTEAD,
         certificate=("spectral",),
         judge="spectral_graph.clustering",
+        board=Entry(
+            "spectral-clustering",
+            "structure",
+            {"affinity": "nearest_neighbors", "n_neighbors": 10, "random_state": 0},
+            {"n_clusters": (2, 3, 4, 5, 6, 7, 8, 9)},
+            dense=True,
+        ),
         stored={
             "embedding_": floats("n e"),
             "affinity_matrix_": floats("n n", sparse=True),
