@@ -14,8 +14,9 @@ factorisation (Damle, Minden, Ying 2019), the labels computed again.
 
 The normalised cut of a partition into k is sum_k cut(A_k) / vol(A_k), with weights and degrees both without the
 diagonal. It is trace H' L H of orthonormal H, so that it is at least the sum of the k smallest eigenvalues of L, where
-each isolated sample has the eigenvalue 0, as a part of volume 0 has the cut 0. With the residual of all components R
-and no other eigenvalue of S above m, eigenvalues are at most max(r, m) + ||R||.
+each isolated sample has the eigenvalue 0, as a part of volume 0 has the cut 0. With the residual of all components R,
+and no other eigenvalue of S above m, eigenvalues are at most max(r, m) + ||R||, for orthonormal components; deviations
+from that and rounding are added.
 """
 
 from collections.abc import Callable
@@ -161,7 +162,8 @@ def _by_random_vectors(graph: Graph, inside: Floats, limit: float, beside: Float
 
     # seeded by the embedding, so that vectors are independent of the solver's and reproducible
     random = np.random.default_rng(np.frombuffer(np.ascontiguousarray(inside[-1]).tobytes(), dtype=np.uint32))
-    return below(apply, graph.size, limit, 128.0 * EPS, random, beside)
+    # |S| has the norm of S, at most 2, so that rounding of products is at most 2 n units
+    return below(apply, graph.size, limit, 2.0 * (graph.size + 8) * EPS, random, beside)
 
 
 def lowest_cut(graph: Graph, basis: _Components, limit: float, k: int) -> float:
@@ -170,9 +172,10 @@ def lowest_cut(graph: Graph, basis: _Components, limit: float, k: int) -> float:
     wanted = k - isolated
     if wanted <= 0:
         return 0.0
-    tops = np.append(np.full(len(basis.dropped), 2.0), np.maximum(basis.values, limit) + basis.norm)[:wanted]
-    more = max(0, wanted - len(tops)) * (limit + basis.norm)
-    return max(0.0, 2.0 * wanted - float(np.sum(np.minimum(tops, 2.0))) - min(more, 2.0 * max(0, wanted - len(tops))))
+    slack = 2.0 * basis.norm + 4.0 * len(basis.vectors) * basis.slant + 4.0 * graph.size * EPS
+    tops = np.append(np.full(len(basis.dropped), 2.0), np.maximum(basis.values, limit) + slack)[:wanted]
+    beyond = np.full(wanted - len(tops), limit + slack)
+    return max(0.0, 2.0 * wanted - float(np.sum(np.minimum(np.append(tops, beyond), 2.0))))
 
 
 def compute_cut(A: Array, graph: Graph, labels: Integers) -> float:
