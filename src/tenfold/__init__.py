@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.cross_decomposition.views import MultiviewCCA as MultiviewCCA
     from tenfold.estimators.decomposition.angles import principal_angles as principal_angles
     from tenfold.estimators.decomposition.incremental import IncrementalPCA as IncrementalPCA
+    from tenfold.estimators.decomposition.kernel import KernelPCA as KernelPCA
     from tenfold.estimators.decomposition.principal import PCA as PCA
     from tenfold.estimators.decomposition.truncated import TruncatedSVD as TruncatedSVD
     from tenfold.estimators.discriminant.bayes_classifier import BayesClassifier as BayesClassifier
@@ -196,6 +197,7 @@ ESTIMATORS = {
     "KNeighborsRegressor": "estimators.neighbours.regression",
     "KNeighborsTransformer": "estimators.neighbours.graphs",
     "KernelDensity": "estimators.neighbours.density",
+    "KernelPCA": "estimators.decomposition.kernel",
     "KernelRidge": "estimators.kernel_ridge.regression",
     "KernelRidgeCV": "estimators.kernel_ridge.cv",
     "KernelRidgeClassifier": "estimators.kernel_ridge.classification",

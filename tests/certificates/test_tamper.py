@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn.decomposition
 import sklearn.kernel_ridge
 from excess import Reference
 from symmetries import SYMMETRIES, is_permuted, move, move_alone
@@ -107,7 +108,18 @@ def dual(name, module=tenfold, **settings):
     return getattr(module, name)(**settings).fit(X, y), X, y
 
 
+def spectral(name, module=tenfold, **settings):
+    X = blobs().X
+    return getattr(module, name)(**settings).fit(X), X, None
+
+
+WITH_INVERSE = {"n_components": 3, "kernel": "rbf", "gamma": 0.05, "fit_inverse_transform": True}
+
 OTHERS = {
+    "KernelPCA": lambda: spectral("KernelPCA", n_components=3, kernel="rbf", gamma=0.05),
+    "KernelPCA with pre-images": lambda: spectral("KernelPCA", **WITH_INVERSE),
+    "KernelPCA of all components": lambda: spectral("KernelPCA"),
+    "KernelPCA of scikit-learn": lambda: spectral("KernelPCA", sklearn.decomposition, **WITH_INVERSE),
     "KernelRidge": lambda: dual("KernelRidge", kernel="rbf", alpha=0.1),
     "KernelRidgeClassifier": lambda: dual("KernelRidgeClassifier", alpha=0.1),
     "KernelRidgeCV": lambda: dual("KernelRidgeCV", gammas=[0.1, 1.0]),

@@ -337,6 +337,12 @@ def _centred(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
     return Other(name, settings or {}, kind="gap", random=True, exempt=REPEATED, why=why, **meta)
 
 
+def _spectral(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    known = {"kind": "spectral", "source": cloud, "methods": ("transform",), "weighted": False}
+    why = "keeps its samples, and eigenvectors of their kernel matrix: tests/unit/test_kernel_pca.py has its laws"
+    return Other(name, settings or {}, **{**known, "why": why, **meta})
+
+
 def _tasks(name: str, why: str) -> Other:
     return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
 
@@ -541,6 +547,8 @@ TABLE: list[Estimator] = [
     _features(
         "Nystroem", {"n_components": 8, "centres": "kmeans", "gamma": 0.1}, judged=True, in_sklearn=False, warns=FEWER
     ),
+    _spectral("KernelPCA", {"n_components": 2}),
+    _spectral("KernelPCA", {"n_components": 3, "kernel": "rbf", "gamma": 0.1, "fit_inverse_transform": True}),
     _blocks("CCA", {"n_components": 2, **EXACT}),
     _blocks("CCA", {"n_components": 1, "ridge": 0.1, "scale": False}, in_sklearn=False),
     _blocks("PLSRegression", {"n_components": 2, **EXACT}),
