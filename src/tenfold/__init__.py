@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.data.open_rows import rows as rows
     from tenfold.estimators.ambiguity import ambiguity as ambiguity
     from tenfold.estimators.cross_decomposition.canonical import CCA as CCA
+    from tenfold.estimators.cross_decomposition.kernel import KernelCCA as KernelCCA
     from tenfold.estimators.cross_decomposition.partial import PLSCanonical as PLSCanonical
     from tenfold.estimators.cross_decomposition.partial import PLSRegression as PLSRegression
     from tenfold.estimators.cross_decomposition.partial import PLSSVD as PLSSVD
@@ -196,6 +197,7 @@ ESTIMATORS = {
     "KNeighborsClassifierCV": "estimators.neighbours.cv",
     "KNeighborsRegressor": "estimators.neighbours.regression",
     "KNeighborsTransformer": "estimators.neighbours.graphs",
+    "KernelCCA": "estimators.cross_decomposition.kernel",
     "KernelDensity": "estimators.neighbours.density",
     "KernelPCA": "estimators.decomposition.kernel",
     "KernelRidge": "estimators.kernel_ridge.regression",

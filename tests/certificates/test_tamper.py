@@ -16,7 +16,7 @@ from symmetries import SYMMETRIES, is_permuted, move, move_alone
 from tampering import outputs, same_or_raises, tamper
 
 import tenfold
-from estimators import LINEAR, NEIGHBOURS, STATISTICAL, blobs, classes, regression
+from estimators import LINEAR, NEIGHBOURS, STATISTICAL, blobs, classes, pairs, regression
 from tenfold.certification import report_only
 
 
@@ -113,12 +113,19 @@ def spectral(name, module=tenfold, **settings):
     return getattr(module, name)(**settings).fit(X), X, None
 
 
+def two_views(**settings):
+    X, Y, _ = pairs(60, 4)
+    return tenfold.KernelCCA(**settings).fit(X, Y), X, Y
+
+
 WITH_INVERSE = {"n_components": 3, "kernel": "rbf", "gamma": 0.05, "fit_inverse_transform": True}
 
 OTHERS = {
     "KernelPCA": lambda: spectral("KernelPCA", n_components=3, kernel="rbf", gamma=0.05),
     "KernelPCA with pre-images": lambda: spectral("KernelPCA", **WITH_INVERSE),
     "KernelPCA of all components": lambda: spectral("KernelPCA"),
+    "KernelCCA": lambda: two_views(n_components=2, ridge=1.0),
+    "KernelCCA with a ridge of its own": lambda: two_views(random_state=0),
     "KernelPCA of scikit-learn": lambda: spectral("KernelPCA", sklearn.decomposition, **WITH_INVERSE),
     "KernelRidge": lambda: dual("KernelRidge", kernel="rbf", alpha=0.1),
     "KernelRidgeClassifier": lambda: dual("KernelRidgeClassifier", alpha=0.1),

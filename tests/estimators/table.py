@@ -549,6 +549,8 @@ TABLE: list[Estimator] = [
     ),
     _spectral("KernelPCA", {"n_components": 2}),
     _spectral("KernelPCA", {"n_components": 3, "kernel": "rbf", "gamma": 0.1, "fit_inverse_transform": True}),
+    _spectral("KernelCCA", {"ridge": 1.0, "kernel": "rbf", "gamma": 0.1}, source=pairs),
+    _spectral("KernelCCA", {"n_components": 2, "kernel": "linear", "random_state": 0}, source=pairs),
     _blocks("CCA", {"n_components": 2, **EXACT}),
     _blocks("CCA", {"n_components": 1, "ridge": 0.1, "scale": False}, in_sklearn=False),
     _blocks("PLSRegression", {"n_components": 2, **EXACT}),

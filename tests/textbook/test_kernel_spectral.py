@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tenfold import PCA, KernelPCA
+from tenfold import PCA, KernelCCA, KernelPCA
 
 
 def rings(inner, outer, n=200, noise=0.1, seed=0):
@@ -80,3 +80,64 @@ def test_rosasco_10_6_projection_of_a_sample():
         for j in range(3)
     ]
     np.testing.assert_allclose(model.transform(x)[0], expected)
+
+
+class TestKernelCCA:
+    """Cookbook 11 and Welling 14."""
+
+    def views(self, n=100, seed=0):
+        z = np.random.default_rng(seed).uniform(0.0, 2.0 * np.pi, n)
+        return np.sin(z)[:, None], np.cos(z)[:, None]
+
+    def test_sine_and_cosine(self):
+        """Linear correlation near zero; with a Gaussian kernel of width 1 and a ridge of 0.1 about .98, and about .2
+        where the pairs are shuffled.
+        """
+        X, Y = self.views()
+        assert abs(np.corrcoef(X[:, 0], Y[:, 0])[0, 1]) < 0.2
+        model = KernelCCA(kernel="rbf", gamma=0.5, ridge=0.1).fit(X, Y)
+        assert model.values_[0] == pytest.approx(0.98, abs=0.01)
+        shuffled = KernelCCA(kernel="rbf", gamma=0.5, ridge=0.1).fit(X, np.random.default_rng(1).permutation(Y))
+        assert shuffled.values_[0] < 0.45
+
+    def test_correlation_of_one_on_unrelated_views(self):
+        """A narrow kernel of full rank: 1.0000 on independent data; the fit says that it means nothing."""
+        rng = np.random.default_rng(0)
+        X, Y = rng.standard_normal((2, 60, 1))
+        with pytest.warns(UserWarning, match="no maximum"):
+            false = KernelCCA(kernel="rbf", gamma=5e3, ridge=0.0).fit(X, Y)
+        assert false.correlations_[0] > 0.9999
+        assert false.certificate_.status == "no maximum"
+        assert not false.certificate_.ok
+        nearly = KernelCCA(kernel="rbf", gamma=5e3, ridge=1e-8).fit(X, Y)
+        assert nearly.values_[0] > 0.99999
+        new = rng.standard_normal((2, 500, 1))
+        assert abs(nearly.score(*new)) < 0.2
+
+    def test_ridge_by_cross_validation(self):
+        X, Y = self.views()
+        model = KernelCCA(kernel="rbf", gamma=0.5, random_state=0).fit(X, Y)
+        assert model.score(*self.views(seed=1)) > 0.95
+        rng = np.random.default_rng(0)
+        chosen = KernelCCA(kernel="rbf", gamma=0.5, random_state=0).fit(*rng.standard_normal((2, 80, 1)))
+        assert chosen.cv_results_["mean_test_score"].max() < 0.5
+
+    def test_linear_kernels_are_linear_cca(self):
+        """Dual directions with a small ridge: the canonical correlations of the features."""
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((80, 3))
+        Y = X[:, :2] + rng.standard_normal((80, 2))
+        model = KernelCCA(2, kernel="linear", ridge=1e-6).fit(X, Y)
+        Qx, Qy = (np.linalg.qr(part - part.mean(0))[0] for part in (X, Y))
+        np.testing.assert_allclose(model.correlations_, np.linalg.svd(Qx.T @ Qy)[1], rtol=1e-7)
+
+    def test_dual_eigenproblem(self):
+        """Welling 14.15: K_x K_y b = l (K_x^2 + eta) a, and the eigenvalues come in pairs of both signs."""
+        X, Y = self.views(n=40)
+        eta = 0.5
+        model = KernelCCA(2, kernel="rbf", gamma=0.5, ridge=eta).fit(X, Y)
+        H = np.eye(40) - 1.0 / 40
+        Kx, Ky = (H @ kernel(part) @ H for kernel, part in zip(model.kernels_, (X, Y), strict=True))
+        a, b = model.dual_coefs_
+        np.testing.assert_allclose(Kx @ Ky @ b, (Kx @ Kx + eta * np.eye(40)) @ a * model.values_, atol=1e-10)
+        np.testing.assert_allclose(Ky @ Kx @ a, (Ky @ Ky + eta * np.eye(40)) @ b * model.values_, atol=1e-10)

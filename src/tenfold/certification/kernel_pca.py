@@ -114,20 +114,20 @@ def projections(model: Any, X: Array) -> list[Output | Labels]:
     means = wide(model._centerer.K_fit_rows_) if _keeps_centred_matrix(model) else _means(kernel, samples, center)
     X = X.toarray() if is_sparse(X) and isinstance(kernel, Precomputed) else X
     value = np.asarray(project_on(kernel, samples, coef, means @ coef, X))
-    return [Output("transform", value, _rounding(model, kernel, samples, coef, means, X))]
+    u = max(unit_roundoff(numpy_dtype(part.dtype)) for part in (X, model.eigenvectors_, samples))
+    return [Output("transform", value, bound_rounding(kernel, samples, coef, means, X, u))]
 
 
 def _means(kernel: Kernel, samples: Array, center: bool) -> Floats:
     return CentredKernel(kernel, samples, center).means
 
 
-def _rounding(model: Any, kernel: Kernel, samples: Array, coef: Floats, means: Floats, X: Array) -> Floats:
-    """A bound on the rounding of projections in the dtype of the model and the samples."""
+def bound_rounding(kernel: Kernel, samples: Array, coef: Floats, means: Floats, X: Array, u: float) -> Floats:
+    """A bound on the rounding of projections of samples X, in units u."""
     if isinstance(kernel, Precomputed):
         size = np.max(np.abs(wide(X)), axis=1)
     else:
         reach = np.sqrt(np.maximum(wide(kernel.diag(X)), 0.0))
         size = reach * float(np.sqrt(np.max(wide(kernel.diag(samples)), initial=0.0)))
     sizes = (size + float(np.max(np.abs(means), initial=0.0)))[:, None] * np.sum(np.abs(coef), axis=0)
-    u = max(unit_roundoff(numpy_dtype(part.dtype)) for part in (X, model.eigenvectors_, samples))
     return (16.0 + 8.0 * np.sqrt(len(coef))) * u * sizes + np.finfo(np.float64).tiny
