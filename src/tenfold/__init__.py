@@ -100,6 +100,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.logistic.cv import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic.regression import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic.smallest_c import l1_min_c as l1_min_c
+    from tenfold.estimators.manifold.classical import ClassicalMDS as ClassicalMDS
+    from tenfold.estimators.manifold.isomap import Isomap as Isomap
     from tenfold.estimators.mixture.em_driver import em as em
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
     from tenfold.estimators.naive_bayes.categorical import CategoricalNB as CategoricalNB
@@ -174,6 +176,7 @@ ESTIMATORS = {
     "BisectingKMeans": "estimators.kmeans.bisecting",
     "CCA": "estimators.cross_decomposition.canonical",
     "CategoricalNB": "estimators.naive_bayes.categorical",
+    "ClassicalMDS": "estimators.manifold.classical",
     "ComplementNB": "estimators.naive_bayes.discrete",
     "ElasticNet": "estimators.lasso.lasso",
     "ElasticNetCV": "estimators.lasso.cv",
@@ -191,6 +194,7 @@ ESTIMATORS = {
     "Histogram": "estimators.neighbours.histogram",
     "HuberRegressor": "estimators.glm.huber",
     "IncrementalPCA": "estimators.decomposition.incremental",
+    "Isomap": "estimators.manifold.isomap",
     "KMeans": "estimators.kmeans.kmeans",
     "KNeighborsCV": "estimators.neighbours.cv",
     "KNeighborsClassifier": "estimators.neighbours.classification",

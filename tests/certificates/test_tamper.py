@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import sklearn.decomposition
 import sklearn.kernel_ridge
+import sklearn.manifold
 from excess import Reference
 from symmetries import SYMMETRIES, is_permuted, move, move_alone
 from tampering import outputs, same_or_raises, tamper
@@ -124,6 +125,10 @@ OTHERS = {
     "KernelPCA": lambda: spectral("KernelPCA", n_components=3, kernel="rbf", gamma=0.05),
     "KernelPCA with pre-images": lambda: spectral("KernelPCA", **WITH_INVERSE),
     "KernelPCA of all components": lambda: spectral("KernelPCA"),
+    "ClassicalMDS": lambda: spectral("ClassicalMDS", n_components=3),
+    "ClassicalMDS of scikit-learn": lambda: spectral("ClassicalMDS", sklearn.manifold, n_components=3),
+    "Isomap": lambda: spectral("Isomap", n_neighbors=40),
+    "Isomap of scikit-learn": lambda: spectral("Isomap", sklearn.manifold, n_neighbors=40),
     "KernelCCA": lambda: two_views(n_components=2, ridge=1.0),
     "KernelCCA with a ridge of its own": lambda: two_views(random_state=0),
     "KernelPCA of scikit-learn": lambda: spectral("KernelPCA", sklearn.decomposition, **WITH_INVERSE),

@@ -109,6 +109,8 @@ def test_a_cell_of_the_table(name, source):
         assert tuple(model.transform(given).shape) == (len(X), len(model.get_feature_names_out()))
     elif hasattr(model, "score_samples") and not hasattr(model, "predict"):
         assert model.score_samples(given).shape == (len(X),)
+    elif hasattr(model, "embedding_"):
+        assert model.embedding_.shape == (len(X), model.n_components)
     elif not hasattr(model, "predict"):
         assert model.kneighbors(given)[1].shape == (len(X), model.n_neighbors)
     else:

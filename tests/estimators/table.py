@@ -337,6 +337,9 @@ def _centred(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
     return Other(name, settings or {}, kind="gap", random=True, exempt=REPEATED, why=why, **meta)
 
 
+IN_PARTS = "The number of connected components of the neighbors graph"
+
+
 def _spectral(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
     known = {"kind": "spectral", "source": cloud, "methods": ("transform",), "weighted": False}
     why = "keeps its samples, and eigenvectors of their kernel matrix: tests/unit/test_kernel_pca.py has its laws"
@@ -549,6 +552,9 @@ TABLE: list[Estimator] = [
     ),
     _spectral("KernelPCA", {"n_components": 2}),
     _spectral("KernelPCA", {"n_components": 3, "kernel": "rbf", "gamma": 0.1, "fit_inverse_transform": True}),
+    _spectral("ClassicalMDS", methods=()),
+    _spectral("Isomap", warns=IN_PARTS),
+    _spectral("Isomap", {"n_neighbors": 8, "n_components": 3, "path_method": "D"}, warns=IN_PARTS),
     _spectral("KernelCCA", {"ridge": 1.0, "kernel": "rbf", "gamma": 0.1}, source=pairs),
     _spectral("KernelCCA", {"n_components": 2, "kernel": "linear", "random_state": 0}, source=pairs),
     _blocks("CCA", {"n_components": 2, **EXACT}),

@@ -80,8 +80,14 @@ class CentredKernel:
         return own - 2.0 * self.means + self.mean if self.center else own
 
     def size(self) -> float:
-        """The sum of the absolute diagonal of K, in whose units products are rounded."""
-        return float(np.sum(np.abs(wide(self.kernel.diag(self.X)))))
+        """In whose units products are rounded: the sum of the diagonal of K; of a given matrix, which need not be
+        positive semidefinite, its Frobenius norm where that is larger.
+        """
+        size = float(np.sum(np.abs(wide(self.kernel.diag(self.X)))))
+        if isinstance(self.kernel, Precomputed):
+            xp = namespace(self.X)
+            size = max(size, float(xp.sum(xp.astype(self.X, xp.float64, copy=False) ** 2)) ** 0.5)
+        return size
 
     def _centre(self, V: Floats) -> Floats:
         return V - np.mean(V, axis=1)[:, None] if self.center and V.size else V
