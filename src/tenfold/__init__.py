@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.decomposition.truncated import TruncatedSVD as TruncatedSVD
     from tenfold.estimators.discriminant.bayes_classifier import BayesClassifier as BayesClassifier
     from tenfold.estimators.discriminant.centroid import NearestCentroid as NearestCentroid
+    from tenfold.estimators.discriminant.kernel_fisher import KernelFisherDiscriminant as KernelFisherDiscriminant
     from tenfold.estimators.discriminant.linear import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from tenfold.estimators.discriminant.plug_in import GaussianPlugIn as GaussianPlugIn
     from tenfold.estimators.discriminant.quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
@@ -203,6 +204,7 @@ ESTIMATORS = {
     "KNeighborsTransformer": "estimators.neighbours.graphs",
     "KernelCCA": "estimators.cross_decomposition.kernel",
     "KernelDensity": "estimators.neighbours.density",
+    "KernelFisherDiscriminant": "estimators.discriminant.kernel_fisher",
     "KernelPCA": "estimators.decomposition.kernel",
     "KernelRidge": "estimators.kernel_ridge.regression",
     "KernelRidgeCV": "estimators.kernel_ridge.cv",

@@ -105,7 +105,7 @@ def fit_structured():
 
 
 def dual(name, module=tenfold, **settings):
-    X, y, _ = classes(60, 4, count=3) if "Classifier" in name else regression(60, 4)
+    X, y, _ = classes(60, 4, count=3) if "Classifier" in name or "Fisher" in name else regression(60, 4)
     return getattr(module, name)(**settings).fit(X, y), X, y
 
 
@@ -127,6 +127,7 @@ OTHERS = {
     "KernelPCA of all components": lambda: spectral("KernelPCA"),
     "ClassicalMDS": lambda: spectral("ClassicalMDS", n_components=3),
     "ClassicalMDS of scikit-learn": lambda: spectral("ClassicalMDS", sklearn.manifold, n_components=3),
+    "KernelFisherDiscriminant": lambda: dual("KernelFisherDiscriminant", beta=0.1),
     "Isomap": lambda: spectral("Isomap", n_neighbors=40),
     "Isomap of scikit-learn": lambda: spectral("Isomap", sklearn.manifold, n_neighbors=40),
     "KernelCCA": lambda: two_views(n_components=2, ridge=1.0),

@@ -553,6 +553,12 @@ TABLE: list[Estimator] = [
     _spectral("KernelPCA", {"n_components": 2}),
     _spectral("KernelPCA", {"n_components": 3, "kernel": "rbf", "gamma": 0.1, "fit_inverse_transform": True}),
     _spectral("ClassicalMDS", methods=()),
+    _spectral(
+        "KernelFisherDiscriminant",
+        {"kernel": "rbf", "gamma": 0.1, "beta": 0.1},
+        source=classes,
+        methods=("predict", "decision_function", "transform"),
+    ),
     _spectral("Isomap", warns=IN_PARTS),
     _spectral("Isomap", {"n_neighbors": 8, "n_components": 3, "path_method": "D"}, warns=IN_PARTS),
     _spectral("KernelCCA", {"ridge": 1.0, "kernel": "rbf", "gamma": 0.1}, source=pairs),

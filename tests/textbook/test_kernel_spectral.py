@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tenfold import PCA, KernelCCA, KernelPCA
+from tenfold import PCA, KernelCCA, KernelFisherDiscriminant, KernelPCA
 
 
 def rings(inner, outer, n=200, noise=0.1, seed=0):
@@ -141,3 +141,51 @@ class TestKernelCCA:
         a, b = model.dual_coefs_
         np.testing.assert_allclose(Kx @ Ky @ b, (Kx @ Kx + eta * np.eye(40)) @ a * model.values_, atol=1e-10)
         np.testing.assert_allclose(Ky @ Kx @ a, (Ky @ Ky + eta * np.eye(40)) @ b * model.values_, atol=1e-10)
+
+
+class TestWelling13:
+    """Kernel Fisher discriminant."""
+
+    def cigars(self, n=120, seed=0):
+        rng = np.random.default_rng(seed)
+        y = np.arange(n) % 2
+        return np.column_stack([5.0 * rng.standard_normal(n), 0.2 * rng.standard_normal(n) + y]), y
+
+    def test_parallel_cigars(self):
+        """PCA takes the long axis and mixes the classes; the discriminant takes the other."""
+        X, y = self.cigars()
+        along = KernelPCA(1).fit_transform(X)[:, 0]
+        assert abs(along[y == 1].mean() - along[y == 0].mean()) < 0.5 * along.std()
+        linear = KernelFisherDiscriminant(kernel="linear", beta=1e-3).fit(X, y)
+        assert linear.score(*self.cigars(seed=1)) > 0.97
+        assert KernelFisherDiscriminant(beta=1.0).fit(X, y).score(*self.cigars(seed=1)) > 0.95
+
+    def test_scatters_are_those_of_explicit_features(self):
+        """13.15-13.18 and 13.12: the ratio that a direction reaches is its eigenvalue."""
+        X, y = self.cigars(40)
+        model = KernelFisherDiscriminant(kernel="poly", degree=2, beta=0.5).fit(X, y)
+        K, a = model.kernel_(X), model.dual_coef_[:, 0]
+        kappa = [K[:, y == c].mean(axis=1) for c in (0, 1)]
+        between = sum(20 * np.outer(k - K.mean(1), k - K.mean(1)) for k in kappa)
+        within = K @ K - sum(20 * np.outer(k, k) for k in kappa)
+        ratio = (a @ between @ a) / (a @ within @ a + 0.5 * a @ a)
+        assert ratio == pytest.approx(model.values_[0], rel=1e-6)
+        z = K @ a
+        centred = z - np.where(y == 1, z[y == 1].mean(), z[y == 0].mean())
+        assert centred @ centred == pytest.approx(a @ within @ a, rel=1e-5)
+        difference = kappa[1] - kappa[0]
+        np.testing.assert_allclose(between, 20 * 20 / 40 * np.outer(difference, difference), atol=1e-6)
+
+    def test_nearest_class_in_units_of_its_deviation(self):
+        X, y = self.cigars()
+        model = KernelFisherDiscriminant(beta=1.0).fit(X, y)
+        z = model.transform(X)[:, 0]
+        far = [(z - z[y == c].mean()) ** 2 / z[y == c].var() for c in (0, 1)]
+        np.testing.assert_array_equal(model.predict(X), np.argmin(far, axis=0))
+
+    def test_without_regularisation_it_overfits(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.standard_normal((80, 2)), np.arange(80) % 2
+        tight = KernelFisherDiscriminant(gamma=50.0, beta=1e-6).fit(X, y)
+        assert tight.score(X, y) == 1.0
+        assert tight.score(rng.standard_normal((400, 2)), np.arange(400) % 2) < 0.6
