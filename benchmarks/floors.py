@@ -62,6 +62,14 @@ def kernel_factor(s: Size) -> Work:
     )
 
 
+def kernel_eigenvectors(s: Size) -> Work:
+    """The kernel matrix, ten products of it with 16 vectors in float32, whose rate is twice that of float64, and one
+    with 20 in float64.
+    """
+    flops = float(s.rows) ** 2 * (2.0 * s.columns + 10.0 + 10 * 16 + 2 * 20)
+    return Work(flops, 44.0 * s.rows**2, "ten products of the kernel matrix with 16 vectors in float32")
+
+
 def kernel_products(s: Size) -> Work:
     """The products of all rows with all, and an exponential of each, counted as ten operations."""
     return Work(

@@ -33,6 +33,7 @@ HOMES = {
     "IncrementalPCA": "decomposition",
     "KMeans": "cluster",
     "KernelDensity": "neighbors",
+    "KernelPCA": "decomposition",
     "KernelRidge": "kernel_ridge",
     "LinearDiscriminantAnalysis": "discriminant_analysis",
     "GaussianMixture": "mixture",
@@ -157,6 +158,7 @@ DIGITS = {"alphas": log_space(-1, 4, 20)}
 MIXTURE = {"n_components": 16, "max_iter": 30, "tol": 0.0, "random_state": 0}
 
 WIDTH = {"kernel": "rbf", "gamma": 0.05}
+COMPONENTS = WIDTH | {"n_components": 20}
 WIDTHS = {"alphas": log_space(-4, 2, 20), "gammas": log_space(-3, 0, 5)}
 FALKON: dict[str, Any] = {"alpha": 1e-6, "gamma": 0.05, "centres": 2000, "random_state": 0}
 ASKED: dict[str, Any] = {"call": "fit and ask", "peers": (INTEL,)}
@@ -271,6 +273,10 @@ ROWS = (
         floors.class_moments, aim=1.5, **ANSWERED),
     Row("pca 5k x 5k, 50 components", "PCA", data.directions, (5_000, 5_000), (100, 80), {"n_components": 50},
         floors.few_components, tighten=ARPACK["PCA"], aim=7, **ANSWERED),
+    Row("kernel pca 5k x 20, 20 components", "KernelPCA", data.directions, (5_000, 20), (300, 5), COMPONENTS,
+        floors.kernel_eigenvectors, aim=20, call="fit and keep"),
+    Row("kernel pca 200 x 5, 2 components", "KernelPCA", data.directions, (200, 5), (200, 5),
+        {"n_components": 2, "kernel": "rbf"}, None, call="fit and keep", aim=1),
     Row("pca mnist, 50 components", "PCA", data.digits, (20_000,), (500,), {"n_components": 50}, floors.class_moments,
         **ANSWERED),
     Row("gaussian mixture 100k x 16, 16 components, 30 steps", "GaussianMixture", data.gaussian_classes,

@@ -201,7 +201,8 @@ def answers(model: Any, X: Any) -> dict[str, Any]:
                 result[name] = getattr(model, name)(X)
             except (ValueError, TypeError, NotImplementedError) as reason:
                 result[name] = f"{type(reason).__name__}: {reason}"
-    assert result
+    if not result:  # an embedding of the samples of the fit alone
+        result["embedding_"] = model.embedding_
     return result
 
 

@@ -17,16 +17,19 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.data.open_rows import rows as rows
     from tenfold.estimators.ambiguity import ambiguity as ambiguity
     from tenfold.estimators.cross_decomposition.canonical import CCA as CCA
+    from tenfold.estimators.cross_decomposition.kernel import KernelCCA as KernelCCA
     from tenfold.estimators.cross_decomposition.partial import PLSCanonical as PLSCanonical
     from tenfold.estimators.cross_decomposition.partial import PLSRegression as PLSRegression
     from tenfold.estimators.cross_decomposition.partial import PLSSVD as PLSSVD
     from tenfold.estimators.cross_decomposition.views import MultiviewCCA as MultiviewCCA
     from tenfold.estimators.decomposition.angles import principal_angles as principal_angles
     from tenfold.estimators.decomposition.incremental import IncrementalPCA as IncrementalPCA
+    from tenfold.estimators.decomposition.kernel import KernelPCA as KernelPCA
     from tenfold.estimators.decomposition.principal import PCA as PCA
     from tenfold.estimators.decomposition.truncated import TruncatedSVD as TruncatedSVD
     from tenfold.estimators.discriminant.bayes_classifier import BayesClassifier as BayesClassifier
     from tenfold.estimators.discriminant.centroid import NearestCentroid as NearestCentroid
+    from tenfold.estimators.discriminant.kernel_fisher import KernelFisherDiscriminant as KernelFisherDiscriminant
     from tenfold.estimators.discriminant.linear import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from tenfold.estimators.discriminant.plug_in import GaussianPlugIn as GaussianPlugIn
     from tenfold.estimators.discriminant.quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
@@ -99,6 +102,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.logistic.cv import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic.regression import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic.smallest_c import l1_min_c as l1_min_c
+    from tenfold.estimators.manifold.classical import ClassicalMDS as ClassicalMDS
+    from tenfold.estimators.manifold.isomap import Isomap as Isomap
     from tenfold.estimators.mixture.em_driver import em as em
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
     from tenfold.estimators.naive_bayes.categorical import CategoricalNB as CategoricalNB
@@ -177,6 +182,7 @@ ESTIMATORS = {
     "BisectingKMeans": "estimators.kmeans.bisecting",
     "CCA": "estimators.cross_decomposition.canonical",
     "CategoricalNB": "estimators.naive_bayes.categorical",
+    "ClassicalMDS": "estimators.manifold.classical",
     "ComplementNB": "estimators.naive_bayes.discrete",
     "ElasticNet": "estimators.lasso.lasso",
     "ElasticNetCV": "estimators.lasso.cv",
@@ -194,14 +200,18 @@ ESTIMATORS = {
     "Histogram": "estimators.neighbours.histogram",
     "HuberRegressor": "estimators.glm.huber",
     "IncrementalPCA": "estimators.decomposition.incremental",
+    "Isomap": "estimators.manifold.isomap",
     "KMeans": "estimators.kmeans.kmeans",
     "KNeighborsCV": "estimators.neighbours.cv",
     "KNeighborsClassifier": "estimators.neighbours.classification",
     "KNeighborsClassifierCV": "estimators.neighbours.cv",
     "KNeighborsRegressor": "estimators.neighbours.regression",
     "KNeighborsTransformer": "estimators.neighbours.graphs",
+    "KernelCCA": "estimators.cross_decomposition.kernel",
     "KernelDensity": "estimators.neighbours.density",
+    "KernelFisherDiscriminant": "estimators.discriminant.kernel_fisher",
     "KernelKMeans": "estimators.kmeans.kernel",
+    "KernelPCA": "estimators.decomposition.kernel",
     "KernelRidge": "estimators.kernel_ridge.regression",
     "KernelRidgeCV": "estimators.kernel_ridge.cv",
     "KernelRidgeClassifier": "estimators.kernel_ridge.classification",

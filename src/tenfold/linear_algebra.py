@@ -399,3 +399,30 @@ def solve_positive(A: Floats, B: Floats) -> Floats | None:
     with one_blas_thread:
         _routine("dposv")(b"L", n, columns, A, n, X, n, info)
     return X if info.value == 0 else None
+
+
+def multiply_by_rows(A: Array, V: Array) -> Array:
+    """V A' (m, n) of rows V (m, p) and A (n, p), both in C order and of one dtype, float32 or float64.
+
+    Tasks of 512 rows of A run concurrently on one BLAS thread each, so that bits do not depend on the number of
+    threads.
+    """
+    A, V = np.ascontiguousarray(A), np.ascontiguousarray(V, dtype=A.dtype)
+    (n, p), m = A.shape, len(V)
+    result = np.zeros((m, n), dtype=A.dtype)
+    if A.size and m:
+        cuts = [(a, min(n, a + ROWS_OF_TASK)) for a in range(0, n, ROWS_OF_TASK)]
+        with one_blas_thread:
+            run_concurrently(partial(_multiply_rows, A, V, result), cuts, n * p * m)
+    return result
+
+
+def _multiply_rows(A: Array, V: Array, result: Array, rows: tuple[int, int]) -> None:
+    """result[:, rows] = V A[rows]'."""
+    poll()
+    kind, (a, b), (n, p) = ("s" if A.dtype == np.float32 else "d"), rows, A.shape
+    depth, width = ctypes.c_int(p), ctypes.c_int(n)
+    _routine(f"{kind}gemm", blas_library=True)(
+        b"T", b"N", ctypes.c_int(b - a), ctypes.c_int(len(V)), depth, _scalar(kind, 1.0), A[a:], depth, V, depth,
+        _scalar(kind, 0.0), result[:, a:], width,
+    )  # fmt: skip

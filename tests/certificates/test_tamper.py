@@ -9,13 +9,15 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn.decomposition
 import sklearn.kernel_ridge
+import sklearn.manifold
 from excess import Reference
 from symmetries import SYMMETRIES, is_permuted, move, move_alone
 from tampering import outputs, same_or_raises, tamper
 
 import tenfold
-from estimators import LINEAR, NEIGHBOURS, STATISTICAL, blobs, classes, regression
+from estimators import LINEAR, NEIGHBOURS, STATISTICAL, blobs, classes, pairs, regression
 from tenfold.certification import report_only
 
 
@@ -103,11 +105,34 @@ def fit_structured():
 
 
 def dual(name, module=tenfold, **settings):
-    X, y, _ = classes(60, 4, count=3) if "Classifier" in name else regression(60, 4)
+    X, y, _ = classes(60, 4, count=3) if "Classifier" in name or "Fisher" in name else regression(60, 4)
     return getattr(module, name)(**settings).fit(X, y), X, y
 
 
+def spectral(name, module=tenfold, **settings):
+    X = blobs().X
+    return getattr(module, name)(**settings).fit(X), X, None
+
+
+def two_views(**settings):
+    X, Y, _ = pairs(60, 4)
+    return tenfold.KernelCCA(**settings).fit(X, Y), X, Y
+
+
+WITH_INVERSE = {"n_components": 3, "kernel": "rbf", "gamma": 0.05, "fit_inverse_transform": True}
+
 OTHERS = {
+    "KernelPCA": lambda: spectral("KernelPCA", n_components=3, kernel="rbf", gamma=0.05),
+    "KernelPCA with pre-images": lambda: spectral("KernelPCA", **WITH_INVERSE),
+    "KernelPCA of all components": lambda: spectral("KernelPCA"),
+    "ClassicalMDS": lambda: spectral("ClassicalMDS", n_components=3),
+    "ClassicalMDS of scikit-learn": lambda: spectral("ClassicalMDS", sklearn.manifold, n_components=3),
+    "KernelFisherDiscriminant": lambda: dual("KernelFisherDiscriminant", beta=0.1),
+    "Isomap": lambda: spectral("Isomap", n_neighbors=40),
+    "Isomap of scikit-learn": lambda: spectral("Isomap", sklearn.manifold, n_neighbors=40),
+    "KernelCCA": lambda: two_views(n_components=2, ridge=1.0),
+    "KernelCCA with a ridge of its own": lambda: two_views(random_state=0),
+    "KernelPCA of scikit-learn": lambda: spectral("KernelPCA", sklearn.decomposition, **WITH_INVERSE),
     "KernelRidge": lambda: dual("KernelRidge", kernel="rbf", alpha=0.1),
     "KernelRidgeClassifier": lambda: dual("KernelRidgeClassifier", alpha=0.1),
     "KernelRidgeCV": lambda: dual("KernelRidgeCV", gammas=[0.1, 1.0]),

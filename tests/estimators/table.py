@@ -344,6 +344,15 @@ def _graph(name: str, settings: dict[str, Any], **meta: Any) -> Other:
     )
 
 
+IN_PARTS = "The number of connected components of the neighbors graph"
+
+
+def _spectral(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    known = {"kind": "spectral", "source": cloud, "methods": ("transform",), "weighted": False}
+    why = "keeps its samples, and eigenvectors of their kernel matrix: tests/unit/test_kernel_pca.py has its laws"
+    return Other(name, settings or {}, **{**known, "why": why, **meta})
+
+
 def _tasks(name: str, why: str) -> Other:
     return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
 
@@ -548,6 +557,19 @@ TABLE: list[Estimator] = [
     _features(
         "Nystroem", {"n_components": 8, "centres": "kmeans", "gamma": 0.1}, judged=True, in_sklearn=False, warns=FEWER
     ),
+    _spectral("KernelPCA", {"n_components": 2}),
+    _spectral("KernelPCA", {"n_components": 3, "kernel": "rbf", "gamma": 0.1, "fit_inverse_transform": True}),
+    _spectral("ClassicalMDS", methods=()),
+    _spectral(
+        "KernelFisherDiscriminant",
+        {"kernel": "rbf", "gamma": 0.1, "beta": 0.1},
+        source=classes,
+        methods=("predict", "decision_function", "transform"),
+    ),
+    _spectral("Isomap", warns=IN_PARTS),
+    _spectral("Isomap", {"n_neighbors": 8, "n_components": 3, "path_method": "D"}, warns=IN_PARTS),
+    _spectral("KernelCCA", {"ridge": 1.0, "kernel": "rbf", "gamma": 0.1}, source=pairs),
+    _spectral("KernelCCA", {"n_components": 2, "kernel": "linear", "random_state": 0}, source=pairs),
     _blocks("CCA", {"n_components": 2, **EXACT}),
     _blocks("CCA", {"n_components": 1, "ridge": 0.1, "scale": False}, in_sklearn=False),
     _blocks("PLSRegression", {"n_components": 2, **EXACT}),

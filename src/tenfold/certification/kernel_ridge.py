@@ -67,7 +67,7 @@ def _judge(model: Any, X: Array, y: Array, weight: Array | None) -> Certificate:
 
 def _compare(model: Any, kernel: Kernel, X: Array, weight: Array | None) -> str:
     """Why what the model keeps beside its coefficients is not what it was given; empty where it is."""
-    if not _are_equal(model.X_fit_, X):
+    if not are_equal(model.X_fit_, X):
         return "X_fit_ are not the samples that were given."
     if not hasattr(model, "kernel_"):
         return ""
@@ -79,7 +79,7 @@ def _compare(model: Any, kernel: Kernel, X: Array, weight: Array | None) -> str:
     return "" if same else "The weights that the model keeps are not those that were given."
 
 
-def _are_equal(one: Array, other: Array) -> bool:
+def are_equal(one: Array, other: Array) -> bool:
     if tuple(one.shape) != tuple(other.shape):
         return False
     if is_sparse(one) or is_sparse(other):

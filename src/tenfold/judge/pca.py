@@ -24,15 +24,15 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas
-from scipy.special import gammaincinv, gammaln
+from scipy.special import gammaln
 
-from tenfold.arrays import Floats, is_sparse, unit_roundoff, wide
+from tenfold.arrays import EPS, Floats, is_sparse, unit_roundoff, wide
 from tenfold.data import MemoryRows, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.eigenvectors import NORMAL_BOUND, NORMAL_PROBES, TINY, distance, slant
 from tenfold.judge.largest_eigenvalue import ERROR_PROBABILITY, Proof, finish, proof
 from tenfold.linear_algebra import cholesky, eigenvalues
-from tenfold.machine import one_blas_thread, require_memory
+from tenfold.machine import require_memory
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, adjoint, forward
 from tenfold.stats.moments import Moments
@@ -41,20 +41,12 @@ from tenfold.stats.transposed import ByColumns
 
 PROBES = 4  # vectors of random signs that probe a matrix
 FORMED_FEATURES = 512  # up to which the judge forms second moments of its own
-TOGETHER = 1 << 14  # vectors of one product
 
 # Components from which on a scatter that was handed over is multiplied instead of the rows, where they are at least
 # half of all (PCA of all components: 60k x 16 nine tenths of the time, 15k x 250 a third).
 MANY_COMPONENTS = 12
 
-# |E|_F^2 <= |E G|_F^2 / q for a matrix E and vectors G of normal numbers but for ERROR_PROBABILITY, whose quantile of
-# chi-squared is q: the sum has at least the spread of one square a vector.
-NORMAL_PROBES = 8
-NORMAL_BOUND = float(2.0 * gammaincinv(0.5 * NORMAL_PROBES, ERROR_PROBABILITY)) ** -0.5
-
 MAX_FORMED = 4096  # columns or rows up to which a Gram matrix is formed where random vectors do not decide
-
-EPS, TINY = unit_roundoff(np.float64), float(np.finfo(np.float64).tiny)
 
 PROBABLE = (
     f"That no component with a larger variance was left out holds with probability 1 - {ERROR_PROBABILITY:.0e}: random "
@@ -121,15 +113,15 @@ def spectral(
     top, floor = captured.top, claim.floor(captured, witness.total)
     allowed = max(tol, floor)
     residual = float(captured.residuals.max(initial=0.0)) / top
-    slant = _slant(components) if len(components) else 0.0
+    skew = slant(components) if len(components) else 0.0
     # eigenvalues below the rounding of the trace are compared in its units
     least = (64.0 * EPS + claim.rounded**2) * max(witness.total, TINY)
     size = np.maximum(captured.values, least / allowed)
     parts = [
         residual,
-        slant,
+        skew,
         witness.away(mean),
-        _distance(values, captured.values, size),
+        distance(values, captured.values, size),
         *_compare_derived(derived, witness, captured, size, least / allowed),
     ]
     parts = [part if isfinite(part) else np.inf for part in parts]
@@ -173,16 +165,7 @@ def _check_numbers(
     if numbers is None:
         return ""
     expected = spectrum[np.asarray(numbers, dtype=np.intp)]
-    return WRONG_NUMBERS if _distance(captured.values, expected, captured.top) > allowed else ""
-
-
-def _distance(stored: Floats, actual: Floats, size: Floats | float) -> float:
-    """The largest distance in units of `size`; infinite where shapes differ, or a number is not finite."""
-    if np.shape(stored) != np.shape(actual):
-        return np.inf
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        away = float((np.abs(stored - actual) / size).max(initial=0.0))
-    return away if isfinite(away) else np.inf
+    return WRONG_NUMBERS if distance(captured.values, expected, captured.top) > allowed else ""
 
 
 def _compare_derived(
@@ -195,11 +178,11 @@ def _compare_derived(
     if not witness.about_mean:
         varied = np.maximum(varied - weight * captured.means**2, 0.0)
     if derived.variances is not None:
-        parts.append(_distance(derived.variances * freedom, varied, size))
+        parts.append(distance(derived.variances * freedom, varied, size))
     if derived.shares is not None:
         total = witness.varied
         if total > 0.0:
-            parts.append(_distance(derived.shares * total, varied, size))
+            parts.append(distance(derived.shares * total, varied, size))
         else:
             parts.append(0.0 if np.isnan(derived.shares).all() else np.inf)
     if derived.noise is not None:
@@ -210,7 +193,7 @@ def _compare_derived(
         parts.append(np.inf if derived.others <= 0 and derived.noise != 0.0 else 0.0)
     if derived.column_variances is not None:
         squares = witness.spread**2
-        parts.append(_distance(derived.column_variances * weight, squares, np.where(squares > 0.0, squares, 1.0)))
+        parts.append(distance(derived.column_variances * weight, squares, np.where(squares > 0.0, squares, 1.0)))
     parts.append(0.0 if all(stored == actual for stored, actual in derived.equal) else np.inf)
     return parts
 
@@ -476,7 +459,7 @@ class _Witness:
         root, place = self.weight**0.5, self.place
         size = np.maximum(self.lengths, np.abs(place) * root)
         size[size == 0.0] = 1.0
-        return _distance(mean * root, place * root, size)
+        return distance(mean * root, place * root, size)
 
 
 def _spread(lengths: Floats, mean: Floats, weight: float) -> Floats:
@@ -498,16 +481,6 @@ def _divisors(V: Floats) -> Floats:
 def _inner(A: Floats, B: Floats) -> Floats:
     """A B', by the threads of the compiled core."""
     return np.ascontiguousarray(forward(np.ascontiguousarray(A), Params(np.ascontiguousarray(B), np.zeros(len(B)))))
-
-
-def _slant(V: Floats) -> float:
-    """The deviation of vectors from orthonormality, by slices of columns, which bounds memory."""
-    products = -np.eye(len(V))
-    with one_blas_thread:
-        for begin in range(0, V.shape[1], TOGETHER):
-            some = V[:, begin : begin + TOGETHER].T
-            products += blas.dgemm(1.0, some, some, trans_a=1)
-    return float(np.max(np.abs(products)))
 
 
 def _scatter_of(moments: Moments, about_mean: bool) -> Floats:

@@ -142,6 +142,7 @@ ATTRIBUTES: dict[str, Check] = {
     "density_": floats("...", low=0.0),
     "prototypes_": floats("m p"),
     "kernel_": kernel,
+    "kernels_": many(kernel),
     # sequences
     "transition_": floats("k k"),
     "start_": floats("k"),
