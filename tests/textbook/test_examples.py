@@ -25,6 +25,7 @@ EXPECTED = {
     "distant_correct_points": r"least squares\s+rotates by\s+\d\d\.\d+ degrees",
     "greedy_is_not_best": r"best subset: columns \[0 1\], sum of squares 0\.000",
     "drifting_mail": r"inputs, no restart[^\n]*alarms at \[\]\n(.|\n)*jump, restart[^\n]*alarms at \[10\d\d\]",
+    "early_stopping": r"landweber +stops at +20 of 2000: error 0\.039\d, best 0\.018\d at 7, last 0\.25",
     "eigen_digits": r"the first three: <Certificate ok[^\n]*\nthe second to the fourth: <Certificate NOT OK",
     "em_steps": r"it never decreased: True\ndecrease of the objective in one exact step \S+e-1\d",
     "false_correlation": r"related +samples of the fit 1\.00 +new samples \+0\.9|related +[^\n]*\+1\.00 +solved",
