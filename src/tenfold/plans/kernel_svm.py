@@ -107,6 +107,10 @@ class _Machines:
         self.machines: list[_Machine] = []
 
     def add(self, segments: list[int], problem: Problem) -> _Machine:
+        v = problem.variables
+        if np.isinf(v.hi - v.lo).any() and not np.any(v.extra):
+            # hard margin: no gap exists while a margin is below one, and the violation is how far it is
+            self.rule.violation = min(self.rule.violation, GAP)
         decomposition = Decomposition(self.caches, segments, problem.variables, problem.start, problem.scale, self.rule)
         machine = _Machine(decomposition, problem, decomposition.path())
         limit = 0 if interrupted() else YIELDS
@@ -175,10 +179,11 @@ def fit_classes(
     *,
     nu: float | None = None,
     squared: bool = False,
+    without: int = 0,
     break_ties: bool = False,
 ) -> FittedMachine:
     """One machine for each pair of classes: number (n,) the class of each sample, C (n,) its bound, with nu
-    its weight.
+    its weight; without: how many classes are known and have no samples.
     """
     order = np.argsort(number, kind="stable")
     sizes = np.bincount(number, minlength=count)
@@ -193,7 +198,8 @@ def fit_classes(
         work.add([i, j], problem)
 
     def collect() -> Coefficients:
-        return _store_pairs(work.machines, pairs, starts, order, nu is not None)
+        sign = -1.0 if count + without == 2 else 1.0
+        return _store_pairs(work.machines, pairs, starts, order, sign, nu is not None)
 
     def certify() -> Certificate:
         return _judge(
@@ -205,6 +211,7 @@ def fit_classes(
                 classes=count,
                 nu=nu,
                 squared=squared,
+                without=without,
                 breaks_ties=break_ties,
                 status=work.status.value,
             )
@@ -270,10 +277,10 @@ def _values_without(
 
 
 def _store_pairs(
-    machines: list[_Machine], pairs: list[tuple[int, int]], starts: Integers, order: Integers, nu: bool
+    machines: list[_Machine], pairs: list[tuple[int, int]], starts: Integers, order: Integers, sign: float, nu: bool
 ) -> Coefficients:
-    """scikit-learn's layout: pair i < j has class i's coefficients in row j - 1, and class j's in row i. Of two classes
-    the second is positive.
+    """scikit-learn's layout: pair i < j has class i's coefficients in row j - 1, and class j's in row i; sign: that of
+    class i.
     """
     count = len(starts) - 1
     coef, intercept = np.zeros((count - 1, len(order))), np.zeros(len(pairs))
@@ -289,7 +296,6 @@ def _store_pairs(
         coef[j - 1, own] = beta[:size]
         coef[i, int(starts[j]) : int(starts[j + 1])] = beta[size:]
     inside = np.flatnonzero(np.any(coef != 0.0, axis=0))
-    sign = -1.0 if count == 2 else 1.0
     return Coefficients(order[inside], sign * np.ascontiguousarray(coef[:, inside]), sign * intercept)
 
 
