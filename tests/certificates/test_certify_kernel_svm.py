@@ -130,6 +130,14 @@ def test_kernel_matrix_with_weights_of_zero_is_not_certified(kernel):
     assert "predicts wrongly" in certificate.explain()
 
 
+def test_kernel_matrix_with_weights_of_zero_behind_is_certified():
+    X, y = target(SVC)
+    weight = np.ones(len(X))
+    weight[-9:] = 0.0
+    K = rbf_kernel(X)
+    assert certify(fit(SVC, K, y, weight, kernel="precomputed"), K, y, weight).ok
+
+
 def test_kernel_that_is_not_positive_semidefinite():
     X, y = target(SVC)
     for cls in MACHINES:
@@ -280,12 +288,16 @@ def test_votes_that_no_optimum_changes(breaks_ties):
     assert np.all((low <= best + 1e-6) & (best <= high + 1e-6))
 
 
-def test_class_without_weight_is_not_certified():
+def test_shifted_labels_are_not_certified():
+    """scikit-learn's numbers of classes count within those that have weight; of the last class none is shifted."""
     X, y = target(SVC, 3)
-    weight = np.where(y == "a", 0.0, 1.0)
-    certificate = certify(fit(SVC, X, y, weight), X, y, weight)
-    assert not certificate.ok
-    assert "no sample of positive weight" in certificate.explain()
+    for name in ("a", "b"):
+        weight = np.where(y == name, 0.0, 1.0)
+        certificate = certify(fit(SVC, X, y, weight), X, y, weight)
+        assert not certificate.ok
+        assert "no sample of positive weight" in certificate.explain()
+    weight = np.where(y == "c", 0.0, 1.0)
+    assert certify(fit(SVC, X, y, weight), X, y, weight).ok
 
 
 def test_huge_and_tiny_parameters():

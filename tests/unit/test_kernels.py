@@ -317,6 +317,13 @@ def test_a_matrix_that_does_not_fit_raises_before_it_starts(monkeypatch):
         (Gaussian() * 2.0)(big[:3500], eval_gradient=True)
 
 
+def test_polynomials_of_degree_zero_and_one():
+    X = np.random.default_rng(0).standard_normal((9, 3))
+    np.testing.assert_array_equal(Polynomial(0, coef0=0.0)(X), np.ones((9, 9)))
+    _, slopes = Polynomial(1, gamma=0.5)(X, eval_gradient=True)
+    np.testing.assert_allclose(slopes[:, :, 0], 0.5 * X @ X.T, atol=1e-12)  # of log gamma
+
+
 def test_spectra_and_definiteness():
     K = Gaussian()(X)
     np.testing.assert_allclose(spectrum(K), np.linalg.eigvalsh(K)[::-1], atol=1e-12)

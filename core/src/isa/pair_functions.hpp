@@ -97,7 +97,7 @@ template <class T, class F> inline void for_each_value(T *v, Index count, const 
 
 template <class T> void to_power(const PairFunction &f, T *v, Index count) {
   const int whole = f.degree >= 1.0 && f.degree <= 32.0 ? static_cast<int>(f.degree) : 0;
-  if (f.degree != whole)
+  if (whole == 0 || f.degree != whole)
     return for_each_value(
         v, count, [&f](double x) { return f.scale * __builtin_pow(f.gamma * x + f.offset, f.degree) + f.shift; });
   for_vectors(v, count, [&f, whole](Vector x) {

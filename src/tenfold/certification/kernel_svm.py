@@ -28,6 +28,10 @@ DROPPED = (
     "{} predicts wrongly with a kernel matrix and samples of weight zero: its support_ counts within the samples of "
     "positive weight, and is used as numbers of columns of the whole matrix. Fit without the samples of weight zero."
 )
+REMOVED = (
+    "{} predicts wrongly where a class before others has no sample of positive weight: its numbers of classes count "
+    "within those that have, {}, and are used as numbers within classes_. Fit without the samples of weight zero."
+)
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,7 @@ def _samples(model: Any, data: _Data) -> tuple[KernelSamples, str]:
         wrong = stored is not None and not abs(stored - gamma) <= GAMMA_ROUNDING * abs(gamma)
         complaint = f"_gamma is {stored!r}; gamma={model.gamma!r} of these samples is {gamma!r}." if wrong else ""
         gamma = gamma if wrong or stored is None else float(stored)
-    samples = KernelSamples(kernel_of(model, gamma), data.X, data.index)
-    if (callable(model.kernel) or model.kernel == "precomputed") and len(data.index) < len(data.weight):
-        complaint = complaint or DROPPED.format(type(model).__name__)
-    return samples, complaint
+    return KernelSamples(kernel_of(model, gamma), data.X, data.index), complaint
 
 
 def _dense(part: Any) -> Floats:
@@ -120,14 +121,14 @@ def _coefficients(model: Any, data: _Data, rows: int, machines: int) -> tuple[Co
         )
     dtype = dual.dtype if dual.dtype in FLOATS else np.float64
     coefficients = Coefficients(support.astype(np.intp), dual.astype(np.float64), b, dtype)
-    return coefficients, _find_contradiction(model, data, coefficients, -1.0 if machines == rows == 1 else 1.0)
+    return coefficients, _find_contradiction(model, data, coefficients)
 
 
-def _find_contradiction(model: Any, data: _Data, given: Coefficients, sign: float) -> str:
+def _find_contradiction(model: Any, data: _Data, given: Coefficients) -> str:
     """What of the stored arrays contradicts the public coefficients or the samples, as a sentence; "" where nothing
     does.
     """
-    flip = sign if hasattr(model, "classes_") else 1.0
+    flip = -1.0 if len(getattr(model, "classes_", ())) == 2 else 1.0
     private = getattr(model, "_dual_coef_", None)
     if private is not None:
         # predict reads the data of a sparse array as if it had every entry
@@ -149,6 +150,8 @@ def _check_support(model: Any, data: _Data, support: Integers) -> str:
     if callable(model.kernel) or model.kernel == "precomputed":
         if _dense(vectors).size:
             return "support_vectors_ must be empty: the kernel is no function of vectors."
+        if not np.array_equal(getattr(model, "_columns", support), data.index[support]):
+            return DROPPED.format(type(model).__name__)
         fitted = fit_samples(model)
         if callable(model.kernel) and fitted is not None and fitted is not data.X and not _same(fitted, data.X):
             return "The samples that predict gives to the kernel function are not those of the fit."
@@ -156,7 +159,8 @@ def _check_support(model: Any, data: _Data, support: Integers) -> str:
         return "support_vectors_ must be the samples of positive weight with the numbers support_."
     if hasattr(model, "classes_"):
         own = np.searchsorted(model.classes_, data.y[data.index[support]])
-        counts = np.bincount(own, minlength=len(model.classes_))
+        present = np.searchsorted(model.classes_, np.unique(data.y[data.index]))
+        counts = np.bincount(own, minlength=len(model.classes_))[present]
         if np.any(np.diff(own) < 0):
             return "support_ must be sorted by class."
     else:
@@ -185,10 +189,12 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
     classes = np.unique(data.y)
     if not np.array_equal(model.classes_, classes):
         return _contradict_model(f"classes_ must be the classes of y, {classes.tolist()}.")
-    count = len(classes)
-    number = np.searchsorted(classes, data.y[data.index])
-    if len(np.unique(number)) < count:
-        return _contradict_model("A class has no sample of positive weight: its machines are not of these samples.")
+    present, number = np.unique(np.searchsorted(classes, data.y[data.index]), return_inverse=True)
+    count = len(present)
+    if count < 2:
+        return _contradict_model("Samples of one class alone have weight.")
+    if not np.array_equal(getattr(model, "_present", np.arange(count)), present):
+        return _contradict_model(REMOVED.format(type(model).__name__, classes[present].tolist()))
     samples, complaint = _samples(model, data)
     given, more = _coefficients(model, data, count - 1, count * (count - 1) // 2)
     factors = np.asarray(compute_class_weight(model.class_weight, classes=classes, y=data.y), dtype=np.float64)
@@ -201,7 +207,7 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
     weight = data.weight[data.index]
     if nu is None:
         with np.errstate(invalid="ignore"):  # infinite C, no weight
-            weight = np.nan_to_num(float(model.C) * factors[number] * weight, nan=0.0, posinf=np.inf)
+            weight = np.nan_to_num(float(model.C) * factors[present][number] * weight, nan=0.0, posinf=np.inf)
     return judge_classes(
         samples,
         number,
@@ -210,6 +216,7 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
         classes=count,
         nu=nu,
         squared=_parameter(model, "loss") == "squared_hinge",
+        without=len(classes) - count,
         breaks_ties=bool(model.break_ties),
         status=fit_status(model),
     )

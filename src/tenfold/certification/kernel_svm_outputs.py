@@ -28,9 +28,11 @@ def inliers(model: Any, X: Array) -> list[Output | Labels]:
 
 def classes(model: Any, X: Array) -> list[Output | Labels]:
     """Classification: the values of all pairs of classes or their votes, and the class with the most votes."""
-    number = len(model.classes_)
+    ours = hasattr(model, "_present")
+    present = model._present if ours else np.arange(len(model.n_support_))
+    number, known = len(present), model.classes_[present]
     u, rounding = _decisions(model, X, _pairs(model))
-    if number == 2:
+    if len(model.classes_) == 2:
         signs = Labels("predict", np.column_stack([-u, u]), model.classes_, 2.0 * rounding)
         return [Output("decision_function", u, rounding), signs]
     first, second = pairs_of(number)
@@ -47,17 +49,21 @@ def classes(model: Any, X: Array) -> list[Output | Labels]:
     if model.decision_function_shape == "ovo":
         decision = Output("decision_function", u, rounding)
     else:
-        decision = Output("decision_function", against_rest, spread + 2.0 * open_votes)
+        all_classes = np.full((len(u), len(model.classes_)), -1.0)
+        all_classes[:, present] = against_rest
+        decision = Output("decision_function", all_classes, spread + 2.0 * open_votes)
     if model.break_ties:
-        label = Labels("predict", against_rest, model.classes_, 2.0 * spread + 4.0 * open_votes)
+        label = Labels("predict", against_rest, known, 2.0 * spread + 4.0 * open_votes)
     else:
-        label = Labels("predict", votes - np.arange(number) / (2.0 * number), model.classes_, 4.0 * open_votes)
+        label = Labels("predict", votes - np.arange(number) / (2.0 * number), known, 4.0 * open_votes)
+    if model.decision_function_shape == "ovr" and len(model.n_support_) < len(model.classes_) and not ours:
+        return [] if model.break_ties else [label]  # scikit-learn's decision_function raises an IndexError
     return [decision, label]
 
 
 def _pairs(model: Any) -> Floats:
     """The coefficients (m, pairs) of each machine."""
-    coef, number = _dense(model.dual_coef_), len(model.classes_)
+    coef, number = _dense(model.dual_coef_), len(model.n_support_)
     if number == 2:
         return coef.reshape(1, -1).T
     own = np.repeat(np.arange(number), model.n_support_)
@@ -74,12 +80,13 @@ def _decisions(model: Any, X: Array, coef: Floats) -> tuple[Floats, Floats]:
     b, m = np.asarray(model.intercept_, dtype=np.float64), len(coef)
     if not m:
         return np.tile(b, (count(X), 1)), np.tile(4.0 * EPS * np.abs(b), (count(X), 1))
+    columns = getattr(model, "_columns", model.support_)
     if model.kernel == "precomputed":
-        K = np.asarray(X, dtype=np.float64)[:, model.support_]
+        K = np.asarray(X, dtype=np.float64)[:, columns]
         error = 0.0 * K
     else:
         X = X if isinstance(X, list) else X.astype(np.float64)
-        Z = take(fit_samples(model), model.support_) if callable(model.kernel) else model.support_vectors_
+        Z = take(fit_samples(model), columns) if callable(model.kernel) else model.support_vectors_
         K = np.asarray(kernel_of(model, getattr(model, "_gamma", 0.0)).block(X, Z))
         error = _evaluation_error(model, X, Z, K)
     size = np.abs(coef)

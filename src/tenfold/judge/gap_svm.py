@@ -34,7 +34,8 @@ KKT = (
 )
 NO_MARGIN = (
     "The smallest margin of the returned model is {margin:.2g}: it does not separate the classes, and none has a "
-    "margin above {bound:.2g} in the space of the kernel, where samples are up to {size:.2g} long."
+    "margin above {bound:.2g} in the space of the kernel, where samples are up to {size:.2g} long: up "
+    "to that the classes touch or overlap. Take a finite C."
 )
 VANISHES = "The returned weights are zero: no objective above zero to compare with, as where the classes overlap."
 

@@ -1,12 +1,12 @@
 """Certificates of fitted support vector machines: one against one, regression, one class.
 
-Two classes have one machine, positive for the second class. More have one for each pair i < j of classes, positive for
-the first, with the coefficients of class i in row j - 1 and those of class j in row i of an array (classes - 1, m), m
-the number of support vectors. The kernel matrix of all samples and all support vectors is evaluated once, class by
-class.
+Two classes have one machine, positive for the second class. More have one for each pair i < j of those that have
+samples of positive weight, positive for the first, with the coefficients of class i in row j - 1 and those of class j
+in row i of an array (classes - 1, m), m the number of support vectors. The kernel matrix of all samples and all support
+vectors is evaluated once, class by class.
 
-Coefficients of machines with nu are stored by scikit-learn after division by their margin rho, which is not stored:
-sum |a| = nu sum s gives it back, rho = nu sum s / sum |coefficients|.
+Coefficients of machines with nu are stored by scikit-learn after division by their margin rho, which is not stored: sum
+|a| = nu sum s gives it back, rho = nu sum s / sum |coefficients|.
 """
 
 from collections.abc import Iterator
@@ -47,15 +47,19 @@ def classification(
     classes: int,
     nu: float | None = None,
     squared: bool = False,
+    without: int = 0,
     breaks_ties: bool = False,
     status: str = "judged",
 ) -> Certificate:
-    """Judge all pairs of classes: number (n,) the class of each sample, C (n,) its bound, with nu its weight."""
+    """Judge all pairs of classes: number (n,) the class of each sample, C (n,) its bound, with nu its weight; without:
+    how many classes are known and have no samples.
+    """
+    sign = -1.0 if classes + without == 2 else 1.0
     indefinite = samples.find_indefinite()
     options = {"status": status, "dtype": model.dtype}
     judged: list[Judged] = []
     factors: list[float] = []
-    for y, C_pair, fit in _pair_fits(samples, number, C, model, classes):
+    for y, C_pair, fit in _pair_fits(samples, number, C, model, classes, sign):
         factor = 1.0
         if nu is not None:
             size = float(np.sum(np.abs(fit.beta)))
@@ -121,9 +125,9 @@ def _judge_one(samples: KernelSamples, machine: Machine, model: Coefficients, st
 
 
 def _pair_fits(
-    samples: KernelSamples, number: Integers, C: Floats, model: Coefficients, classes: int
+    samples: KernelSamples, number: Integers, C: Floats, model: Coefficients, classes: int, sign: float
 ) -> Iterator[tuple[Floats, Floats, Fit]]:
-    """Targets, bounds and fit of each pair."""
+    """Targets, bounds and fit of each pair; sign: the target of its first class."""
     rows = [np.flatnonzero(number == k) for k in range(classes)]
     diagonal, own, error = samples.diagonal(), number[model.support], samples.error(model.support)
     columns = _pair_columns(own, model.coef, classes)
@@ -134,7 +138,6 @@ def _pair_fits(
         both = np.concatenate([rows[i], rows[j]])
         # the column of the other class among those of a class
         values = np.concatenate([f[i][:, j - 1], f[j][:, i]])
-        sign = 1.0 if classes > 2 else -1.0
         y = np.repeat([sign, -sign], [len(rows[i]), len(rows[j])])
         beta[:] = 0.0
         beta[model.support] = columns[:, t]

@@ -28,6 +28,12 @@ from tenfold.solvers.svm_variables import Problem
 GAP = 0.2e-6  # of the scale: the judge allows 1e-6 of the coefficients and the intercept as they are stored
 YIELDS = 1 << 40
 FOLDS = 5  # of the values that probabilities are fitted to, as in libsvm
+NOT_FINITE = (
+    "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be "
+    "preprocessed; with nu the classes may overlap so that no margin is left."
+)
+Collect = Callable[[], Coefficients]
+Certify = Callable[[Coefficients], Certificate]
 CROSS_GAP = 1e-4  # of the scale: for probabilities, which are fitted to these values
 
 
@@ -107,6 +113,10 @@ class _Machines:
         self.machines: list[_Machine] = []
 
     def add(self, segments: list[int], problem: Problem) -> _Machine:
+        v = problem.variables
+        if np.isinf(v.hi - v.lo).any() and not np.any(v.extra):
+            # hard margin: no gap exists while a margin is below one, and the violation is how far it is
+            self.rule.violation = min(self.rule.violation, GAP)
         decomposition = Decomposition(self.caches, segments, problem.variables, problem.start, problem.scale, self.rule)
         machine = _Machine(decomposition, problem, decomposition.path())
         limit = 0 if interrupted() else YIELDS
@@ -114,9 +124,14 @@ class _Machines:
         self.machines.append(machine)
         return machine
 
-    def until_certified(self, certify: Callable[[], Certificate]) -> Certificate:
-        """The certificate, after going on with a smaller gap where it is not ok and the solvers can."""
-        certificate = certify()
+    def until_certified(self, collect: Collect, certify: Certify) -> tuple[Coefficients, Certificate]:
+        """What is stored and its certificate, after going on with a smaller gap where it is not ok and the solvers
+        can.
+        """
+        stored = collect()
+        if not all(np.isfinite(part).all() for part in stored[1:3]):
+            raise ValueError(NOT_FINITE)
+        certificate = certify(stored)
         for _ in range(ATTEMPTS):
             if certificate.ok or self.status is not Status.CONVERGED:
                 break
@@ -126,8 +141,9 @@ class _Machines:
             more = [self._resume(machine) for machine in self.machines]
             if not any(more):
                 break
-            certificate = certify()
-        return certificate
+            stored = collect()
+            certificate = certify(stored)
+        return stored, certificate
 
     def _resume(self, machine: _Machine) -> bool:
         assert machine.solution is not None
@@ -175,10 +191,11 @@ def fit_classes(
     *,
     nu: float | None = None,
     squared: bool = False,
+    without: int = 0,
     break_ties: bool = False,
 ) -> FittedMachine:
     """One machine for each pair of classes: number (n,) the class of each sample, C (n,) its bound, with nu
-    its weight.
+    its weight; without: how many classes are known and have no samples.
     """
     order = np.argsort(number, kind="stable")
     sizes = np.bincount(number, minlength=count)
@@ -193,18 +210,20 @@ def fit_classes(
         work.add([i, j], problem)
 
     def collect() -> Coefficients:
-        return _store_pairs(work.machines, pairs, starts, order, nu is not None)
+        sign = -1.0 if count + without == 2 else 1.0
+        return _store_pairs(work.machines, pairs, starts, order, sign, nu is not None)
 
-    def certify() -> Certificate:
+    def certify(stored: Coefficients) -> Certificate:
         return _judge(
             lambda: judge.classification(
                 KernelSamples(samples.kernel, samples.X, samples.index),
                 number,
                 C,
-                collect(),
+                stored,
                 classes=count,
                 nu=nu,
                 squared=squared,
+                without=without,
                 breaks_ties=break_ties,
                 status=work.status.value,
             )
@@ -270,10 +289,10 @@ def _values_without(
 
 
 def _store_pairs(
-    machines: list[_Machine], pairs: list[tuple[int, int]], starts: Integers, order: Integers, nu: bool
+    machines: list[_Machine], pairs: list[tuple[int, int]], starts: Integers, order: Integers, sign: float, nu: bool
 ) -> Coefficients:
-    """scikit-learn's layout: pair i < j has class i's coefficients in row j - 1, and class j's in row i. Of two classes
-    the second is positive.
+    """scikit-learn's layout: pair i < j has class i's coefficients in row j - 1, and class j's in row i; sign: that of
+    class i.
     """
     count = len(starts) - 1
     coef, intercept = np.zeros((count - 1, len(order))), np.zeros(len(pairs))
@@ -289,7 +308,6 @@ def _store_pairs(
         coef[j - 1, own] = beta[:size]
         coef[i, int(starts[j]) : int(starts[j + 1])] = beta[size:]
     inside = np.flatnonzero(np.any(coef != 0.0, axis=0))
-    sign = -1.0 if count == 2 else 1.0
     return Coefficients(order[inside], sign * np.ascontiguousarray(coef[:, inside]), sign * intercept)
 
 
@@ -311,11 +329,11 @@ def fit_targets(
         mu = work.machines[0].point.multipliers
         return _store_one(work, mu[0] if nu is None else 0.5 * (mu[0] + mu[1]))
 
-    def certify() -> Certificate:
+    def certify(stored: Coefficients) -> Certificate:
         given = KernelSamples(samples.kernel, samples.X, samples.index)
         return _judge(
             lambda: judge.regression(
-                given, y, C, collect(), epsilon=epsilon, nu=nu, squared=squared, status=work.status.value
+                given, y, C, stored, epsilon=epsilon, nu=nu, squared=squared, status=work.status.value
             )
         )
 
@@ -329,9 +347,9 @@ def fit_one_class(samples: Samples, weight: Floats, nu: float, settings: Setting
     def collect() -> Coefficients:
         return _store_one(work, work.machines[0].point.multipliers[0])
 
-    def certify() -> Certificate:
+    def certify(stored: Coefficients) -> Certificate:
         given = KernelSamples(samples.kernel, samples.X, samples.index)
-        return _judge(lambda: judge.one_class(given, weight, collect(), nu=nu, status=work.status.value))
+        return _judge(lambda: judge.one_class(given, weight, stored, nu=nu, status=work.status.value))
 
     return _finish(work, collect, certify)
 
@@ -356,14 +374,8 @@ def _judge(work: Callable[[], Certificate]) -> Certificate:
         return not_judged("gap")
 
 
-def _finish(work: _Machines, collect: Callable[[], Coefficients], certify: Callable[[], Certificate]) -> FittedMachine:
-    if not all(np.isfinite(part).all() for part in collect()[1:3]):
-        raise ValueError(
-            "The dual coefficients or intercepts are not finite. The input data may contain large values and need to "
-            "be preprocessed; with nu the classes may overlap so that no margin is left."
-        )
-    certificate = work.until_certified(certify)
+def _finish(work: _Machines, collect: Collect, certify: Certify) -> FittedMachine:
+    (support, coef, intercept, *_), certificate = work.until_certified(collect, certify)
     if certificate.status == Status.CONVERGED.value and not certificate.ok:
         certificate = replace(certificate, status=Status.STALLED.value)
-    support, coef, intercept, *_ = collect()
     return FittedMachine(support, coef, intercept, work.counts, work.steps, work.status, work.trace, certificate)

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
-from tenfold.arrays import Array, Floats, is_sparse
+from tenfold.arrays import Array, Floats, Integers, is_sparse
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.class_labels import as_vector, encode_labels
 from tenfold.estimators.parameters import (
@@ -37,6 +37,7 @@ DEPRECATED = (
     "The `probability` parameter is deprecated. Use `CalibratedClassifierCV({0}(), ensemble=False)` instead of "
     "`{0}(probability=True)`"
 )
+NO_VOTE = -1.0  # below the votes of every class that has a machine
 CLASSES: Constraints = {
     **COMMON,
     "class_weight": (instance(dict), choice("balanced"), nothing()),
@@ -62,15 +63,18 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
             compute_class_weight(self.class_weight, classes=self.classes_, y=y),
             dtype=np.float64,
         )
+        if np.any(self.class_weight_ < 0.0):
+            raise ValueError(f"class_weight must not be negative; it is {self.class_weight_.tolist()}.")
         count = len(self.classes_)
         if count < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {count} class")
         weight, index = self._weights(sample_weight, len(y))
-        number = np.asarray(number)[index]
+        number = self._number_present(np.asarray(number)[index])
+        count, bounds = int(np.max(number)) + 1, self._bounds(number, weight)
         self._check_classes(number, weight)
         if self.probability != "deprecated":
             warnings.warn(DEPRECATED.format(type(self).__name__), FutureWarning, stacklevel=5)
-        samples, bounds, settings = self._samples(X, index), self._bounds(number, weight), self._settings(X, y)
+        samples, settings = self._samples(X, index), self._settings(X, y)
         options: dict[str, Any] = {
             "nu": getattr(self, "nu", None),
             "squared": getattr(self, "loss", "hinge") == "squared_hinge",
@@ -81,6 +85,7 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
             bounds,
             count,
             settings,
+            without=len(self.classes_) - count,
             break_ties=bool(self.break_ties),
             **options,
         )
@@ -97,18 +102,38 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
 
     def _bounds(self, number: Array, weight: Floats) -> Floats:
         """C times the weights of the samples and of their classes; none is infinite times zero."""
-        factor = self.class_weight_[number] * weight
+        factor = self.class_weight_[self._classes_present][number] * weight
         with np.errstate(invalid="ignore"):
             return np.nan_to_num(float(self.C) * factor, nan=0.0, posinf=np.inf)
 
     def _check_classes(self, number: Array, weight: Floats) -> None:
-        """Raise where a class has no sample of positive weight."""
-        sums = np.bincount(number, weights=weight, minlength=len(self.classes_))
-        if np.sum(sums > 0.0) == 1:
+        """Raise where one class alone has samples of positive weight."""
+        if not np.any(number):
             raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
-        if not np.all(sums > 0.0):
-            missing = self.classes_[sums == 0.0].tolist()
-            raise ValueError(f"All samples of the classes {missing} have weight zero: remove them from X and y.")
+
+    def _number_present(self, number: Array) -> Array:
+        """Numbers of classes within those that have samples of positive weight, which alone have machines."""
+        present = np.unique(number)
+        self.__dict__.pop("_present", None)
+        if len(present) == len(self.classes_):
+            return number
+        self._present = present
+        return np.searchsorted(present, number)
+
+    @property
+    def _classes_present(self) -> Integers:
+        """The numbers of the classes that have machines."""
+        everything: Integers = np.arange(len(self.classes_))
+        return getattr(self, "_present", everything)
+
+    def _among_all(self, values: Floats, other: float) -> Floats:
+        """Values (n, classes with machines) as (n, n_classes), `other` for classes without a machine."""
+        present = self._classes_present
+        if len(present) == len(self.classes_):
+            return values
+        wide = np.full((len(values), len(self.classes_)), other)
+        wide[:, present] = values
+        return wide
 
     @property
     def n_support_(self) -> Any:
@@ -120,8 +145,8 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
     def _pair_values(self, X: Any) -> Floats:
         """The values of all pairs of classes, (n, pairs), positive for the first; of two classes for the second."""
         X = self._validate_for_predict(X)
-        coef, count = self._coefficients(), len(self.classes_)
-        if count == 2:
+        coef, count = self._coefficients(), len(self._classes_present)
+        if len(self.classes_) == 2:
             return self._products(X, slice(None), coef.T) + self.intercept_
         first, second = pairs_of(count)
         ends = np.concatenate([[0], np.cumsum(self.n_support_)])
@@ -136,12 +161,15 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
     def decision_function(self, X: Any) -> Floats:
         """Values for samples X: (n,) of two classes, positive for the second; otherwise as `decision_function_shape`
         says, (n, n_classes), or (n, n_classes * (n_classes - 1) / 2) of the pairs i < j, positive for class i.
+        Classes whose samples have weight zero have -1 in the one, and no pairs in the other.
         """
         values = self._pair_values(X)
         if len(self.classes_) == 2:
             return values[:, 0]
-        ovr = self.decision_function_shape == "ovr"
-        return one_against_rest(values, len(self.classes_)) if ovr else values
+        return self._against_rest(values) if self.decision_function_shape == "ovr" else values
+
+    def _against_rest(self, values: Floats) -> Floats:
+        return self._among_all(one_against_rest(values, len(self._classes_present)), NO_VOTE)
 
     def predict(self, X: Any) -> Array:
         """The classes of samples X, (n,): those with the most votes of the pairs, and of equal ones the first, or with
@@ -149,11 +177,13 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        values, count = self._pair_values(X), len(self.classes_)
-        if self.break_ties and count > 2:
-            number = np.argmax(one_against_rest(values, count), axis=1)
+        values, present = self._pair_values(X), self._classes_present
+        if len(self.classes_) == 2:
+            number = (values[:, 0] >= 0.0).astype(np.intp)
+        elif self.break_ties:
+            number = np.argmax(self._against_rest(values), axis=1)
         else:
-            number = classify_pairs(values, count)
+            number = present[classify_pairs(values, len(present))]
         return self.classes_[number]
 
     @property
@@ -173,13 +203,15 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
         values = self._pair_values(X)
         if not hasattr(self, "_probA"):
             raise NotFittedError("predict_proba is not available when fitted with probability=False")
-        count = len(self.classes_)
-        return couple(pair_probabilities(-values if count == 2 else values, self._probA, self._probB), count)
+        values = -values if len(self.classes_) == 2 else values
+        pairs = pair_probabilities(values, self._probA, self._probB)
+        return self._among_all(couple(pairs, len(self._classes_present)), 0.0)
 
     @available_if(_check_probability)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithms of `predict_proba` for samples X."""
-        return np.log(self.predict_proba(X))
+        with np.errstate(divide="ignore"):  # classes without a machine
+            return np.log(self.predict_proba(X))
 
     def _read_sigmoid(self, name: str) -> Floats:
         if not hasattr(self, "_probA"):
@@ -198,7 +230,7 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
         return self._read_sigmoid("probB_")
 
     def _primal(self) -> Array:
-        coef, vectors, count = self.dual_coef_, self.support_vectors_, len(self.classes_)
+        coef, vectors, count = self.dual_coef_, self.support_vectors_, len(self._classes_present)
         if count == 2:
             return coef @ vectors
         first, second = pairs_of(count)
@@ -555,7 +587,7 @@ class NuSVC(KernelClassifier):
 
     def _check_classes(self, number: Array, weight: Floats) -> None:
         super()._check_classes(number, weight)
-        sums = np.sort(np.bincount(number, weights=weight, minlength=len(self.classes_)))
+        sums = np.sort(np.bincount(number, weights=weight))
         # of the pairs the smallest and the largest class bound nu most
         if float(self.nu) * (sums[0] + sums[-1]) / 2.0 > sums[0]:
             most = 2.0 * sums[0] / (sums[0] + sums[-1])

@@ -115,11 +115,6 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         weight = validate_weights(sample_weight, np.empty((count, 0)))
         assert weight is not None
         index = np.flatnonzero(weight > 0.0)
-        if (self.kernel == "precomputed" or callable(self.kernel)) and len(index) < count:
-            raise ValueError(
-                f"{type(self).__name__} with a kernel matrix takes no samples of weight zero, whose columns would be "
-                "mistaken for those of others. Remove these samples."
-            )
         return weight[index], index
 
     def _samples(self, X: Any, index: Integers) -> Samples:
@@ -179,6 +174,9 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         self.support_ = fitted.support.astype(np.int32)
         given = callable(self.kernel) or self.kernel == "precomputed"
         self.support_vectors_ = np.empty((0, 0)) if given else X[index[fitted.support]]
+        self.__dict__.pop("_columns", None)
+        if given and not np.array_equal(index[fitted.support], fitted.support):
+            self._columns = index[fitted.support]
         self.dual_coef_ = sparse.csr_matrix(fitted.coef) if self._sparse else fitted.coef
         self.intercept_ = fitted.intercept
         self.shape_fit_ = tuple(X.shape) if hasattr(X, "shape") else (len(X),)
@@ -232,7 +230,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         """K(X, support vectors of `part`) V for V (of the part, t)."""
         if not len(V):
             return np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), V.shape[1]))
-        own = self.support_[part]
+        own = self._own_columns[part]
         if self.kernel == "precomputed":
             return np.asarray(X[:, own], dtype=np.float64) @ V
         if callable(self.kernel):
@@ -244,6 +242,11 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         if self.kernel == "linear":
             return np.asarray(X @ (self.support_vectors_[part].T.astype(np.float64) @ V))
         return np.asarray(self._kernel().multiply(X, self.support_vectors_[part], contiguous(V)))
+
+    @property
+    def _own_columns(self) -> Integers:
+        """The numbers of the support vectors within all samples of the fit, as kernel matrices have them."""
+        return getattr(self, "_columns", self.support_)
 
     def _matrix(self, X: Any) -> Floats:
         K = _AsMatrix(self.kernel)(X, self._fit_samples)

@@ -30,27 +30,33 @@ STORED = {
     "fit_status_": whole(0, 1),
     "support_counts_": integers("3", low=0),
     "n_iter_": array("i", "m", low=0) | whole(0),
-    "_n_support": integers("k", low=0),
+    "_n_support": integers("c", low=0),
+    "_present": integers("c", low=0),
+    "_columns": integers("s", low=0),
     "_gamma": number(0.0),
     "_sparse": flag(),
     "_fit_samples": anything(),
     "_probA": floats("m"),
     "_probB": floats("m"),
 }
-"""Sizes: s support vectors, r rows of coefficients, m machines, k classes."""
+"""Sizes: s support vectors, r rows of coefficients, m machines, k classes, c of them with machines."""
 
 
 def _counts_are_right(model: Any) -> bool:
     """Coefficients and intercepts are those of all pairs of classes, and each class has its support vectors."""
     if not hasattr(model, "classes_"):
         return model.dual_coef_.shape[0] == 1 and len(model.intercept_) == 1
-    k = len(model.classes_)
+    k = len(model._n_support)
+    present = getattr(model, "_present", np.arange(len(model.classes_)))
+    if len(present) != k or np.any(np.diff(present) <= 0) or present[-1] >= len(model.classes_):
+        return False
     rows, machines = model.dual_coef_.shape[0] == k - 1, len(model.intercept_) == k * (k - 1) // 2
     return rows and machines and int(np.sum(model._n_support)) == len(model.support_)
 
 
 def _support_is_inside(model: Any) -> bool:
-    return not len(model.support_) or int(np.max(model.support_)) < model.shape_fit_[0]
+    columns = getattr(model, "_columns", model.support_)
+    return not len(model.support_) or int(max(np.max(model.support_), np.max(columns))) < model.shape_fit_[0]
 
 
 RULES = {

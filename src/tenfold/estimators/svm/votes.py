@@ -21,9 +21,7 @@ def _count(values: Floats, count: int) -> Floats:
 
 
 def classify_pairs(values: Floats, count: int) -> Integers:
-    """The class with the most votes, of equal ones the first; of two classes by one value, positive for the second."""
-    if count == 2:
-        return (values[:, 0] >= 0.0).astype(np.intp)
+    """The class with the most votes, of equal ones the first."""
     return np.argmax(_count(values, count), axis=1)
 
 
