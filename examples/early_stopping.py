@@ -1,8 +1,7 @@
 """Early stopping is regularisation: training error falls with every step, the error on new samples turns.
 
 Gradient descent (Landweber), the nu-method and principal components on 20 powers of x; the step is chosen by exact
-leave-one-out. Rosasco, sections 4.3 and 8.1; Seeger, section 7.2.1. Writes early_stopping.png where matplotlib is
-installed.
+leave-one-out (Rosasco 4.3 and 8.1, Seeger 7.2.1). Writes early_stopping.png where matplotlib is installed.
 """
 
 import numpy as np
