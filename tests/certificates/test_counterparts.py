@@ -37,6 +37,7 @@ CLASSES_OF = {
     sklearn.mixture: {"GaussianMixture": ("", {"n_components": 3, "random_state": 0, "tol": 1e-9, "max_iter": 2000})},
     sklearn.decomposition: {
         "PCA": ("", {"n_components": 2}),
+        "KernelPCA": ("", {"n_components": 2, "kernel": "rbf"}),
         "IncrementalPCA": ("", {"n_components": 2, "batch_size": 120}),
         "TruncatedSVD": ("", {"n_components": 2, "algorithm": "arpack"}),
     },
@@ -49,7 +50,11 @@ CLASSES_OF = {
     sklearn.discriminant_analysis: dict.fromkeys(
         ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"), ("classes", {})
     ),
-    sklearn.manifold: {"SpectralEmbedding": ("", {"n_neighbors": 50, "random_state": 0})},
+    sklearn.manifold: {
+        "SpectralEmbedding": ("", {"n_neighbors": 50, "random_state": 0}),
+        "Isomap": ("", {"n_neighbors": 10}),
+        "ClassicalMDS": ("", {}),
+    },
     sklearn.naive_bayes: {
         "GaussianNB": ("classes", {}),
         **dict.fromkeys(("MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB"), ("counts", {})),

@@ -85,7 +85,7 @@ def test_a_cell_of_the_table(name, source):
         fixed = {"densities": tuple(scipy.stats.multivariate_normal(np.full(3, m)) for m in (-0.5, 0.5))}
     if ".cross_decomposition" in cls.__module__:  # there is one target, and a view of one column
         fixed = {"n_components": 1}
-    if is_clusterer(cls()) or name == "PrototypeClassifier":  # other seeds lead elsewhere
+    if is_clusterer(cls()) or name.startswith(("PrototypeClassifier", "RandomKitchenSinks")):  # other seeds, other fits
         fixed = {"random_state": 0}
     model = cls(**fixed)
     y = (Y > 0).astype(np.int64) if is_classifier(model) or is_outlier_detector(model) else Y

@@ -56,7 +56,7 @@ class AdditiveChi2Sampler(FeatureMapMixin):
     >>> X = np.array([[0.2, 0.8], [0.5, 0.5]])
     >>> Z = AdditiveChi2Sampler(sample_steps=3).fit_transform(X)
     >>> exact = (2 * X[0] * X[1] / (X[0] + X[1])).sum()
-    >>> Z.shape, bool(abs(Z[0] @ Z[1] - exact) < 0.01)
+    >>> Z.shape, bool(abs(Z[0] @ Z[1] - exact) < 0.05)
     ((2, 10), True)
     """
 

@@ -358,7 +358,7 @@ class SVC(KernelClassifier):
     >>> model.predict([[-0.8, -0.9], [-0.8, 0.9]])
     array([0, 1])
     >>> model.dual_coef_.round(4).tolist()
-    [[-1.3374, -1.3374, 1.3374, 1.3374]]
+    [[-1.3375, -1.3375, 1.3375, 1.3375]]
     >>> model.certificate_.ok
     True
     """
