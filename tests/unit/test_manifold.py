@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn.manifold
+import sklearn.neighbors
 from scipy import sparse
 from scipy.sparse.csgraph import shortest_path
 from scipy.spatial.distance import squareform
@@ -178,3 +179,12 @@ class TestPathError:
         D = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
         assert path_error(D, graph) == 0.0
         assert path_error(0.5 * D, graph) > 0.1
+
+
+def test_isomap_on_a_graph_of_neighbours_and_within_any_radius():
+    X, _ = make_swiss_roll(60, random_state=0)
+    graph = sklearn.neighbors.KNeighborsTransformer(n_neighbors=10, mode="distance").fit_transform(X)
+    chained = Isomap(n_neighbors=10, metric="precomputed").fit_transform(graph)
+    np.testing.assert_allclose(chained, Isomap(n_neighbors=10).fit_transform(X), rtol=1e-6, atol=1e-8)
+    flat = Isomap(n_neighbors=None, radius=np.inf).fit(X)
+    np.testing.assert_allclose(flat.dist_matrix_, np.linalg.norm(X[:, None] - X, axis=2), rtol=1e-7)

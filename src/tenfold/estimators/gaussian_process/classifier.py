@@ -286,7 +286,7 @@ class GaussianProcessClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         if theta is None:
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated for theta!=None")
-            return self.log_marginal_likelihood_value_
+            return np.float64(self.log_marginal_likelihood_value_)
         theta = np.asarray(theta, dtype=np.float64)
         if self.n_classes_ == 2:
             return self.base_estimator_.log_marginal_likelihood(theta, eval_gradient, clone_kernel)

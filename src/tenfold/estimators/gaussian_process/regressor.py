@@ -359,14 +359,14 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
         if theta is None:
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated for theta!=None")
-            return self.log_marginal_likelihood_value_
+            return np.float64(self.log_marginal_likelihood_value_)
         theta = np.asarray(theta, dtype=np.float64)
         alpha = noise_of(self.alpha, len(self.y_train_))
         evidence = Evidence(Covariance.of(self.kernel_, self.X_train_), self.X_train_, columns(self.y_train_), alpha)
-        result = evidence.gradient(theta) if eval_gradient else -evidence.value(theta)
+        value, gradient = evidence.gradient(theta) if eval_gradient else (-evidence.value(theta), None)
         if not clone_kernel:
             self.kernel_.theta = theta
-        return result
+        return np.float64(value) if gradient is None else (np.float64(value), gradient)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -147,9 +147,9 @@ def _of_histograms(steps: ChiSquaredSteps) -> Callable[[Array], Array]:
 def _require_non_negative(X: Array) -> None:
     if not is_array_api(X):
         if X.shape[0]:
-            check_non_negative(X, "AdditiveChi2Sampler (input X)")
+            check_non_negative(X, "X in AdditiveChi2Sampler")
     elif bool(namespace(X).any(X < 0)):
-        raise ValueError("Negative values in data passed to AdditiveChi2Sampler (input X).")
+        raise ValueError("Negative values in data passed to X in AdditiveChi2Sampler.")
 
 
 class SkewedChi2Sampler(FeatureMapMixin):
