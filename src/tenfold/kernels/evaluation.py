@@ -108,6 +108,8 @@ def _validate(kernel: "Kernel", X: Any, Y: Any) -> tuple[Array, Array | None]:
     Y = None if Y is None or Y is X else as_samples(kernel, Y)
     if Y is not None and kernel.requires_vector_input and X.shape[1] != Y.shape[1]:
         raise ValueError(f"Incompatible dimension for X and Y matrices: X has {X.shape[1]} features, Y {Y.shape[1]}.")
+    if Y is not None and is_sparse(X) != is_sparse(Y):  # tiles are of one storage
+        return (X, sparse.csr_array(Y)) if is_sparse(X) else (sparse.csr_array(X), Y)
     return X, Y
 
 

@@ -41,8 +41,8 @@ Read = Callable[[Floats], Reading]
 
 def steps(read: Read, start: Floats, bounds: Floats, scale: float, tol: float, gradient_tol: float) -> Iterator[Step]:
     """Steps from `start`, (p,), within `bounds`, (p, 2). `scale` is the size of a curvature that is neither large nor
-    small; the measure is the larger of the expected decrease in units of `tol` and of the projected gradient's largest entry in
-    units of `gradient_tol`.
+    small; the measure is the larger of the expected decrease in units of `tol` and of the largest
+    entry of the projected gradient in units of `gradient_tol`.
     """
     low, high = bounds.T
     x = np.clip(start, low, high)

@@ -341,7 +341,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = not self.fit_inverse_transform
         tags.input_tags.pairwise = is_pairwise(self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
