@@ -43,9 +43,7 @@ SEARCH_STEPS = 3  # Newton steps of the judge for a better dual point
 
 NEWTON_STEPS, LBFGS_PASSES = 6, 60  # typical numbers, for the choice between the two
 
-MANY_PASSES = (
-    20  # the price of a Hessian from which on passes without one are tried first (benchmark: logistic 4k x 400)
-)
+MANY_PASSES = 20  # of a Hessian's price, from which on passes are tried first (benchmark: logistic 4k x 400)
 
 MIN_LOG_MEAN = -30.0  # the initial intercept where every count is zero, and the best one is minus infinity
 
