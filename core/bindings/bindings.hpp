@@ -24,6 +24,7 @@ void bind_dual_cd(nb::module_ &m);
 void bind_crammer_singer_cd(nb::module_ &m);
 void bind_leaps_and_bounds(nb::module_ &m);
 void bind_matvec(nb::module_ &m);
+void bind_nnls_rows(nb::module_ &m);
 void bind_perceptron(nb::module_ &m);
 void bind_viterbi(nb::module_ &m);
 void bind_sgd(nb::module_ &m);

@@ -76,6 +76,7 @@ NB_MODULE(_core, m) {
   bind_crammer_singer_cd(m);
   bind_leaps_and_bounds(m);
   bind_matvec(m);
+  bind_nnls_rows(m);
   bind_perceptron(m);
   bind_viterbi(m);
   bind_sgd(m);

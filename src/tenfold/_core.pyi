@@ -1410,6 +1410,17 @@ def gather_columns_csr(
     root: NDArray[numpy.float64] | None,
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+def sweep_nnls(
+    A: NDArray[numpy.float64],
+    C: NDArray[numpy.float64],
+    W: NDArray[numpy.float64],
+    sweeps: int,
+    fraction: float,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+def solve_nnls(
+    A: NDArray[numpy.float64], C: NDArray[numpy.float64], W: NDArray[numpy.float64], sweeps: int, threads: int
+) -> NDArray[numpy.float64]: ...
 
 class Perceptron:
     def __init__(
