@@ -25,6 +25,9 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.decomposition.angles import principal_angles as principal_angles
     from tenfold.estimators.decomposition.incremental import IncrementalPCA as IncrementalPCA
     from tenfold.estimators.decomposition.kernel import KernelPCA as KernelPCA
+    from tenfold.estimators.decomposition.nmf import NMF as NMF
+    from tenfold.estimators.decomposition.nmf_functions import non_negative_factorization as non_negative_factorization
+    from tenfold.estimators.decomposition.nmf_minibatch import MiniBatchNMF as MiniBatchNMF
     from tenfold.estimators.decomposition.principal import PCA as PCA
     from tenfold.estimators.decomposition.truncated import TruncatedSVD as TruncatedSVD
     from tenfold.estimators.discriminant.bayes_classifier import BayesClassifier as BayesClassifier
@@ -232,6 +235,7 @@ ESTIMATORS = {
     "LookupTable": "estimators.interpolation.lookup_table",
     "MatchingPursuit": "estimators.greedy.matching",
     "MiniBatchKMeans": "estimators.kmeans.minibatch",
+    "MiniBatchNMF": "estimators.decomposition.nmf_minibatch",
     "MixedNB": "estimators.naive_bayes.mixed",
     "MultiTaskElasticNet": "estimators.lasso.multi_task",
     "MultiTaskElasticNetCV": "estimators.lasso.multi_task",
@@ -239,6 +243,7 @@ ESTIMATORS = {
     "MultiTaskLassoCV": "estimators.lasso.multi_task",
     "MultinomialNB": "estimators.naive_bayes.discrete",
     "MultiviewCCA": "estimators.cross_decomposition.views",
+    "NMF": "estimators.decomposition.nmf",
     "NearestCentroid": "estimators.discriminant.centroid",
     "NearestNeighbors": "estimators.neighbours.nearest",
     "NuSVC": "estimators.svm.kernel_classification",
@@ -317,6 +322,7 @@ OTHERS = {
     "load": "persist",
     "margins": "geometry",
     "minimize_qp": "plans.quadratic_program",
+    "non_negative_factorization": "estimators.decomposition.nmf_functions",
     "orthogonal_mp": "estimators.greedy.functions",
     "orthogonal_mp_gram": "estimators.greedy.functions",
     "principal_angles": "estimators.decomposition.angles",

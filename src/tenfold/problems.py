@@ -127,6 +127,26 @@ class Gaussians:
         return value
 
 
+@dataclass(frozen=True)
+class Factorization:
+    """Minimise D_beta(X, W H) + l1_W |W| + l1_H |H| + (l2_W ||W||^2 + l2_H ||H||^2) / 2 over factors W, H >= 0.
+
+    D is the beta-divergence (objectives/factorization.py), half the sum of squared differences for beta = 2; |.| sums
+    entries.
+    """
+
+    beta: float = 2.0
+    l1_W: float = 0.0
+    l1_H: float = 0.0
+    l2_W: float = 0.0
+    l2_H: float = 0.0
+
+    @property
+    def penalised(self) -> bool:
+        """Whether the factors have a penalty."""
+        return max(self.l1_W, self.l1_H, self.l2_W, self.l2_H) > 0.0
+
+
 class Evaluation(NamedTuple):
     """The smooth part of an objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the
     intercept last, Hessian (p + 1, p + 1). Of a loss of k joint predictions: value (1,), gradient (1, k (p + 1)), one

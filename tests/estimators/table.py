@@ -23,6 +23,7 @@ from .data import (
     frame,
     make_mixed,
     pairs,
+    parts,
     regression,
     sequences,
     tasks,
@@ -353,6 +354,15 @@ def _spectral(name: str, settings: dict[str, Any] | None = None, **meta: Any) ->
     return Other(name, settings or {}, **{**known, "why": why, **meta})
 
 
+FEW_PASSES = {"tol": 0.0, "max_iter": 5}
+
+
+def _factors(name: str, settings: dict[str, Any], **meta: Any) -> Other:
+    why = "every sample has codes of its own, and starts are drawn; its laws are in tests/unit/test_nmf.py"
+    known = {"kind": "stationarity", "source": parts, "methods": ("transform",), "weighted": False, "random": True}
+    return Other(name, {"n_components": 2, **settings}, **{**known, "why": why, **meta})
+
+
 def _tasks(name: str, why: str) -> Other:
     return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
 
@@ -661,6 +671,11 @@ TABLE: list[Estimator] = [
         exempt=REPEATED,
         why="the kernel matrix is kept; its laws are in tests/certificates/test_kernel_kmeans.py",
     ),
+    _factors("NMF", {"tol": 1e-6, "max_iter": 2000}),
+    _factors("NMF", {"alpha_W": 0.01, "l1_ratio": 0.5, "tol": 1e-6, "max_iter": 2000}),
+    _factors("NMF", {"solver": "mu", "beta_loss": "kullback-leibler", "init": "random", "tol": 1e-3, "max_iter": 5000}),
+    _factors("MiniBatchNMF", {"batch_size": 20, "tol": 0.0}, judged=False),
+    _factors("MiniBatchNMF", {"beta_loss": "kullback-leibler", "init": "random", **FEW_PASSES}, judged=False),
     Other(
         "StructuredPerceptron",
         {"max_iter": 20},
