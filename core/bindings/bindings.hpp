@@ -28,6 +28,7 @@ void bind_nnls_rows(nb::module_ &m);
 void bind_perceptron(nb::module_ &m);
 void bind_viterbi(nb::module_ &m);
 void bind_sgd(nb::module_ &m);
+void bind_sparse_codes(nb::module_ &m);
 void bind_lars(nb::module_ &m);
 void bind_huber(nb::module_ &m);
 void bind_kmeans(nb::module_ &m);

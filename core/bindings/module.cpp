@@ -80,6 +80,7 @@ NB_MODULE(_core, m) {
   bind_perceptron(m);
   bind_viterbi(m);
   bind_sgd(m);
+  bind_sparse_codes(m);
   bind_lars(m);
   bind_huber(m);
   bind_kmeans(m);

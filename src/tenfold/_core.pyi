@@ -1712,6 +1712,24 @@ def sgd_scan_csr(
     end: int,
     threads: int,
 ) -> None: ...
+def lasso_codes(
+    A: NDArray[numpy.float64],
+    C: NDArray[numpy.float64],
+    W: NDArray[numpy.float64],
+    alpha: float,
+    positive: bool,
+    sweeps: int,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+def pursuit_codes(
+    A: NDArray[numpy.float64], C: NDArray[numpy.float64], most: int, threads: int
+) -> NDArray[numpy.float64]: ...
+def angle_codes(
+    A: NDArray[numpy.float64], C: NDArray[numpy.float64], squares: NDArray[numpy.float64], most: int, threads: int
+) -> NDArray[numpy.float64]: ...
+def update_atoms(
+    A: NDArray[numpy.float64], B: NDArray[numpy.float64], D: NDArray[numpy.float64], positive: bool, sweeps: int
+) -> NDArray[numpy.float64]: ...
 
 class Lars:
     def __init__(
