@@ -147,6 +147,17 @@ class Factorization:
         return max(self.l1_W, self.l1_H, self.l2_W, self.l2_H) > 0.0
 
 
+@dataclass(frozen=True)
+class SparseDictionary:
+    """Minimise ||X - W D||^2 / 2 + alpha |W| over codes W and atoms, the rows of D, in the unit ball; either may be
+    restricted to entries of at least zero.
+    """
+
+    alpha: float
+    positive_code: bool = False
+    positive_dict: bool = False
+
+
 class Evaluation(NamedTuple):
     """The smooth part of an objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the
     intercept last, Hessian (p + 1, p + 1). Of a loss of k joint predictions: value (1,), gradient (1, k (p + 1)), one

@@ -105,3 +105,57 @@ def test_same_batches_by_parts():
             model.partial_fit(X[start : start + 24])
     assert ours.n_steps_ == theirs.n_steps_
     np.testing.assert_allclose(ours.components_, theirs.components_, rtol=1e-6, atol=1e-9)
+
+
+def atoms(k, p=30):
+    D = RNG.standard_normal((k, p))
+    return D / np.linalg.norm(D, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("algorithm", ["lasso_lars", "lasso_cd", "lars", "omp", "threshold"])
+@pytest.mark.parametrize("k", [10, 50])
+def test_same_codes(algorithm, k):
+    D = atoms(k)
+    known = {"algorithm": algorithm, "alpha": 0.5, "n_nonzero_coefs": 4}
+    theirs = sklearn.decomposition.sparse_encode(X, D, **known)
+    atol = 1e-3 if algorithm == "lasso_cd" else 1e-8  # its coordinate descent ends by a tolerance
+    np.testing.assert_allclose(tenfold.sparse_encode(X, D, **known), theirs, atol=atol)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 3.0])
+def test_dictionary_is_at_least_as_good(alpha):
+    ours = tenfold.DictionaryLearning(5, alpha=alpha).fit(X)
+    theirs = sklearn.decomposition.DictionaryLearning(5, alpha=alpha, fit_algorithm="lars").fit(X)
+    certificate = tenfold.certify(theirs, X)
+    assert ours.certificate_.ok
+    assert not certificate.ok
+    assert ours.certificate_.objective <= certificate.objective * (1.0 + 1e-3)
+
+
+def test_sparse_components_are_at_least_as_good():
+    ours, theirs = (module.SparsePCA(3, alpha=1.0).fit(X) for module in (tenfold, sklearn.decomposition))
+    assert ours.certificate_.ok
+    assert ours.certificate_.objective <= tenfold.certify(theirs, X).objective * (1.0 + 1e-6)
+    theirs.components_, theirs.mean_ = ours.components_, ours.mean_
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 60.0])
+@pytest.mark.parametrize("positive", [False, True])
+def test_same_dictionary_of_batches(alpha, positive):
+    """Atoms that no sample of a batch uses are drawn from the same random numbers."""
+    known = {"dict_init": np.abs(atoms(6)), "random_state": 0, "batch_size": 24, "max_iter": 4, "fit_algorithm": "cd"}
+    known |= {"positive_code": positive, "positive_dict": positive, "alpha": alpha}
+    ours = tenfold.MiniBatchDictionaryLearning(6, **known).fit(X)
+    theirs = sklearn.decomposition.MiniBatchDictionaryLearning(6, **known).fit(X)
+    assert (ours.n_steps_, ours.n_iter_) == (theirs.n_steps_, theirs.n_iter_)
+    np.testing.assert_allclose(ours.components_, theirs.components_, atol=2e-4)
+
+
+def test_same_dictionary_by_parts():
+    known = {"dict_init": atoms(6), "random_state": 0, "alpha": 0.5}
+    ours, theirs = (module.MiniBatchDictionaryLearning(6, **known) for module in (tenfold, sklearn.decomposition))
+    for model in (ours, theirs):
+        for start in range(0, 72, 24):
+            model.partial_fit(X[start : start + 24])
+    np.testing.assert_allclose(ours.components_, theirs.components_, atol=1e-9)

@@ -31,7 +31,7 @@ def draw(X: Array, k: int, random: Any) -> Factors:
 
 def double_svd(X: Array, k: int, fill: str, random: Any) -> Factors:
     """Non-negative double singular vectors; `fill` is "zeros", "mean" or "random"."""
-    U, s, V = _leading(X, k, random)
+    U, s, V = leading_vectors(X, k, random)
     W, H = np.zeros((X.shape[0], k)), np.zeros((k, X.shape[1]))
     W[:, 0], H[0] = np.sqrt(s[0]) * np.abs(U[:, 0]), np.sqrt(s[0]) * np.abs(V[0])
     for j in range(1, k):
@@ -50,7 +50,7 @@ def double_svd(X: Array, k: int, fill: str, random: Any) -> Factors:
     return Factors(W, H)
 
 
-def _leading(X: Array, k: int, random: Any) -> tuple[Floats, Floats, Floats]:
+def leading_vectors(X: Array, k: int, random: Any) -> tuple[Floats, Floats, Floats]:
     """Singular vectors U (n, k), values (k,) and vectors V (k, p), approximately the largest."""
     size = min(k + OVERSAMPLING, *X.shape)
     Q = np.asarray(random.standard_normal(size=(X.shape[1], size)))
