@@ -314,6 +314,13 @@ def counted_classes(n: int, p: int, count: int) -> tuple[Any, Any]:
     return rng.poisson(rng.gamma(1.0, 1.0, (count, p))[y]).astype(np.float64), y
 
 
+def parts(n: int, p: int, k: int) -> tuple[Any, Any]:
+    """Sums of k non-negative parts that overlap, and noise."""
+    rng = np.random.default_rng(0)
+    W, H = (rng.random(shape) * (rng.random(shape) < 0.5) for shape in ((n, k), (k, p)))
+    return W @ H + 0.1 * rng.random((n, p)), np.zeros(n)
+
+
 def directions(n: int, p: int) -> tuple[Any, Any]:
     """Samples with variance along some directions, and noise."""
     rng = np.random.default_rng(0)

@@ -187,6 +187,11 @@ def few_components(s: Size) -> Work:
     return Work(5 * 4.0 * 60 * s.stored, 10.0 * s.bytes, "five pairs of products with sixty vectors, ten reads of X")
 
 
+def twenty_alternations(s: Size) -> Work:
+    """Twenty steps of alternating least squares with twenty components: two products with X each."""
+    return Work(20 * 4.0 * 20 * s.stored, 40.0 * s.bytes, "twenty pairs of products with twenty vectors, 40 reads of X")
+
+
 def thirty_steps(s: Size) -> Work:
     """Thirty steps of EM with full covariances: a triangle's product and a symmetric one of each row and component."""
     words = "thirty steps: a triangle's product and a symmetric one of each row and component, 31 reads of X"

@@ -27,6 +27,7 @@ DENSE = ((100, 5), (1500, 40), (20_000, 25), (180_000, 10), (3000, 500), (250, 2
 SPARSE = ((2500, 1800, 0.015), (30_000, 1000, 0.01), (10_000, 30_000, 0.002), (120_000, 1500, 0.004))
 CLUSTERED = ((300, 5), (5000, 10), (50_000, 20), (10_000, 200), (1000, 1500))
 BLOCKS = ((250, 8, 4), (6000, 30, 10), (300, 600, 12))
+FACTORED = ((50, 5), (200, 5), (1000, 30), (5000, 100), (300, 2000))
 LONGEST_FIT_S = 20.0  # a class whose scikit-learn fit takes longer has its larger cases left out
 
 
@@ -97,6 +98,16 @@ def clusters(n: int, p: int, k: int = 8) -> Maker:
 
     def make(rng: np.random.Generator) -> tuple[Any, Any]:
         return 3.0 * rng.standard_normal((k, p))[rng.integers(0, k, n)] + rng.standard_normal((n, p)), None
+
+    return make
+
+
+def parts(n: int, p: int, k: int = 4) -> Maker:
+    """Sums of non-negative parts that overlap, and noise; no target."""
+
+    def make(rng: np.random.Generator) -> tuple[Any, Any]:
+        W, H = (rng.random(shape) * (rng.random(shape) < 0.5) for shape in ((n, k), (k, p)))
+        return W @ H + 0.1 * rng.random((n, p)), None
 
     return make
 
@@ -227,6 +238,10 @@ def families() -> Iterator[Family]:
     yield Family("ClassicalMDS", "manifold", (U[0], U[4]), {})
     yield Family("Isomap", "manifold", (U[0], U[4]), {"n_neighbors": 10})
     yield Family("IncrementalPCA", "decomposition", U[:4], {"n_components": 5})
+    N = tuple(Data(f"{n} x {p}, not negative", parts(n, p)) for n, p in FACTORED)
+    yield Family("NMF", "decomposition", N, {"n_components": 4, "random_state": 0, "max_iter": 1000})
+    yield Family("NMF", "decomposition", N[1:], {"n_components": 4, "random_state": 0, "solver": "mu", "tol": 0.0})
+    yield Family("MiniBatchNMF", "decomposition", N[1:], {"n_components": 4, "random_state": 0})
     yield Family("TruncatedSVD", "decomposition", S, {"n_components": 10})
     narrow = (U[0], U[1], U[2])
     yield Family("RBFSampler", "kernel_approximation", narrow, {"n_components": 300, "random_state": 0}, "transform")

@@ -76,9 +76,11 @@ NB_MODULE(_core, m) {
   bind_crammer_singer_cd(m);
   bind_leaps_and_bounds(m);
   bind_matvec(m);
+  bind_nnls_rows(m);
   bind_perceptron(m);
   bind_viterbi(m);
   bind_sgd(m);
+  bind_sparse_codes(m);
   bind_lars(m);
   bind_huber(m);
   bind_kmeans(m);

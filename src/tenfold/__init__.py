@@ -23,9 +23,22 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.cross_decomposition.partial import PLSSVD as PLSSVD
     from tenfold.estimators.cross_decomposition.views import MultiviewCCA as MultiviewCCA
     from tenfold.estimators.decomposition.angles import principal_angles as principal_angles
+    from tenfold.estimators.decomposition.dictionary import DictionaryLearning as DictionaryLearning
+    from tenfold.estimators.decomposition.dictionary_functions import dict_learning as dict_learning
+    from tenfold.estimators.decomposition.dictionary_functions import dict_learning_online as dict_learning_online
+    from tenfold.estimators.decomposition.dictionary_functions import sparse_encode as sparse_encode
+    from tenfold.estimators.decomposition.dictionary_minibatch import (
+        MiniBatchDictionaryLearning as MiniBatchDictionaryLearning,
+    )
     from tenfold.estimators.decomposition.incremental import IncrementalPCA as IncrementalPCA
     from tenfold.estimators.decomposition.kernel import KernelPCA as KernelPCA
+    from tenfold.estimators.decomposition.nmf import NMF as NMF
+    from tenfold.estimators.decomposition.nmf_functions import non_negative_factorization as non_negative_factorization
+    from tenfold.estimators.decomposition.nmf_minibatch import MiniBatchNMF as MiniBatchNMF
     from tenfold.estimators.decomposition.principal import PCA as PCA
+    from tenfold.estimators.decomposition.sparse_coder import SparseCoder as SparseCoder
+    from tenfold.estimators.decomposition.sparse_pca import MiniBatchSparsePCA as MiniBatchSparsePCA
+    from tenfold.estimators.decomposition.sparse_pca import SparsePCA as SparsePCA
     from tenfold.estimators.decomposition.truncated import TruncatedSVD as TruncatedSVD
     from tenfold.estimators.discriminant.bayes_classifier import BayesClassifier as BayesClassifier
     from tenfold.estimators.discriminant.centroid import NearestCentroid as NearestCentroid
@@ -184,6 +197,7 @@ ESTIMATORS = {
     "CategoricalNB": "estimators.naive_bayes.categorical",
     "ClassicalMDS": "estimators.manifold.classical",
     "ComplementNB": "estimators.naive_bayes.discrete",
+    "DictionaryLearning": "estimators.decomposition.dictionary",
     "ElasticNet": "estimators.lasso.lasso",
     "ElasticNetCV": "estimators.lasso.cv",
     "Falkon": "estimators.falkon",
@@ -231,7 +245,10 @@ ESTIMATORS = {
     "LogisticRegressionCV": "estimators.logistic.cv",
     "LookupTable": "estimators.interpolation.lookup_table",
     "MatchingPursuit": "estimators.greedy.matching",
+    "MiniBatchDictionaryLearning": "estimators.decomposition.dictionary_minibatch",
     "MiniBatchKMeans": "estimators.kmeans.minibatch",
+    "MiniBatchNMF": "estimators.decomposition.nmf_minibatch",
+    "MiniBatchSparsePCA": "estimators.decomposition.sparse_pca",
     "MixedNB": "estimators.naive_bayes.mixed",
     "MultiTaskElasticNet": "estimators.lasso.multi_task",
     "MultiTaskElasticNetCV": "estimators.lasso.multi_task",
@@ -239,6 +256,7 @@ ESTIMATORS = {
     "MultiTaskLassoCV": "estimators.lasso.multi_task",
     "MultinomialNB": "estimators.naive_bayes.discrete",
     "MultiviewCCA": "estimators.cross_decomposition.views",
+    "NMF": "estimators.decomposition.nmf",
     "NearestCentroid": "estimators.discriminant.centroid",
     "NearestNeighbors": "estimators.neighbours.nearest",
     "NuSVC": "estimators.svm.kernel_classification",
@@ -278,6 +296,8 @@ ESTIMATORS = {
     "SVC": "estimators.svm.kernel_classification",
     "SVR": "estimators.svm.kernel_regression",
     "SkewedChi2Sampler": "estimators.kernel_approximation.chi_squared",
+    "SparseCoder": "estimators.decomposition.sparse_coder",
+    "SparsePCA": "estimators.decomposition.sparse_pca",
     "SpectralClustering": "estimators.spectral.clustering",
     "SpectralEmbedding": "estimators.spectral.embedding",
     "SpectralFilter": "estimators.spectral_filter.regression",
@@ -299,6 +319,8 @@ OTHERS = {
     "ambiguity": "estimators.ambiguity",
     "certify": "certification",
     "check_table": "features",
+    "dict_learning": "estimators.decomposition.dictionary_functions",
+    "dict_learning_online": "estimators.decomposition.dictionary_functions",
     "em": "estimators.mixture.em_driver",
     "enet_path": "estimators.lasso.functions",
     "evaluate": "evaluation",
@@ -317,6 +339,7 @@ OTHERS = {
     "load": "persist",
     "margins": "geometry",
     "minimize_qp": "plans.quadratic_program",
+    "non_negative_factorization": "estimators.decomposition.nmf_functions",
     "orthogonal_mp": "estimators.greedy.functions",
     "orthogonal_mp_gram": "estimators.greedy.functions",
     "principal_angles": "estimators.decomposition.angles",
@@ -328,6 +351,7 @@ OTHERS = {
     "rows": "data.open_rows",
     "save": "persist",
     "separability": "estimators.separability",
+    "sparse_encode": "estimators.decomposition.dictionary_functions",
     "spectral_clustering": "estimators.spectral.functions",
     "spectral_embedding": "estimators.spectral.functions",
 }

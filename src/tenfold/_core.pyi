@@ -1410,6 +1410,17 @@ def gather_columns_csr(
     root: NDArray[numpy.float64] | None,
     threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+def sweep_nnls(
+    A: NDArray[numpy.float64],
+    C: NDArray[numpy.float64],
+    W: NDArray[numpy.float64],
+    sweeps: int,
+    fraction: float,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+def solve_nnls(
+    A: NDArray[numpy.float64], C: NDArray[numpy.float64], W: NDArray[numpy.float64], sweeps: int, threads: int
+) -> NDArray[numpy.float64]: ...
 
 class Perceptron:
     def __init__(
@@ -1701,6 +1712,24 @@ def sgd_scan_csr(
     end: int,
     threads: int,
 ) -> None: ...
+def lasso_codes(
+    A: NDArray[numpy.float64],
+    C: NDArray[numpy.float64],
+    W: NDArray[numpy.float64],
+    alpha: float,
+    positive: bool,
+    sweeps: int,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+def pursuit_codes(
+    A: NDArray[numpy.float64], C: NDArray[numpy.float64], most: int, threads: int
+) -> NDArray[numpy.float64]: ...
+def angle_codes(
+    A: NDArray[numpy.float64], C: NDArray[numpy.float64], squares: NDArray[numpy.float64], most: int, threads: int
+) -> NDArray[numpy.float64]: ...
+def update_atoms(
+    A: NDArray[numpy.float64], B: NDArray[numpy.float64], D: NDArray[numpy.float64], positive: bool, sweeps: int
+) -> NDArray[numpy.float64]: ...
 
 class Lars:
     def __init__(

@@ -127,6 +127,37 @@ class Gaussians:
         return value
 
 
+@dataclass(frozen=True)
+class Factorization:
+    """Minimise D_beta(X, W H) + l1_W |W| + l1_H |H| + (l2_W ||W||^2 + l2_H ||H||^2) / 2 over factors W, H >= 0.
+
+    D is the beta-divergence (objectives/factorization.py), half the sum of squared differences for beta = 2; |.| sums
+    entries.
+    """
+
+    beta: float = 2.0
+    l1_W: float = 0.0
+    l1_H: float = 0.0
+    l2_W: float = 0.0
+    l2_H: float = 0.0
+
+    @property
+    def penalised(self) -> bool:
+        """Whether the factors have a penalty."""
+        return max(self.l1_W, self.l1_H, self.l2_W, self.l2_H) > 0.0
+
+
+@dataclass(frozen=True)
+class SparseDictionary:
+    """Minimise ||X - W D||^2 / 2 + alpha |W| over codes W and atoms, the rows of D, in the unit ball; either may be
+    restricted to entries of at least zero.
+    """
+
+    alpha: float
+    positive_code: bool = False
+    positive_dict: bool = False
+
+
 class Evaluation(NamedTuple):
     """The smooth part of an objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the
     intercept last, Hessian (p + 1, p + 1). Of a loss of k joint predictions: value (1,), gradient (1, k (p + 1)), one

@@ -144,8 +144,22 @@ class Reference:
         if self.name == "StructuredPerceptron" and name in TAGGED:
             tags = zip(worse.predict(self.X), self.y, strict=True)
             return sum(int(np.sum(result != right)) for result, right in tags) == certificate.value == 0.0
+        if self.name in ("NMF", "MiniBatchNMF") and name == "components_":
+            return bool(np.allclose(_canonical(worse), _canonical(self.model), rtol=1e-9, atol=0.0))
+        if self.name in DICTIONARIES and name == "components_":
+            ordered = [model.components_[np.lexsort(model.components_.T)] for model in (worse, self.model)]
+            return bool(np.array_equal(*ordered))
         return False
 
+
+def _canonical(model: Any) -> Any:
+    """Components in an order and, where nothing is penalised, a scale of their own, which say nothing."""
+    H = model.components_ / (1.0 if model.alpha_W > 0.0 else model.components_.sum(axis=1, keepdims=True))
+    return H[np.lexsort(H.T)]
+
+
+DICTIONARIES = ("DictionaryLearning", "MiniBatchDictionaryLearning", "SparsePCA", "MiniBatchSparsePCA")
+"""Classes whose components have an order that says nothing."""
 
 TAGGED = ("coef_", "transition_", "start_", "end_")
 """Weights of a structured perceptron."""

@@ -17,7 +17,7 @@ from symmetries import SYMMETRIES, is_permuted, move, move_alone
 from tampering import outputs, same_or_raises, tamper
 
 import tenfold
-from estimators import LINEAR, NEIGHBOURS, STATISTICAL, blobs, classes, pairs, regression
+from estimators import LINEAR, NEIGHBOURS, STATISTICAL, blobs, classes, pairs, parts, regression
 from tenfold.certification import report_only
 
 
@@ -121,6 +121,34 @@ def two_views(**settings):
 
 WITH_INVERSE = {"n_components": 3, "kernel": "rbf", "gamma": 0.05, "fit_inverse_transform": True}
 
+
+def fit_factors(**settings):
+    X = parts().X
+    return tenfold.NMF(2, random_state=0, max_iter=5000, **settings).fit(X), X, None
+
+
+POSITIVE = {"fit_algorithm": "cd", "positive_code": True, "positive_dict": True}
+
+
+def fit_atoms(name="DictionaryLearning", **settings):
+    X = blobs().X
+    return getattr(tenfold, name)(3, **settings).fit(X), X, None
+
+
+def best_atoms(name, best, **settings):
+    """Atoms or components of batches that were taken to where the gradients vanish."""
+    model, X, _ = fit_atoms(name, random_state=0, max_iter=5, **settings)
+    model.components_ = fit_atoms(best, **settings)[0].components_
+    return model, X, None
+
+
+def best_factors():
+    model, X, _ = fit_factors(tol=1e-6)
+    online = tenfold.MiniBatchNMF(2, random_state=0).fit(X)
+    online.components_, online.reconstruction_err_ = model.components_, model.reconstruction_err_
+    return online, X, None
+
+
 OTHERS = {
     "KernelPCA": lambda: spectral("KernelPCA", n_components=3, kernel="rbf", gamma=0.05),
     "KernelPCA with pre-images": lambda: spectral("KernelPCA", **WITH_INVERSE),
@@ -139,6 +167,15 @@ OTHERS = {
     "KernelRidgeCV in folds": lambda: dual("KernelRidgeCV", gammas=[0.1, 1.0], cv=3),
     "KernelRidgeClassifierCV": lambda: dual("KernelRidgeClassifierCV", gammas=[0.1, 1.0]),
     "KernelRidge of scikit-learn": lambda: dual("KernelRidge", sklearn.kernel_ridge, kernel="rbf", alpha=0.1),
+    "DictionaryLearning": lambda: fit_atoms(transform_algorithm="lasso_lars"),
+    "DictionaryLearning, positive": lambda: fit_atoms(transform_algorithm="lasso_cd", **POSITIVE),
+    "MiniBatchDictionaryLearning at rest": lambda: best_atoms("MiniBatchDictionaryLearning", "DictionaryLearning"),
+    "MiniBatchNMF at rest": best_factors,
+    "MiniBatchSparsePCA at rest": lambda: best_atoms("MiniBatchSparsePCA", "SparsePCA", alpha=2.0),
+    "SparsePCA": lambda: fit_atoms("SparsePCA", alpha=2.0),
+    "NMF": lambda: fit_factors(tol=1e-6),
+    "NMF, penalised": lambda: fit_factors(tol=1e-6, alpha_W=0.01, l1_ratio=0.5),
+    "NMF, Kullback-Leibler": lambda: fit_factors(tol=1e-3, solver="mu", beta_loss="kullback-leibler"),
     "SGDClassifier at the optimum": lambda: best_online("SGDClassifier"),
     "SGDRegressor at the optimum": lambda: best_online("SGDRegressor"),
     "MiniBatchKMeans at rest": lambda: best_centres("MiniBatchKMeans"),

@@ -112,6 +112,13 @@ def blobs(n: int = 90, p: int = 4, seed: int = 0) -> Data:
     return Data(rng.standard_normal((n, p)) + 9.0 * np.eye(3, max(p, 3))[:, :p][which] + 3.0 * which[:, None], None)
 
 
+def parts(n: int = 90, p: int = 4, seed: int = 0) -> Data:
+    """Sums of three non-negative parts that overlap, and some noise, without a target."""
+    rng = np.random.default_rng(seed)
+    shapes = rng.uniform(size=(3, p)) * (rng.uniform(size=(3, p)) < 0.6) + 0.5 * np.eye(3, p)
+    return Data(rng.gamma(0.5, 2.0, (n, 3)) @ shapes + 0.1 * rng.uniform(size=(n, p)), None)
+
+
 def tasks(n: int = 60, p: int = 4, seed: int = 0) -> Data:
     """Two targets of the same rows."""
     X, y, _ = regression(n, p, seed)

@@ -23,6 +23,7 @@ from .data import (
     frame,
     make_mixed,
     pairs,
+    parts,
     regression,
     sequences,
     tasks,
@@ -353,6 +354,31 @@ def _spectral(name: str, settings: dict[str, Any] | None = None, **meta: Any) ->
     return Other(name, settings or {}, **{**known, "why": why, **meta})
 
 
+FEW_PASSES = {"tol": 0.0, "max_iter": 5}
+
+
+def _factors(name: str, settings: dict[str, Any], **meta: Any) -> Other:
+    why = "every sample has codes of its own, and starts are drawn; its laws are in tests/unit/test_nmf.py"
+    known = {"kind": "stationarity", "source": parts, "methods": ("transform",), "weighted": False, "random": True}
+    return Other(name, {"n_components": 2, **settings}, **{**known, "why": why, **meta})
+
+
+ATOMS = np.random.default_rng(0).standard_normal((6, 4)) / 2.0
+
+
+def _dictionary(name: str, settings: dict[str, Any], **meta: Any) -> Other:
+    why = "samples, or features, have codes of their own; its laws are in tests/unit/test_dictionary.py"
+    known = {"kind": "stationarity", "source": blobs, "methods": ("transform",), "weighted": False}
+    return Other(name, settings, **{**known, "why": why, **meta})
+
+
+def _coder(settings: dict[str, Any], **meta: Any) -> Other:
+    why = "nothing is learned; its laws are in tests/unit/test_dictionary.py"
+    outside = "samples of the checks have other numbers of features than the dictionary"
+    known = {"source": blobs, "methods": ("transform",), "weighted": False, "judged": False, "outside": outside}
+    return Other("SparseCoder", {"dictionary": ATOMS, **settings}, why=why, **{**known, **meta})
+
+
 def _tasks(name: str, why: str) -> Other:
     return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
 
@@ -677,6 +703,18 @@ TABLE: list[Estimator] = [
         exempt=REPEATED,
         why="the kernel matrix is kept; its laws are in tests/certificates/test_kernel_kmeans.py",
     ),
+    _factors("NMF", {"tol": 1e-6, "max_iter": 2000}),
+    _factors("NMF", {"alpha_W": 0.01, "l1_ratio": 0.5, "tol": 1e-6, "max_iter": 2000}),
+    _factors("NMF", {"solver": "mu", "beta_loss": "kullback-leibler", "init": "random", "tol": 1e-3, "max_iter": 5000}),
+    _factors("MiniBatchNMF", {"batch_size": 20, "tol": 0.0}, judged=False),
+    _factors("MiniBatchNMF", {"beta_loss": "kullback-leibler", "init": "random", **FEW_PASSES}, judged=False),
+    _dictionary("DictionaryLearning", {"n_components": 3, "transform_algorithm": "lasso_lars"}),
+    _dictionary("DictionaryLearning", {"n_components": 3, "alpha": 0.3, "positive_dict": True, "split_sign": True}),
+    _dictionary("MiniBatchDictionaryLearning", {"n_components": 3, "max_iter": 20}, judged=False, random=True),
+    _dictionary("SparsePCA", {"n_components": 2}),
+    _dictionary("MiniBatchSparsePCA", {"n_components": 2, "max_iter": 20}, judged=False, random=True),
+    _coder({"transform_algorithm": "lasso_cd", "transform_alpha": 0.2}, kind="gap"),
+    _coder({"transform_n_nonzero_coefs": 2}),
     Other(
         "StructuredPerceptron",
         {"max_iter": 20},

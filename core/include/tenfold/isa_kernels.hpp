@@ -36,6 +36,9 @@ struct PairFunction {
   template <class T> void operator()(T *v, std::ptrdiff_t count) const;
 };
 
+// Problems of non-negative least squares that are swept side by side.
+constexpr Index sweep_rows = 16;
+
 // What is added or multiplied over the features of a pair: |x - q|, (x - q)^2, 1 + x q, (x - q)^2 / (x + q).
 enum class PairEntries : int { distances, squares, subsets, chi2 };
 
@@ -248,6 +251,9 @@ struct Kernels {
   void (*row_sq_norms)(const float *rows, Index step, Index columns, Index count, float *squares, float *norms);
   void (*top_two)(const float *z, Index step, Index classes, const float *b, Index count, float *best, float *second,
                   std::int32_t *number);
+  // core/src/isa/nonnegative.hpp
+  Index (*nonnegative_sweeps)(const double *A, const double *inverse, const double *c, double *w, Index k, Index sweeps,
+                              double fraction);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

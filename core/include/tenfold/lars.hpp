@@ -30,7 +30,8 @@ struct LarsOptions {
   double lower_end = 0.0; // C at which the path ends
   Index max_steps = 0;
   double collinear_tol =
-      0.0; // a column is collinear when its squared pivot is at most this fraction of its squared norm
+      0.0;           // a column is collinear when its squared pivot is at most this fraction of its squared norm
+  bool polls = true; // for signals: not on threads of the pool
 };
 
 class Lars {
@@ -54,7 +55,8 @@ public:
 
   Index advance() {
     while (!complete_ && steps_ < options_.max_steps) {
-      poll();
+      if (options_.polls)
+        poll();
       if (next_ >= 0 && gram_row_index_[at(next_)] < 0)
         return next_;
       if (next_ >= 0 && !activate(next_)) {

@@ -19,6 +19,7 @@
 #include "matvec_t.hpp"
 #include "mixture.hpp"
 #include "nearest_centre_float32.hpp"
+#include "nonnegative.hpp"
 #include "pack.hpp"
 #include "pair_entries.hpp"
 #include "pair_functions.hpp"
@@ -121,6 +122,7 @@ constexpr Kernels kernels = {
     .transpose_float32 = transpose_float32,
     .row_sq_norms = row_sq_norms,
     .top_two = top_two,
+    .nonnegative_sweeps = nonnegative_sweeps,
     .f32 = dense<float>,
     .f64 = dense<double>,
     .f32_i32 = sparse<float, std::int32_t>,

@@ -68,6 +68,11 @@ _MESSAGES = {
 }
 
 
+def measure_violation(violation: float, goal: float) -> float:
+    """A violation in units of the goal; without a goal only zero is converged."""
+    return violation / goal if goal > 0.0 else (0.0 if violation == 0.0 else inf)
+
+
 class Step(NamedTuple):
     """An iterate of a solver: parameters of its own kind (weights and intercepts, components, a mixture), the
     objective, and the measure of convergence, at most one where it has converged.
