@@ -60,6 +60,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.greedy.omp_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
     from tenfold.estimators.interpolation.lookup_table import LookupTable as LookupTable
     from tenfold.estimators.interpolation.piecewise_linear import PiecewiseLinear as PiecewiseLinear
+    from tenfold.estimators.isotonic import IsotonicRegression as IsotonicRegression
+    from tenfold.estimators.isotonic import isotonic_regression as isotonic_regression
     from tenfold.estimators.kernel_approximation.chi_squared import AdditiveChi2Sampler as AdditiveChi2Sampler
     from tenfold.estimators.kernel_approximation.chi_squared import SkewedChi2Sampler as SkewedChi2Sampler
     from tenfold.estimators.kernel_approximation.count_sketch import PolynomialCountSketch as PolynomialCountSketch
@@ -201,6 +203,7 @@ ESTIMATORS = {
     "HuberRegressor": "estimators.glm.huber",
     "IncrementalPCA": "estimators.decomposition.incremental",
     "Isomap": "estimators.manifold.isomap",
+    "IsotonicRegression": "estimators.isotonic",
     "KMeans": "estimators.kmeans.kmeans",
     "KNeighborsCV": "estimators.neighbours.cv",
     "KNeighborsClassifier": "estimators.neighbours.classification",
@@ -304,6 +307,7 @@ OTHERS = {
     "evaluate": "evaluation",
     "evaluate_online": "evaluation",
     "infer": "certification.inference",
+    "isotonic_regression": "estimators.isotonic",
     "k_means": "estimators.kmeans.functions",
     "kkt": "judge.quadratic_program",
     "kmeans_plusplus": "estimators.kmeans.functions",

@@ -357,6 +357,21 @@ def _tasks(name: str, why: str) -> Other:
     return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
 
 
+def _monotone(n: int = 90, p: int = 4, seed: int = 0) -> Data:
+    """One feature, with ties, and a target that rises with it."""
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.uniform(0.0, 9.0, n), 1)
+    return Data(x, np.sqrt(x) + rng.standard_normal(n))
+
+
+ONE_FEATURE = "takes one feature, not a matrix: tests/certificates/test_isotonic.py has its laws"
+
+
+def _isotonic(settings: dict[str, Any] | None = None) -> Other:
+    known = {"kind": "gap", "source": _monotone, "matrices": False, "why": ONE_FEATURE, "outside": ONE_FEATURE}
+    return Other("IsotonicRegression", settings or {}, **known)
+
+
 PAIRS = "machines of all pairs of classes on support vectors, with tests of their own"
 KERNELS = "coefficients of support vectors, with tests of their own"
 REPEATS = {"checked": {"gamma": "auto", "tol": 1e-10}}  # the default gamma is by the variance without weights
@@ -570,6 +585,9 @@ TABLE: list[Estimator] = [
     _spectral("Isomap", {"n_neighbors": 8, "n_components": 3, "path_method": "D"}, warns=IN_PARTS),
     _spectral("KernelCCA", {"ridge": 1.0, "kernel": "rbf", "gamma": 0.1}, source=pairs),
     _spectral("KernelCCA", {"n_components": 2, "kernel": "linear", "random_state": 0}, source=pairs),
+    _isotonic(),
+    _isotonic({"increasing": False, "y_min": 1.5, "y_max": 2.5, "out_of_bounds": "clip"}),
+    _isotonic({"increasing": "auto", "out_of_bounds": "raise"}),
     _blocks("CCA", {"n_components": 2, **EXACT}),
     _blocks("CCA", {"n_components": 1, "ridge": 0.1, "scale": False}, in_sklearn=False),
     _blocks("PLSRegression", {"n_components": 2, **EXACT}),
