@@ -16,6 +16,16 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.cross_validation.ridge_path import RidgePath as RidgePath
     from tenfold.data.open_rows import rows as rows
     from tenfold.estimators.ambiguity import ambiguity as ambiguity
+    from tenfold.estimators.covariance.empirical import EmpiricalCovariance as EmpiricalCovariance
+    from tenfold.estimators.covariance.functions import empirical_covariance as empirical_covariance
+    from tenfold.estimators.covariance.functions import ledoit_wolf as ledoit_wolf
+    from tenfold.estimators.covariance.functions import ledoit_wolf_shrinkage as ledoit_wolf_shrinkage
+    from tenfold.estimators.covariance.functions import log_likelihood as log_likelihood
+    from tenfold.estimators.covariance.functions import oas as oas
+    from tenfold.estimators.covariance.functions import shrunk_covariance as shrunk_covariance
+    from tenfold.estimators.covariance.shrunk import LedoitWolf as LedoitWolf
+    from tenfold.estimators.covariance.shrunk import OAS as OAS
+    from tenfold.estimators.covariance.shrunk import ShrunkCovariance as ShrunkCovariance
     from tenfold.estimators.cross_decomposition.canonical import CCA as CCA
     from tenfold.estimators.cross_decomposition.kernel import KernelCCA as KernelCCA
     from tenfold.estimators.cross_decomposition.partial import PLSCanonical as PLSCanonical
@@ -188,6 +198,7 @@ ESTIMATORS = {
     "ComplementNB": "estimators.naive_bayes.discrete",
     "ElasticNet": "estimators.lasso.lasso",
     "ElasticNetCV": "estimators.lasso.cv",
+    "EmpiricalCovariance": "estimators.covariance.empirical",
     "Falkon": "estimators.falkon",
     "FalkonClassifier": "estimators.falkon",
     "ForwardSelection": "estimators.greedy.omp",
@@ -226,6 +237,7 @@ ESTIMATORS = {
     "LassoLars": "estimators.greedy.lasso_lars",
     "LassoLarsCV": "estimators.greedy.lars_cv",
     "LassoLarsIC": "estimators.greedy.lasso_lars",
+    "LedoitWolf": "estimators.covariance.shrunk",
     "LinearDiscriminantAnalysis": "estimators.discriminant.linear",
     "LinearRegression": "estimators.least_squares.ols",
     "LinearSVC": "estimators.svm.classification",
@@ -247,6 +259,7 @@ ESTIMATORS = {
     "NuSVC": "estimators.svm.kernel_classification",
     "NuSVR": "estimators.svm.kernel_regression",
     "Nystroem": "estimators.kernel_approximation.nystroem",
+    "OAS": "estimators.covariance.shrunk",
     "OneClassSVM": "estimators.svm.kernel_one_class",
     "OnlineKMeans": "estimators.kmeans.online",
     "OrthogonalMatchingPursuit": "estimators.greedy.omp",
@@ -280,6 +293,7 @@ ESTIMATORS = {
     "SGDRegressor": "estimators.sgd.regressor",
     "SVC": "estimators.svm.kernel_classification",
     "SVR": "estimators.svm.kernel_regression",
+    "ShrunkCovariance": "estimators.covariance.shrunk",
     "SkewedChi2Sampler": "estimators.kernel_approximation.chi_squared",
     "SpectralClustering": "estimators.spectral.clustering",
     "SpectralEmbedding": "estimators.spectral.embedding",
@@ -303,6 +317,7 @@ OTHERS = {
     "certify": "certification",
     "check_table": "features",
     "em": "estimators.mixture.em_driver",
+    "empirical_covariance": "estimators.covariance.functions",
     "enet_path": "estimators.lasso.functions",
     "evaluate": "evaluation",
     "evaluate_online": "evaluation",
@@ -317,10 +332,14 @@ OTHERS = {
     "lars_path": "estimators.greedy.lars_functions",
     "lars_path_gram": "estimators.greedy.lars_functions",
     "lasso_path": "estimators.lasso.functions",
+    "ledoit_wolf": "estimators.covariance.functions",
+    "ledoit_wolf_shrinkage": "estimators.covariance.functions",
     "linear_or_not": "advice",
     "load": "persist",
+    "log_likelihood": "estimators.covariance.functions",
     "margins": "geometry",
     "minimize_qp": "plans.quadratic_program",
+    "oas": "estimators.covariance.functions",
     "orthogonal_mp": "estimators.greedy.functions",
     "orthogonal_mp_gram": "estimators.greedy.functions",
     "principal_angles": "estimators.decomposition.angles",
@@ -332,6 +351,7 @@ OTHERS = {
     "rows": "data.open_rows",
     "save": "persist",
     "separability": "estimators.separability",
+    "shrunk_covariance": "estimators.covariance.functions",
     "spectral_clustering": "estimators.spectral.functions",
     "spectral_embedding": "estimators.spectral.functions",
 }

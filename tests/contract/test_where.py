@@ -114,6 +114,8 @@ def test_a_cell_of_the_table(name, source):
         assert model.score_samples(given).shape == (len(X),)
     elif hasattr(model, "embedding_") and not hasattr(model, "predict"):
         assert len(model.embedding_) == len(X)
+    elif hasattr(model, "mahalanobis"):
+        assert model.mahalanobis(given).shape == (len(X),)
     elif not hasattr(model, "predict"):
         assert model.kneighbors(given)[1].shape == (len(X), model.n_neighbors)
     else:

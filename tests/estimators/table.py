@@ -161,6 +161,12 @@ def _centroids(settings: dict[str, Any] | None = None, **meta: Any) -> Statistic
     return _statistical("NearestCentroid", settings, **{**known, **meta})
 
 
+def _covariance(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
+    learned = ("location_", "covariance_")
+    known = {"source": cloud, "learned": learned, "seen": learned, "methods": ("mahalanobis",), "parts": False}
+    return _statistical(name, settings, **{**known, **meta})
+
+
 AXES = ("components_", "singular_values_", "explained_variance_", "explained_variance_ratio_")
 
 
@@ -585,6 +591,11 @@ TABLE: list[Estimator] = [
     _spectral("Isomap", {"n_neighbors": 8, "n_components": 3, "path_method": "D"}, warns=IN_PARTS),
     _spectral("KernelCCA", {"ridge": 1.0, "kernel": "rbf", "gamma": 0.1}, source=pairs),
     _spectral("KernelCCA", {"n_components": 2, "kernel": "linear", "random_state": 0}, source=pairs),
+    _covariance("EmpiricalCovariance", mean=1e3),
+    _covariance("EmpiricalCovariance", {"assume_centered": True, "store_precision": False}, mean=0.0),
+    _covariance("ShrunkCovariance", {"shrinkage": 0.3}),
+    _covariance("LedoitWolf"),
+    _covariance("OAS", {"store_precision": False}),
     _isotonic(),
     _isotonic({"increasing": False, "y_min": 1.5, "y_max": 2.5, "out_of_bounds": "clip"}),
     _isotonic({"increasing": "auto", "out_of_bounds": "raise"}),
