@@ -23,6 +23,9 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.covariance.functions import log_likelihood as log_likelihood
     from tenfold.estimators.covariance.functions import oas as oas
     from tenfold.estimators.covariance.functions import shrunk_covariance as shrunk_covariance
+    from tenfold.estimators.covariance.graphical import GraphicalLasso as GraphicalLasso
+    from tenfold.estimators.covariance.graphical import GraphicalLassoCV as GraphicalLassoCV
+    from tenfold.estimators.covariance.graphical import graphical_lasso as graphical_lasso
     from tenfold.estimators.covariance.shrunk import LedoitWolf as LedoitWolf
     from tenfold.estimators.covariance.shrunk import OAS as OAS
     from tenfold.estimators.covariance.shrunk import ShrunkCovariance as ShrunkCovariance
@@ -210,6 +213,8 @@ ESTIMATORS = {
     "GaussianProcessRegressor": "estimators.gaussian_process.regressor",
     "GeneralizedLinear": "estimators.glm.generalized_linear",
     "GeneralizedLinearClassifier": "estimators.glm.classifier",
+    "GraphicalLasso": "estimators.covariance.graphical",
+    "GraphicalLassoCV": "estimators.covariance.graphical",
     "Histogram": "estimators.neighbours.histogram",
     "HuberRegressor": "estimators.glm.huber",
     "IncrementalPCA": "estimators.decomposition.incremental",
@@ -321,6 +326,7 @@ OTHERS = {
     "enet_path": "estimators.lasso.functions",
     "evaluate": "evaluation",
     "evaluate_online": "evaluation",
+    "graphical_lasso": "estimators.covariance.graphical",
     "infer": "certification.inference",
     "isotonic_regression": "estimators.isotonic",
     "k_means": "estimators.kmeans.functions",

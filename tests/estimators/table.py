@@ -167,6 +167,16 @@ def _covariance(name: str, settings: dict[str, Any] | None = None, **meta: Any) 
     return _statistical(name, settings, **{**known, **meta})
 
 
+GRAPH = {"seen": ("covariance_", "precision_"), "alike": False, "widths": False, "step": 1e-2, "mean": 1e3}
+FOLDED_GRAPH: dict[str, Any] = {
+    "kind": "gap",
+    "source": cloud,
+    "methods": ("mahalanobis",),
+    "weighted": False,
+    "checked": {"alphas": 2},
+    "why": "the penalty is chosen in folds: tests/certificates/test_graphical_lasso.py has its laws",
+}
+
 AXES = ("components_", "singular_values_", "explained_variance_", "explained_variance_ratio_")
 
 
@@ -596,6 +606,14 @@ TABLE: list[Estimator] = [
     _covariance("ShrunkCovariance", {"shrinkage": 0.3}),
     _covariance("LedoitWolf"),
     _covariance("OAS", {"store_precision": False}),
+    _covariance("GraphicalLasso", {"alpha": 0.1, "tol": 1e-8}, kind="gap", in_sklearn=False, **GRAPH),
+    _covariance(
+        "GraphicalLasso",
+        {"alpha": 0.5, "assume_centered": True, "enet_tol": 1e-10},
+        kind="gap",
+        **{**GRAPH, "mean": 0.0},
+    ),
+    Other("GraphicalLassoCV", {"alphas": [0.1, 0.3], "cv": 3}, **FOLDED_GRAPH),
     _isotonic(),
     _isotonic({"increasing": False, "y_min": 1.5, "y_max": 2.5, "out_of_bounds": "clip"}),
     _isotonic({"increasing": "auto", "out_of_bounds": "raise"}),

@@ -738,8 +738,8 @@ def test_10_2_1_relevance_determination_finds_the_columns():
 
 
 def test_7_3_1_the_wishart_mode_is_a_shrunk_covariance():
-    """With the prior W(m I, a) on the precision the mode is, but for a factor, S moved towards m I by a / (a + n), with the
-    same axes and no eigenvalue below a m / (a + n - p - 1).
+    """With the prior W(m I, a) on the precision the mode is, but for a factor, S moved towards m I by a / (a + n), with
+    the same axes and no eigenvalue below a m / (a + n - p - 1).
     """
     rng = np.random.default_rng(0)
     n, p, a = 30, 6, 12.0
