@@ -42,7 +42,7 @@ BAYES = row_of("BayesClassifier")
 
 METHODS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples"),
-    *("kneighbors", "radius_neighbors", "predict_interval"),
+    *("kneighbors", "radius_neighbors", "predict_interval", "mahalanobis"),
 )
 
 

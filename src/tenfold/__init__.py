@@ -16,6 +16,19 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.cross_validation.ridge_path import RidgePath as RidgePath
     from tenfold.data.open_rows import rows as rows
     from tenfold.estimators.ambiguity import ambiguity as ambiguity
+    from tenfold.estimators.covariance.empirical import EmpiricalCovariance as EmpiricalCovariance
+    from tenfold.estimators.covariance.functions import empirical_covariance as empirical_covariance
+    from tenfold.estimators.covariance.functions import ledoit_wolf as ledoit_wolf
+    from tenfold.estimators.covariance.functions import ledoit_wolf_shrinkage as ledoit_wolf_shrinkage
+    from tenfold.estimators.covariance.functions import log_likelihood as log_likelihood
+    from tenfold.estimators.covariance.functions import oas as oas
+    from tenfold.estimators.covariance.functions import shrunk_covariance as shrunk_covariance
+    from tenfold.estimators.covariance.graphical import GraphicalLasso as GraphicalLasso
+    from tenfold.estimators.covariance.graphical import GraphicalLassoCV as GraphicalLassoCV
+    from tenfold.estimators.covariance.graphical import graphical_lasso as graphical_lasso
+    from tenfold.estimators.covariance.shrunk import LedoitWolf as LedoitWolf
+    from tenfold.estimators.covariance.shrunk import OAS as OAS
+    from tenfold.estimators.covariance.shrunk import ShrunkCovariance as ShrunkCovariance
     from tenfold.estimators.cross_decomposition.canonical import CCA as CCA
     from tenfold.estimators.cross_decomposition.kernel import KernelCCA as KernelCCA
     from tenfold.estimators.cross_decomposition.partial import PLSCanonical as PLSCanonical
@@ -73,6 +86,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.greedy.omp_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
     from tenfold.estimators.interpolation.lookup_table import LookupTable as LookupTable
     from tenfold.estimators.interpolation.piecewise_linear import PiecewiseLinear as PiecewiseLinear
+    from tenfold.estimators.isotonic import IsotonicRegression as IsotonicRegression
+    from tenfold.estimators.isotonic import isotonic_regression as isotonic_regression
     from tenfold.estimators.kernel_approximation.chi_squared import AdditiveChi2Sampler as AdditiveChi2Sampler
     from tenfold.estimators.kernel_approximation.chi_squared import SkewedChi2Sampler as SkewedChi2Sampler
     from tenfold.estimators.kernel_approximation.count_sketch import PolynomialCountSketch as PolynomialCountSketch
@@ -200,6 +215,7 @@ ESTIMATORS = {
     "DictionaryLearning": "estimators.decomposition.dictionary",
     "ElasticNet": "estimators.lasso.lasso",
     "ElasticNetCV": "estimators.lasso.cv",
+    "EmpiricalCovariance": "estimators.covariance.empirical",
     "Falkon": "estimators.falkon",
     "FalkonClassifier": "estimators.falkon",
     "ForwardSelection": "estimators.greedy.omp",
@@ -211,10 +227,13 @@ ESTIMATORS = {
     "GaussianProcessRegressor": "estimators.gaussian_process.regressor",
     "GeneralizedLinear": "estimators.glm.generalized_linear",
     "GeneralizedLinearClassifier": "estimators.glm.classifier",
+    "GraphicalLasso": "estimators.covariance.graphical",
+    "GraphicalLassoCV": "estimators.covariance.graphical",
     "Histogram": "estimators.neighbours.histogram",
     "HuberRegressor": "estimators.glm.huber",
     "IncrementalPCA": "estimators.decomposition.incremental",
     "Isomap": "estimators.manifold.isomap",
+    "IsotonicRegression": "estimators.isotonic",
     "KMeans": "estimators.kmeans.kmeans",
     "KNeighborsCV": "estimators.neighbours.cv",
     "KNeighborsClassifier": "estimators.neighbours.classification",
@@ -237,6 +256,7 @@ ESTIMATORS = {
     "LassoLars": "estimators.greedy.lasso_lars",
     "LassoLarsCV": "estimators.greedy.lars_cv",
     "LassoLarsIC": "estimators.greedy.lasso_lars",
+    "LedoitWolf": "estimators.covariance.shrunk",
     "LinearDiscriminantAnalysis": "estimators.discriminant.linear",
     "LinearRegression": "estimators.least_squares.ols",
     "LinearSVC": "estimators.svm.classification",
@@ -262,6 +282,7 @@ ESTIMATORS = {
     "NuSVC": "estimators.svm.kernel_classification",
     "NuSVR": "estimators.svm.kernel_regression",
     "Nystroem": "estimators.kernel_approximation.nystroem",
+    "OAS": "estimators.covariance.shrunk",
     "OneClassSVM": "estimators.svm.kernel_one_class",
     "OnlineKMeans": "estimators.kmeans.online",
     "OrthogonalMatchingPursuit": "estimators.greedy.omp",
@@ -295,6 +316,7 @@ ESTIMATORS = {
     "SGDRegressor": "estimators.sgd.regressor",
     "SVC": "estimators.svm.kernel_classification",
     "SVR": "estimators.svm.kernel_regression",
+    "ShrunkCovariance": "estimators.covariance.shrunk",
     "SkewedChi2Sampler": "estimators.kernel_approximation.chi_squared",
     "SparseCoder": "estimators.decomposition.sparse_coder",
     "SparsePCA": "estimators.decomposition.sparse_pca",
@@ -322,10 +344,13 @@ OTHERS = {
     "dict_learning": "estimators.decomposition.dictionary_functions",
     "dict_learning_online": "estimators.decomposition.dictionary_functions",
     "em": "estimators.mixture.em_driver",
+    "empirical_covariance": "estimators.covariance.functions",
     "enet_path": "estimators.lasso.functions",
     "evaluate": "evaluation",
     "evaluate_online": "evaluation",
+    "graphical_lasso": "estimators.covariance.graphical",
     "infer": "certification.inference",
+    "isotonic_regression": "estimators.isotonic",
     "k_means": "estimators.kmeans.functions",
     "kkt": "judge.quadratic_program",
     "kmeans_plusplus": "estimators.kmeans.functions",
@@ -335,11 +360,15 @@ OTHERS = {
     "lars_path": "estimators.greedy.lars_functions",
     "lars_path_gram": "estimators.greedy.lars_functions",
     "lasso_path": "estimators.lasso.functions",
+    "ledoit_wolf": "estimators.covariance.functions",
+    "ledoit_wolf_shrinkage": "estimators.covariance.functions",
     "linear_or_not": "advice",
     "load": "persist",
+    "log_likelihood": "estimators.covariance.functions",
     "margins": "geometry",
     "minimize_qp": "plans.quadratic_program",
     "non_negative_factorization": "estimators.decomposition.nmf_functions",
+    "oas": "estimators.covariance.functions",
     "orthogonal_mp": "estimators.greedy.functions",
     "orthogonal_mp_gram": "estimators.greedy.functions",
     "principal_angles": "estimators.decomposition.angles",
@@ -352,6 +381,7 @@ OTHERS = {
     "save": "persist",
     "separability": "estimators.separability",
     "sparse_encode": "estimators.decomposition.dictionary_functions",
+    "shrunk_covariance": "estimators.covariance.functions",
     "spectral_clustering": "estimators.spectral.functions",
     "spectral_embedding": "estimators.spectral.functions",
 }

@@ -99,7 +99,10 @@ def test_a_cell_of_the_table(name, source):
         y = np.column_stack([Y, X[:, 0] - Y])
     y = np.exp(0.3 * Y) if get_tags(model).target_tags.positive_only else y
     given, target = PLACES[source](x, y)
-    if not get_tags(model).input_tags.two_d_array:
+    if get_tags(model).input_tags.one_d_array:  # the first feature alone
+        x = x[:, :1]
+        given, target = PLACES[source](x, y)
+    elif not get_tags(model).input_tags.two_d_array:
         check_sequences(model, given, target, y)
         return
     if source not in model._registration.where:
@@ -114,6 +117,8 @@ def test_a_cell_of_the_table(name, source):
         assert model.score_samples(given).shape == (len(X),)
     elif hasattr(model, "embedding_") and not hasattr(model, "predict"):
         assert len(model.embedding_) == len(X)
+    elif hasattr(model, "mahalanobis"):
+        assert model.mahalanobis(given).shape == (len(X),)
     elif not hasattr(model, "predict"):
         assert model.kneighbors(given)[1].shape == (len(X), model.n_neighbors)
     else:

@@ -162,6 +162,22 @@ def _centroids(settings: dict[str, Any] | None = None, **meta: Any) -> Statistic
     return _statistical("NearestCentroid", settings, **{**known, **meta})
 
 
+def _covariance(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
+    learned = ("location_", "covariance_")
+    known = {"source": cloud, "learned": learned, "seen": learned, "methods": ("mahalanobis",), "parts": False}
+    return _statistical(name, settings, **{**known, **meta})
+
+
+GRAPH = {"seen": ("covariance_", "precision_"), "alike": False, "widths": False, "step": 1e-2, "mean": 1e3}
+FOLDED_GRAPH: dict[str, Any] = {
+    "kind": "gap",
+    "source": cloud,
+    "methods": ("mahalanobis",),
+    "weighted": False,
+    "checked": {"alphas": 2},
+    "why": "the penalty is chosen in folds: tests/certificates/test_graphical_lasso.py has its laws",
+}
+
 AXES = ("components_", "singular_values_", "explained_variance_", "explained_variance_ratio_")
 
 
@@ -381,6 +397,21 @@ def _coder(settings: dict[str, Any], **meta: Any) -> Other:
 
 def _tasks(name: str, why: str) -> Other:
     return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
+
+
+def _monotone(n: int = 90, p: int = 4, seed: int = 0) -> Data:
+    """One feature, with ties, and a target that rises with it."""
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.uniform(0.0, 9.0, n), 1)
+    return Data(x, np.sqrt(x) + rng.standard_normal(n))
+
+
+ONE_FEATURE = "takes one feature, not a matrix: tests/certificates/test_isotonic.py has its laws"
+
+
+def _isotonic(settings: dict[str, Any] | None = None) -> Other:
+    known = {"kind": "gap", "source": _monotone, "matrices": False, "why": ONE_FEATURE, "outside": ONE_FEATURE}
+    return Other("IsotonicRegression", settings or {}, **known)
 
 
 PAIRS = "machines of all pairs of classes on support vectors, with tests of their own"
@@ -609,6 +640,23 @@ TABLE: list[Estimator] = [
         source=pairs,
         checked={"n_components": 1},  # their second view has one feature
     ),
+    _spectral("KernelCCA", {"n_components": 2, "kernel": "linear", "random_state": 0}, source=pairs),
+    _covariance("EmpiricalCovariance", mean=1e3),
+    _covariance("EmpiricalCovariance", {"assume_centered": True, "store_precision": False}, mean=0.0),
+    _covariance("ShrunkCovariance", {"shrinkage": 0.3}),
+    _covariance("LedoitWolf"),
+    _covariance("OAS", {"store_precision": False}),
+    _covariance("GraphicalLasso", {"alpha": 0.1, "tol": 1e-8}, kind="gap", in_sklearn=False, **GRAPH),
+    _covariance(
+        "GraphicalLasso",
+        {"alpha": 0.5, "assume_centered": True, "enet_tol": 1e-10},
+        kind="gap",
+        **{**GRAPH, "mean": 0.0},
+    ),
+    Other("GraphicalLassoCV", {"alphas": [0.1, 0.3], "cv": 3}, **FOLDED_GRAPH),
+    _isotonic(),
+    _isotonic({"increasing": False, "y_min": 1.5, "y_max": 2.5, "out_of_bounds": "clip"}),
+    _isotonic({"increasing": "auto", "out_of_bounds": "raise"}),
     _blocks("CCA", {"n_components": 2, **EXACT}),
     _blocks("CCA", {"n_components": 1, "ridge": 0.1, "scale": False}, in_sklearn=False),
     _blocks("PLSRegression", {"n_components": 2, **EXACT}),
