@@ -58,6 +58,11 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.greedy.omp import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy.omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy.omp_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+    from tenfold.estimators.hierarchy.agglomerative import AgglomerativeClustering as AgglomerativeClustering
+    from tenfold.estimators.hierarchy.divisive import DivisiveClustering as DivisiveClustering
+    from tenfold.estimators.hierarchy.features import FeatureAgglomeration as FeatureAgglomeration
+    from tenfold.estimators.hierarchy.functions import linkage_tree as linkage_tree
+    from tenfold.estimators.hierarchy.functions import ward_tree as ward_tree
     from tenfold.estimators.interpolation.lookup_table import LookupTable as LookupTable
     from tenfold.estimators.interpolation.piecewise_linear import PiecewiseLinear as PiecewiseLinear
     from tenfold.estimators.kernel_approximation.chi_squared import AdditiveChi2Sampler as AdditiveChi2Sampler
@@ -174,6 +179,7 @@ __version__ = "0.1.0"
 ESTIMATORS = {
     "ARDRegression": "estimators.least_squares.bayesian",
     "AdditiveChi2Sampler": "estimators.kernel_approximation.chi_squared",
+    "AgglomerativeClustering": "estimators.hierarchy.agglomerative",
     "AveragedPerceptron": "estimators.perceptron.averaged",
     "BayesClassifier": "estimators.discriminant.bayes_classifier",
     "BayesianRidge": "estimators.least_squares.bayesian",
@@ -184,10 +190,12 @@ ESTIMATORS = {
     "CategoricalNB": "estimators.naive_bayes.categorical",
     "ClassicalMDS": "estimators.manifold.classical",
     "ComplementNB": "estimators.naive_bayes.discrete",
+    "DivisiveClustering": "estimators.hierarchy.divisive",
     "ElasticNet": "estimators.lasso.lasso",
     "ElasticNetCV": "estimators.lasso.cv",
     "Falkon": "estimators.falkon",
     "FalkonClassifier": "estimators.falkon",
+    "FeatureAgglomeration": "estimators.hierarchy.features",
     "ForwardSelection": "estimators.greedy.omp",
     "GammaRegressor": "estimators.glm.families",
     "GaussianMixture": "estimators.mixture.gaussian",
@@ -314,6 +322,7 @@ OTHERS = {
     "lars_path_gram": "estimators.greedy.lars_functions",
     "lasso_path": "estimators.lasso.functions",
     "linear_or_not": "advice",
+    "linkage_tree": "estimators.hierarchy.functions",
     "load": "persist",
     "margins": "geometry",
     "minimize_qp": "plans.quadratic_program",
@@ -330,6 +339,7 @@ OTHERS = {
     "separability": "estimators.separability",
     "spectral_clustering": "estimators.spectral.functions",
     "spectral_embedding": "estimators.spectral.functions",
+    "ward_tree": "estimators.hierarchy.functions",
 }
 """Public names that are no estimators, and their modules."""
 
