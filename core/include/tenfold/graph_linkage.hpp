@@ -85,11 +85,11 @@ private:
     }
   }
   void join_edges(std::int64_t a, std::int64_t b, std::int64_t next) {
-    std::vector<std::int64_t> found;
+    std::vector<std::int64_t> joined;
     for (const Edge &edge : edges_[at(a)])
       if (alive_[at(edge.to)]) {
         seen_[at(edge.to)] = next, value_[at(edge.to)] = edge.distance;
-        found.push_back(edge.to);
+        joined.push_back(edge.to);
       }
     for (const Edge &edge : edges_[at(b)]) {
       if (!alive_[at(edge.to)])
@@ -97,14 +97,14 @@ private:
       double &value = value_[at(edge.to)];
       if (seen_[at(edge.to)] != next) {
         seen_[at(edge.to)] = next, value = edge.distance;
-        found.push_back(edge.to);
+        joined.push_back(edge.to);
       } else if (linkage_ == Linkage::complete)
         value = std::max(value, edge.distance);
       else
         value = (size_[at(a)] * value + size_[at(b)] * edge.distance) / size_[at(next)];
     }
     edges_[at(a)] = {}, edges_[at(b)] = {};
-    for (const std::int64_t to : found)
+    for (const std::int64_t to : joined)
       connect(next, to, centre_.empty() ? value_[at(to)] : distance_of(next, to));
   }
 

@@ -152,7 +152,7 @@ LinkageVerification verify_linkage(Clusters &clusters, Index n, std::span<const 
   const bool squares = linkage == Linkage::ward || linkage == Linkage::centroid;
   const double infinity = std::numeric_limits<double>::infinity();
   Places places(n);
-  std::vector<double> found(at(n)), highest;
+  std::vector<double> lengths(at(n)), highest;
   std::vector<Index> place(at(n));
   std::iota(place.begin(), place.end(), Index{0});
   LinkageVerification result;
@@ -164,12 +164,13 @@ LinkageVerification verify_linkage(Clusters &clusters, Index n, std::span<const 
     const Index count = places.count();
     double height = 0.0, shortfall = -infinity;
     for (const Index own : pair) {
-      clusters.read(own, places, found);
+      clusters.read(own, places, lengths);
       if (linkage == Linkage::ward)
         for (Index k = 0; k < count; ++k)
-          found[at(k)] *= 2.0 * places.size[at(own)] * places.size[at(k)] / (places.size[at(own)] + places.size[at(k)]);
+          lengths[at(k)] *=
+              2.0 * places.size[at(own)] * places.size[at(k)] / (places.size[at(own)] + places.size[at(k)]);
       if (own == pair[0]) {
-        height = root(found[at(pair[1])]);
+        height = root(lengths[at(pair[1])]);
         if (rising && !result.heights.empty() && height < result.heights.back()) {
           rising = false;
           std::fill(highest.begin(), highest.end(), result.heights.back());
@@ -178,17 +179,17 @@ LinkageVerification verify_linkage(Clusters &clusters, Index n, std::span<const 
         for (std::size_t s = e; !rising && s > 0 && highest[s - 1] < height; --s) // h_s, ..., h_e, the largest
           highest[s - 1] = height;
       }
-      found[at(own)] = infinity;
+      lengths[at(own)] = infinity;
       if (rising) {
         for (Index k = 0; k < count; ++k)
-          found[at(k)] += places.hole[at(k)];
-        shortfall = std::max(shortfall, height - root(kernels().f64.min_value(found.data(), count, infinity)));
+          lengths[at(k)] += places.hole[at(k)];
+        shortfall = std::max(shortfall, height - root(kernels().f64.min_value(lengths.data(), count, infinity)));
         continue;
       }
       for (Index k = 0; k < count; ++k)
         if (places.hole[at(k)] == 0.0)
-          shortfall =
-              std::max(shortfall, highest[at(std::max(places.born[at(own)], places.born[at(k)]))] - root(found[at(k)]));
+          shortfall = std::max(shortfall,
+                               highest[at(std::max(places.born[at(own)], places.born[at(k)]))] - root(lengths[at(k)]));
     }
     result.heights.push_back(height), result.shortfalls.push_back(shortfall);
     clusters.merge(pair[0], pair[1], places);
@@ -209,16 +210,16 @@ LinkageVerification verify_linkage(Clusters &clusters, Index n, std::span<const 
 inline std::vector<double> least_of_merges(const Dense<double> &points, std::span<const std::int64_t> merge) {
   const PointColumns columns(points);
   std::vector<double> centre(static_cast<std::size_t>(points.columns)),
-      found(static_cast<std::size_t>(columns.padded())), least(merge.size(), std::numeric_limits<double>::infinity());
+      lengths(static_cast<std::size_t>(columns.padded())), least(merge.size(), std::numeric_limits<double>::infinity());
   for (Index i = 1; i < points.rows; ++i) {
     poll();
     columns.read(i, centre.data());
-    columns.distances(centre.data(), i, found.data());
+    columns.distances(centre.data(), i, lengths.data());
     std::int64_t last = 0;
     for (Index j = i - 1; j >= 0; --j) {
       last = std::max(last, merge[static_cast<std::size_t>(j)]);
       double &of_merge = least[static_cast<std::size_t>(last)];
-      of_merge = std::min(of_merge, found[static_cast<std::size_t>(j)]);
+      of_merge = std::min(of_merge, lengths[static_cast<std::size_t>(j)]);
     }
   }
   return least;

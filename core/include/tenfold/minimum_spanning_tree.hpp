@@ -61,7 +61,7 @@ template <class Source> Merges minimum_spanning_tree(Source &source) {
   const auto size = static_cast<std::size_t>(n);
   std::vector<std::int64_t> sample(size), nearest(size);
   std::vector<double> least(size, std::numeric_limits<double>::infinity());
-  std::vector<double> found(static_cast<std::size_t>(source.padded()));
+  std::vector<double> lengths(static_cast<std::size_t>(source.padded()));
   std::iota(sample.begin(), sample.end(), std::int64_t{0});
   Merges merges;
   Index place = 0;
@@ -72,11 +72,11 @@ template <class Source> Merges minimum_spanning_tree(Source &source) {
     source.start(place);
     sample[joined] = sample[last], nearest[joined] = nearest[last], least[joined] = least[last];
     source.move(place, outside);
-    source.distances(outside, found.data());
+    source.distances(outside, lengths.data());
     for (Index k = 0; k < outside; ++k) {
       const auto at = static_cast<std::size_t>(k);
-      const bool nearer = found[at] < least[at];
-      least[at] = nearer ? found[at] : least[at];
+      const bool nearer = lengths[at] < least[at];
+      least[at] = nearer ? lengths[at] : least[at];
       nearest[at] = nearer ? from : nearest[at];
     }
     const double best = kernels().f64.min_value(least.data(), outside, std::numeric_limits<double>::infinity());

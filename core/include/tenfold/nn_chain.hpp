@@ -42,7 +42,7 @@ class ClusterSlots {
 public:
   explicit ClusterSlots(Index n)
       : size_(static_cast<std::size_t>(n), 1.0), hole_(static_cast<std::size_t>(n)),
-        sample_(static_cast<std::size_t>(n)), found_(static_cast<std::size_t>(n)), left_(n) {
+        sample_(static_cast<std::size_t>(n)), lengths_(static_cast<std::size_t>(n)), left_(n) {
     std::iota(sample_.begin(), sample_.end(), std::int64_t{0});
   }
 
@@ -78,22 +78,22 @@ protected:
       const auto from = static_cast<std::size_t>(kept[to]);
       size_[to] = size_[from], sample_[to] = sample_[from];
     }
-    size_.resize(kept.size()), sample_.resize(kept.size()), found_.resize(kept.size());
+    size_.resize(kept.size()), sample_.resize(kept.size()), lengths_.resize(kept.size());
     hole_.assign(kept.size(), 0.0);
     return kept;
   }
-  // The smallest of found_, which are distances from `own`; the one before where it is as small.
+  // The smallest of lengths_, which are distances from `own`; the one before where it is as small.
   Nearest smallest(Index own, Index before) {
-    found_[static_cast<std::size_t>(own)] = infinity;
-    const double least = kernels().f64.min_value(found_.data(), slots(), infinity);
-    if (before >= 0 && found_[static_cast<std::size_t>(before)] == least)
+    lengths_[static_cast<std::size_t>(own)] = infinity;
+    const double least = kernels().f64.min_value(lengths_.data(), slots(), infinity);
+    if (before >= 0 && lengths_[static_cast<std::size_t>(before)] == least)
       return {before, least};
-    return {static_cast<Index>(std::find(found_.begin(), found_.end(), least) - found_.begin()), least};
+    return {static_cast<Index>(std::find(lengths_.begin(), lengths_.end(), least) - lengths_.begin()), least};
   }
 
   std::vector<double> size_, hole_; // hole_ is infinite where there is none any more, else zero
   std::vector<std::int64_t> sample_;
-  std::vector<double> found_;
+  std::vector<double> lengths_;
   Index left_;
 };
 
@@ -106,7 +106,7 @@ public:
   Nearest nearest(Index slot, Index before) {
     const double *row = d_.data() + slot * step_;
     for (Index k = 0; k < slots(); ++k)
-      found_[static_cast<std::size_t>(k)] = row[k] + hole_[static_cast<std::size_t>(k)];
+      lengths_[static_cast<std::size_t>(k)] = row[k] + hole_[static_cast<std::size_t>(k)];
     return smallest(slot, before);
   }
   void merge(Index a, Index b, double height) {
@@ -153,7 +153,7 @@ public:
     const double own = size(slot);
     for (Index k = 0; k < slots(); ++k) {
       const auto at = static_cast<std::size_t>(k);
-      found_[at] = 2.0 * own * size_[at] / (own + size_[at]) * squares_[at] + hole_[at];
+      lengths_[at] = 2.0 * own * size_[at] / (own + size_[at]) * squares_[at] + hole_[at];
     }
     return smallest(slot, before);
   }

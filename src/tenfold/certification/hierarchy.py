@@ -62,7 +62,7 @@ def _tree(model: Any, X: Array, sample_weight: Any) -> Certificate:
     return certificate
 
 
-def pooled(model: Any, X: Array) -> list[Output | Labels]:
+def pool(model: Any, X: Array) -> list[Output | Labels]:
     """The pooled features of samples, cluster by cluster."""
     X, labels = np.asarray(X, dtype=np.float64), np.asarray(model.labels_)
     parts = [X[:, labels == label] for label in range(int(model.n_clusters_))]

@@ -97,7 +97,7 @@ class FeatureAgglomeration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         instead="The tree is of distances between all features: give a sample of the rows as a dense array.",
         certificate=("exact",),
         judge="hierarchy.features",
-        outputs="hierarchy.pooled",
+        outputs="hierarchy.pool",
         stored={
             "labels_": integers("p", low=0),
             "children_": integers("* 2", low=0),

@@ -153,5 +153,5 @@ def _grow(
     samples = X if points or edges is not None else check_distances(compute_dissimilarities(X, metric))
     tree = build_tree(samples, linkage, points, edges, clusters)
     parents = None if edges is None else find_parents(tree.children, n, 2 * n - clusters)
-    found = (tree.children, 1 if edges is None else edges.parts, n, parents)
-    return (*found, tree.heights) if return_distance else found
+    result = (tree.children, 1 if edges is None else edges.parts, n, parents)
+    return (*result, tree.heights) if return_distance else result
