@@ -97,6 +97,7 @@ NB_MODULE(_core, m) {
   bind_pairwise(m);
   bind_dense_glm(m);
   bind_svm(m);
+  bind_hierarchy(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
   m.def(
       "available_isas",

@@ -84,6 +84,11 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.greedy.omp import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy.omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy.omp_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+    from tenfold.estimators.hierarchy.agglomerative import AgglomerativeClustering as AgglomerativeClustering
+    from tenfold.estimators.hierarchy.divisive import DivisiveClustering as DivisiveClustering
+    from tenfold.estimators.hierarchy.features import FeatureAgglomeration as FeatureAgglomeration
+    from tenfold.estimators.hierarchy.functions import linkage_tree as linkage_tree
+    from tenfold.estimators.hierarchy.functions import ward_tree as ward_tree
     from tenfold.estimators.interpolation.lookup_table import LookupTable as LookupTable
     from tenfold.estimators.interpolation.piecewise_linear import PiecewiseLinear as PiecewiseLinear
     from tenfold.estimators.isotonic import IsotonicRegression as IsotonicRegression
@@ -202,6 +207,7 @@ __version__ = "0.1.0"
 ESTIMATORS = {
     "ARDRegression": "estimators.least_squares.bayesian",
     "AdditiveChi2Sampler": "estimators.kernel_approximation.chi_squared",
+    "AgglomerativeClustering": "estimators.hierarchy.agglomerative",
     "AveragedPerceptron": "estimators.perceptron.averaged",
     "BayesClassifier": "estimators.discriminant.bayes_classifier",
     "BayesianRidge": "estimators.least_squares.bayesian",
@@ -213,11 +219,13 @@ ESTIMATORS = {
     "ClassicalMDS": "estimators.manifold.classical",
     "ComplementNB": "estimators.naive_bayes.discrete",
     "DictionaryLearning": "estimators.decomposition.dictionary",
+    "DivisiveClustering": "estimators.hierarchy.divisive",
     "ElasticNet": "estimators.lasso.lasso",
     "ElasticNetCV": "estimators.lasso.cv",
     "EmpiricalCovariance": "estimators.covariance.empirical",
     "Falkon": "estimators.falkon",
     "FalkonClassifier": "estimators.falkon",
+    "FeatureAgglomeration": "estimators.hierarchy.features",
     "ForwardSelection": "estimators.greedy.omp",
     "GammaRegressor": "estimators.glm.families",
     "GaussianMixture": "estimators.mixture.gaussian",
@@ -363,6 +371,7 @@ OTHERS = {
     "ledoit_wolf": "estimators.covariance.functions",
     "ledoit_wolf_shrinkage": "estimators.covariance.functions",
     "linear_or_not": "advice",
+    "linkage_tree": "estimators.hierarchy.functions",
     "load": "persist",
     "log_likelihood": "estimators.covariance.functions",
     "margins": "geometry",
@@ -384,6 +393,7 @@ OTHERS = {
     "shrunk_covariance": "estimators.covariance.functions",
     "spectral_clustering": "estimators.spectral.functions",
     "spectral_embedding": "estimators.spectral.functions",
+    "ward_tree": "estimators.hierarchy.functions",
 }
 """Public names that are no estimators, and their modules."""
 

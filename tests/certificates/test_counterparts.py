@@ -33,6 +33,8 @@ CLASSES_OF = {
         "KMeans": ("", {"n_clusters": 3, "random_state": 0, "tol": 0.0}),
         "MiniBatchKMeans": ("", {"n_clusters": 3, "random_state": 0}),
         "BisectingKMeans": ("", {"n_clusters": 3, "random_state": 0, "tol": 0.0}),
+        "AgglomerativeClustering": ("", {"n_clusters": 3, "compute_distances": True}),
+        "FeatureAgglomeration": ("", {"metric": "cosine", "linkage": "average", "compute_distances": True}),
     },
     sklearn.mixture: {"GaussianMixture": ("", {"n_components": 3, "random_state": 0, "tol": 1e-9, "max_iter": 2000})},
     sklearn.decomposition: {

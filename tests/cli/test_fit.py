@@ -196,6 +196,7 @@ def test_unsupervised_models_without_a_target(houses, tmp_path):
         "k-means",
         "mixture",
         "spectral-clustering",
+        "dendrogram",
     }
     assert all(row["certified"] for row in record["board"])
     assert "<svg" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

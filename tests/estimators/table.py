@@ -361,6 +361,12 @@ def _graph(name: str, settings: dict[str, Any], **meta: Any) -> Other:
     )
 
 
+def _tree(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    why = "the tree of all samples is kept; its laws are in tests/certificates/test_hierarchy.py"
+    known = {"kind": "exact", "source": blobs, "methods": (), "weighted": False, "why": why}
+    return Other(name, settings or {}, **{**known, **meta})
+
+
 IN_PARTS = "The number of connected components of the neighbors graph"
 
 
@@ -763,6 +769,12 @@ TABLE: list[Estimator] = [
     _dictionary("MiniBatchSparsePCA", {"n_components": 2, "max_iter": 20}, judged=False, random=True),
     _coder({"transform_algorithm": "lasso_cd", "transform_alpha": 0.2}, kind="gap"),
     _coder({"transform_n_nonzero_coefs": 2}),
+    _tree("AgglomerativeClustering", {"n_clusters": 3}),
+    _tree("AgglomerativeClustering", {"n_clusters": None, "distance_threshold": 2.0, "linkage": "average"}),
+    _tree("AgglomerativeClustering", {"linkage": "centroid", "compute_distances": True}, in_sklearn=False),
+    _tree("FeatureAgglomeration", {"linkage": "complete"}, methods=("transform",)),
+    _tree("DivisiveClustering", {"n_clusters": 3}),
+    _tree("DivisiveClustering", {"rule": "farthest", "metric": "manhattan"}),
     Other(
         "StructuredPerceptron",
         {"max_iter": 20},

@@ -1,4 +1,4 @@
-"""Tables without a target: principal components, k-means, Gaussian mixtures and spectral clustering."""
+"""Tables without a target: principal components, k-means, Gaussian mixtures, spectral clustering and dendrograms."""
 
 import time
 import warnings
@@ -12,8 +12,11 @@ from sklearn.metrics import calinski_harabasz_score
 from tenfold.arrays import Floats
 from tenfold.cli.candidates import leaderboard_classes
 from tenfold.estimators.leaderboard_entry import Entry
+from tenfold.plots.dendrogram import DendrogramDisplay
 
 GRAPH_ROWS = 2000  # rows whose graph of neighbours is clustered: a second for all numbers of clusters
+MOST_CLUSTERS = 10  # merges among which the largest gap of the dendrogram is looked for
+SHOWN_LEAVES = 30  # leaves of the dendrogram in the report
 MOST_OF_VARIANCE = 0.9  # fraction of the variance for which components are counted
 
 
@@ -148,9 +151,31 @@ def _graph(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
     )
 
 
+def _dendrogram(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
+    """The tree of Ward's merges of evenly spaced rows; the number of clusters by the largest gap between heights, among
+    the last merges.
+    """
+    begin = time.perf_counter()
+    Z = Z[:: -(-len(Z) // GRAPH_ROWS)]
+    tree = cls(**entry.settings).fit(Z)
+    last = tree.distances_[::-1][:MOST_CLUSTERS]  # of 2, 3, ... clusters
+    size = int(np.argmax(last[:-1] - last[1:])) + 2 if len(last) > 1 else 2
+    model = cls(**{**entry.settings, "n_clusters": size}).fit(Z)
+    shown = DendrogramDisplay.of(model, max_leaves=SHOWN_LEAVES)
+    caption = f"The last {len(shown.x)} merges of {len(Z):,} rows; the dashed line leaves {size} clusters."
+    picture = {**shown.to_dict(), "caption": caption}
+    note = (
+        f"merged at up to {last[size - 1] if size <= len(last) else 0.0:.3g} within, from {last[size - 2]:.3g} between"
+    )
+    return UnsupervisedResult(
+        entry.name, model, None, {"clusters": size}, 1, time.perf_counter() - begin, f"{note}; {len(Z):,} rows", picture
+    )
+
+
 METHODS: dict[str, Callable[[Entry, type, Floats], UnsupervisedResult]] = {
     "PCA": _components,
     "KMeans": _clusters,
     "GaussianMixture": _mixture,
     "SpectralClustering": _graph,
+    "AgglomerativeClustering": _dendrogram,
 }

@@ -5,6 +5,7 @@
 
 from tenfold.plots.boundary import DecisionBoundaryDisplay
 from tenfold.plots.coefficient_path import PathDisplay
+from tenfold.plots.dendrogram import DendrogramDisplay
 from tenfold.plots.reliability import ReliabilityDisplay
 from tenfold.plots.residuals import ResidualDisplay
 from tenfold.plots.selection_curve import LeaveOneOutDisplay
@@ -15,6 +16,7 @@ from tenfold.plots.trace import CertificateDisplay
 __all__ = [
     "CertificateDisplay",
     "DecisionBoundaryDisplay",
+    "DendrogramDisplay",
     "LeaveOneOutDisplay",
     "PathDisplay",
     "ReliabilityDisplay",

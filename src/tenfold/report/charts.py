@@ -140,6 +140,16 @@ def _spectrum(held: Record) -> Chart:
     return Chart(held["title"], held["x_name"], held["y_name"], marks, held.get("caption", ""))
 
 
+def _dendrogram(held: Record) -> Chart:
+    x = [held["x"][i][j + end] for i in range(len(held["x"])) for j in range(3) for end in range(2)]
+    y = [held["y"][i][j + end] for i in range(len(held["y"])) for j in range(3) for end in range(2)]
+    marks = [Mark("pieces", x, y)]
+    if held["cut"] is not None and x:
+        marks.append(Mark("dashes", (min(x), max(x)), (held["cut"],) * 2))
+    words = "The tree of merged clusters: a bracket joins two of them at their distance."
+    return Chart("Dendrogram", "clusters of rows, side by side", "distance", marks, words)
+
+
 DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
     "roc": (_roc, "True positives for false positives, on held-out samples. The diagonal is guessing."),
     "precision_recall": (_precision_recall, "On held-out samples. The dashed line is guessing."),
@@ -147,6 +157,7 @@ DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
     "residuals": (_residuals, "Held-out samples. A trend or a funnel means that something is left to explain."),
     "errors": (_errors, "Error of every value tried; the dashed line is the one chosen."),
     "eigenvalues": (_errors, "Eigenvalues of the Laplacian of the neighbours; the dashed line is before the gap."),
+    "dendrogram": (_dendrogram, "Clusters that are merged, and their distances; the dashed line leaves the clusters."),
     "criterion": (_errors, "The criterion of every value tried; the dashed line is the one chosen."),
     "path": (_path, "How the weights of standardised features shrink as the penalty grows."),
     "plane": (_plane, "The boundary, the margins beside it, and the samples that carry it: free ones are on a margin."),
