@@ -344,6 +344,7 @@ def _graph(name: str, settings: dict[str, Any], **meta: Any) -> Other:
     )
 
 
+STRESS = "keeps the dissimilarities of its samples alone: tests/unit/test_manifold.py has its laws"
 IN_PARTS = "The number of connected components of the neighbors graph"
 
 
@@ -560,6 +561,17 @@ TABLE: list[Estimator] = [
     _spectral("KernelPCA", {"n_components": 2}),
     _spectral("KernelPCA", {"n_components": 3, "kernel": "rbf", "gamma": 0.1, "fit_inverse_transform": True}),
     _spectral("ClassicalMDS", methods=()),
+    Other("MDS", {"init": "classical_mds"}, kind="fixed point", source=cloud, methods=(), weighted=False, why=STRESS),
+    Other(
+        "MDS",
+        {"init": "random", "n_components": 3, "metric_mds": False},
+        kind="fixed point",
+        source=cloud,
+        methods=(),
+        weighted=False,
+        random=True,
+        why=STRESS,
+    ),
     _spectral(
         "KernelFisherDiscriminant",
         {"kernel": "rbf", "gamma": 0.1, "beta": 0.1},

@@ -273,6 +273,7 @@ PICTURES_OF_GROUPS = {
     "k-means": "errors",
     "mixture": "criterion",
     "spectral-clustering": "eigenvalues",
+    "kernel-components": "kernel_plane",
 }
 """The picture of each method for tables without a target."""
 
