@@ -98,6 +98,8 @@ NB_MODULE(_core, m) {
   bind_dense_glm(m);
   bind_svm(m);
   bind_hierarchy(m);
+  bind_smacof(m);
+  bind_string_kernels(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
   m.def(
       "available_isas",

@@ -137,6 +137,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.logistic.smallest_c import l1_min_c as l1_min_c
     from tenfold.estimators.manifold.classical import ClassicalMDS as ClassicalMDS
     from tenfold.estimators.manifold.isomap import Isomap as Isomap
+    from tenfold.estimators.manifold.mds import MDS as MDS
+    from tenfold.estimators.manifold.mds import smacof as smacof
     from tenfold.estimators.mixture.em_driver import em as em
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
     from tenfold.estimators.naive_bayes.categorical import CategoricalNB as CategoricalNB
@@ -272,6 +274,7 @@ ESTIMATORS = {
     "LogisticRegression": "estimators.logistic.regression",
     "LogisticRegressionCV": "estimators.logistic.cv",
     "LookupTable": "estimators.interpolation.lookup_table",
+    "MDS": "estimators.manifold.mds",
     "MatchingPursuit": "estimators.greedy.matching",
     "MiniBatchDictionaryLearning": "estimators.decomposition.dictionary_minibatch",
     "MiniBatchKMeans": "estimators.kmeans.minibatch",
@@ -391,6 +394,7 @@ OTHERS = {
     "separability": "estimators.separability",
     "sparse_encode": "estimators.decomposition.dictionary_functions",
     "shrunk_covariance": "estimators.covariance.functions",
+    "smacof": "estimators.manifold.mds",
     "spectral_clustering": "estimators.spectral.functions",
     "spectral_embedding": "estimators.spectral.functions",
     "ward_tree": "estimators.hierarchy.functions",

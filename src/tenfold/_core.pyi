@@ -2763,6 +2763,34 @@ def verify_points(
     points: NDArray[numpy.float64], slots: NDArray[numpy.int64], linkage: int
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 def least_of_merges(points: NDArray[numpy.float64], merge: NDArray[numpy.int64]) -> NDArray[numpy.float64]: ...
+def smacof_step(
+    delta: NDArray[numpy.float64], columns: NDArray[numpy.float64], threads: int
+) -> tuple[NDArray[numpy.float64], float, float]: ...
+def spectrum_kernel(
+    s: NDArray[numpy.float64],
+    s_offsets: NDArray[numpy.int64],
+    t: NDArray[numpy.float64],
+    t_offsets: NDArray[numpy.int64],
+    length: int,
+    places: NDArray[numpy.int64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+def subsequence_kernel(
+    s: NDArray[numpy.float64],
+    s_offsets: NDArray[numpy.int64],
+    t: NDArray[numpy.float64],
+    t_offsets: NDArray[numpy.int64],
+    length: int,
+    decay: float,
+    slopes: bool,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+def spectrum_diagonal(
+    s: NDArray[numpy.float64], offsets: NDArray[numpy.int64], length: int, places: NDArray[numpy.int64], threads: int
+) -> NDArray[numpy.float64]: ...
+def subsequence_diagonal(
+    s: NDArray[numpy.float64], offsets: NDArray[numpy.int64], length: int, decay: float, slopes: bool, threads: int
+) -> NDArray[numpy.float64]: ...
 def isa() -> str: ...
 def available_isas() -> list[str]: ...
 def set_isa(name: str) -> None: ...

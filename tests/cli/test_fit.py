@@ -193,6 +193,7 @@ def test_unsupervised_models_without_a_target(houses, tmp_path):
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     assert {row["name"] for row in record["board"]} == {
         "principal-components",
+        "kernel-components",
         "k-means",
         "mixture",
         "spectral-clustering",

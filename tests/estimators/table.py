@@ -367,6 +367,7 @@ def _tree(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Oth
     return Other(name, settings or {}, **{**known, **meta})
 
 
+STRESS = "keeps the dissimilarities of its samples alone: tests/unit/test_manifold.py has its laws"
 IN_PARTS = "The number of connected components of the neighbors graph"
 
 
@@ -631,6 +632,17 @@ TABLE: list[Estimator] = [
         checked={"fit_inverse_transform": False},  # which refuses sparse samples, as scikit-learn's does
     ),
     _spectral("ClassicalMDS", methods=()),
+    Other("MDS", {"init": "classical_mds"}, kind="fixed point", source=cloud, methods=(), weighted=False, why=STRESS),
+    Other(
+        "MDS",
+        {"init": "random", "n_components": 3, "metric_mds": False},
+        kind="fixed point",
+        source=cloud,
+        methods=(),
+        weighted=False,
+        random=True,
+        why=STRESS,
+    ),
     _spectral(
         "KernelFisherDiscriminant",
         {"kernel": "rbf", "gamma": 0.1, "beta": 0.1},

@@ -88,6 +88,8 @@ def as_samples(kernel: "Kernel", X: Any) -> Array:
     """Samples as an array of floats: NumPy, sparse (CSR), or of another library; anything where the kernel takes
     samples that are no vectors.
     """
+    if kernel.reads_strings:
+        return kernel.encode_samples(X)
     if is_sparse(X):
         return X if X.format == "csr" and X.dtype in FLOATS else sparse.csr_array(X, dtype=np.float64)
     if is_array_api(X):

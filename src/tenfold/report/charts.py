@@ -117,6 +117,12 @@ def _errors(held: Record) -> Chart:
     return Chart(held["title"], held["x_name"], held["y_name"], marks, words, log_x=held["log"])
 
 
+def _kernel_plane(held: Record) -> Chart:
+    marks = [Mark("points", held["x"], held["y"])]
+    words = f"{len(held['x']):,} samples by their first two components in the feature space of a kernel."
+    return Chart("Kernel components", "component 1", "component 2", marks, words)
+
+
 def _path(held: Record) -> Chart:
     marks = [Mark("line", held["x"], curve, tone=k) for k, curve in enumerate(held["curves"])]
     words = f"Weights of the {len(held['curves'])} largest features along the penalty."
@@ -161,5 +167,6 @@ DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
     "criterion": (_errors, "The criterion of every value tried; the dashed line is the one chosen."),
     "path": (_path, "How the weights of standardised features shrink as the penalty grows."),
     "plane": (_plane, "The boundary, the margins beside it, and the samples that carry it: free ones are on a margin."),
+    "kernel_plane": (_kernel_plane, "The first two components in the feature space of a Gaussian kernel."),
     "spectrum": (_spectrum, "Variance by direction."),
 }

@@ -32,7 +32,7 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import Check, labels, number, whole
-from tenfold.estimators.validation import restore_on_error, warn_unless_certified
+from tenfold.estimators.validation import read_strings, restore_on_error, warn_unless_certified
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Constant, Gaussian, Product
 from tenfold.machine import run_concurrently
@@ -188,6 +188,7 @@ class GaussianProcessClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         check_parameters(self, self._constraints)
         if isinstance(self.kernel, CompoundKernel):
             raise ValueError("kernel cannot be a CompoundKernel")
+        X = read_strings(self, X)
         self._registration.check_source(type(self).__name__, X)
         X, y = validate_data(self, X, y, multi_output=False, **check_matrix_options(self.kernel))
         check_classification_targets(y)

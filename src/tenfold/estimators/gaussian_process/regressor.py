@@ -36,7 +36,7 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import anything, array, floats, integers, number
-from tenfold.estimators.validation import restore_on_error, warn_unless_certified
+from tenfold.estimators.validation import read_strings, restore_on_error, warn_unless_certified
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Constant, Gaussian, Product, White
 from tenfold.kernels.covariance import Covariance
@@ -200,6 +200,7 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to samples X (n, p), or a list of objects that the kernel takes, and targets y (n,) or (n, t)."""
         check_parameters(self, self._constraints)
+        X = read_strings(self, X)
         self._registration.check_source(type(self).__name__, X)
         kernel = default_kernel(fixed=False) if self.kernel is None else clone(self.kernel)
         options = check_matrix_options(kernel)

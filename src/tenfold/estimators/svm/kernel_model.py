@@ -22,6 +22,7 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.validation import (
     all_finite,
     is_plain,
+    read_strings,
     sum_duplicates,
     validate,
     validate_rows,
@@ -87,6 +88,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
     def _read(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, Array]:
         """X and y, None where there is none, as scikit-learn checks them; a kernel function has samples of any kind."""
         if callable(self.kernel):
+            X = read_strings(self, X)
             check_consistent_length(X, y)
             self._sparse = False
             return X, np.asarray(y)
@@ -209,7 +211,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
     def _validate_for_predict(self, X: Any) -> Any:
         check_is_fitted(self)
         if callable(self.kernel):
-            return X
+            return read_strings(self, X)
         self._registration.check_source(type(self).__name__, X)
         named = hasattr(self, "feature_names_in_")
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not named and all_finite(X)):

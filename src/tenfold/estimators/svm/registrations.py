@@ -22,7 +22,7 @@ PLATT = {
 }
 STORED = {
     "support_": integers("s", low=0),
-    "support_vectors_": floats("s p", "0 0", sparse=True),
+    "support_vectors_": floats("0 0", "s p", sparse=True),
     "dual_coef_": floats("r s", sparse=True),
     "intercept_": floats("m"),
     "class_weight_": floats("k", low=0.0),
