@@ -180,6 +180,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.svm.classification import LinearSVC as LinearSVC
     from tenfold.estimators.svm.kernel_classification import NuSVC as NuSVC
     from tenfold.estimators.svm.kernel_classification import SVC as SVC
+    from tenfold.estimators.svm.kernel_cv import SVCCV as SVCCV
+    from tenfold.estimators.svm.kernel_cv import SVRCV as SVRCV
     from tenfold.estimators.svm.kernel_one_class import OneClassSVM as OneClassSVM
     from tenfold.estimators.svm.kernel_regression import NuSVR as NuSVR
     from tenfold.estimators.svm.kernel_regression import SVR as SVR
@@ -326,8 +328,10 @@ ESTIMATORS = {
     "SGDOneClassSVM": "estimators.sgd.one_class",
     "SGDRegressor": "estimators.sgd.regressor",
     "SVC": "estimators.svm.kernel_classification",
+    "SVCCV": "estimators.svm.kernel_cv",
     "SVR": "estimators.svm.kernel_regression",
     "ShrunkCovariance": "estimators.covariance.shrunk",
+    "SVRCV": "estimators.svm.kernel_cv",
     "SkewedChi2Sampler": "estimators.kernel_approximation.chi_squared",
     "SparseCoder": "estimators.decomposition.sparse_coder",
     "SparsePCA": "estimators.decomposition.sparse_pca",

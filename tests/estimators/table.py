@@ -427,6 +427,9 @@ REPEATS = {"checked": {"gamma": "auto", "tol": 1e-10}}  # the default gamma is b
 IGNORED = (
     "check_class_weight_classifiers",
 )  # no effect, as in scikit-learn's; nu does not suit all weights of the checks
+IN_FOLDS = {"in_sklearn": False, "checked": {"Cs": 2, "gammas": "auto", "cv": 2}, "exempt": REPEATED}
+CALIBRATED = {**IN_FOLDS["checked"], "calibrate": False}  # the likeliest class need not have the most votes
+SCORED = ("predict", "decision_function", "predict_proba")
 OVO = "the checks expect a value for each class"
 
 
@@ -745,6 +748,15 @@ TABLE: list[Estimator] = [
         in_sklearn=False,
     ),
     _supported("NuSVR", {"C": 10.0}),
+    _separated(
+        "SVCCV",
+        {"Cs": [0.1, 1.0, 10.0], "gammas": [0.02, 0.1], "cv": 3},
+        **{**IN_FOLDS, "checked": CALIBRATED},
+        methods=SCORED,
+    ),
+    _separated("SVCCV", {"Cs": 3, "cv": "span", "calibrate": False}, **IN_FOLDS),
+    _supported("SVRCV", {"Cs": [0.1, 1.0, 10.0], "gammas": [0.02, 0.1], "cv": 3}, **IN_FOLDS),
+    _supported("SVRCV", {"Cs": 3, "cv": "span"}, **IN_FOLDS),
     _supported(
         "OneClassSVM",
         {"nu": 0.2},
