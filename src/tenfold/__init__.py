@@ -196,11 +196,22 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge.certificate import Certificate as Certificate
+    from tenfold.judge.convexity import ConvexityCheck as ConvexityCheck
+    from tenfold.judge.convexity import check_convexity as check_convexity
+    from tenfold.judge.gradient_check import GradientCheck as GradientCheck
+    from tenfold.judge.gradient_check import check_gradient as check_gradient
+    from tenfold.judge.gradient_check import check_hessian as check_hessian
+    from tenfold.judge.local_minimum import StationaryPoint as StationaryPoint
     from tenfold.judge.quadratic_program import kkt as kkt
     from tenfold.judge.quadratic_program import lagrange_dual as lagrange_dual
     from tenfold.persist import load as load
     from tenfold.persist import save as save
+    from tenfold.plans.linear_solvers import leading_eigenvectors as leading_eigenvectors
+    from tenfold.plans.linear_solvers import solve_linear as solve_linear
+    from tenfold.plans.optimisers import classify_stationary as classify_stationary
+    from tenfold.plans.optimisers import minimize as minimize
     from tenfold.plans.quadratic_program import minimize_qp as minimize_qp
+    from tenfold.plans.solver_result import SolverResult as SolverResult
     from tenfold.stats.moments import Moments as Moments
 # isort: on
 # imports:end
@@ -347,17 +358,25 @@ ESTIMATORS = {
 
 OTHERS = {
     "Certificate": "judge.certificate",
+    "ConvexityCheck": "judge.convexity",
     "Evaluation": "evaluation",
     "Figure": "evaluation",
+    "GradientCheck": "judge.gradient_check",
     "Margins": "geometry",
     "Moments": "stats.moments",
     "RidgePath": "cross_validation.ridge_path",
+    "SolverResult": "plans.solver_result",
+    "StationaryPoint": "judge.local_minimum",
     "TableEncoder": "features",
     "ambiguity": "estimators.ambiguity",
     "certify": "certification",
+    "check_convexity": "judge.convexity",
+    "check_gradient": "judge.gradient_check",
+    "check_hessian": "judge.gradient_check",
     "check_table": "features",
     "dict_learning": "estimators.decomposition.dictionary_functions",
     "dict_learning_online": "estimators.decomposition.dictionary_functions",
+    "classify_stationary": "plans.optimisers",
     "em": "estimators.mixture.em_driver",
     "empirical_covariance": "estimators.covariance.functions",
     "enet_path": "estimators.lasso.functions",
@@ -377,11 +396,13 @@ OTHERS = {
     "lasso_path": "estimators.lasso.functions",
     "ledoit_wolf": "estimators.covariance.functions",
     "ledoit_wolf_shrinkage": "estimators.covariance.functions",
+    "leading_eigenvectors": "plans.linear_solvers",
     "linear_or_not": "advice",
     "linkage_tree": "estimators.hierarchy.functions",
     "load": "persist",
     "log_likelihood": "estimators.covariance.functions",
     "margins": "geometry",
+    "minimize": "plans.optimisers",
     "minimize_qp": "plans.quadratic_program",
     "non_negative_factorization": "estimators.decomposition.nmf_functions",
     "oas": "estimators.covariance.functions",
@@ -399,6 +420,7 @@ OTHERS = {
     "sparse_encode": "estimators.decomposition.dictionary_functions",
     "shrunk_covariance": "estimators.covariance.functions",
     "smacof": "estimators.manifold.mds",
+    "solve_linear": "plans.linear_solvers",
     "spectral_clustering": "estimators.spectral.functions",
     "spectral_embedding": "estimators.spectral.functions",
     "ward_tree": "estimators.hierarchy.functions",
