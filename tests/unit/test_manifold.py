@@ -192,6 +192,8 @@ def test_isomap_on_a_graph_of_neighbours_and_within_any_radius():
     np.testing.assert_allclose(chained, Isomap(n_neighbors=10).fit_transform(X), rtol=1e-6, atol=1e-8)
     flat = Isomap(n_neighbors=None, radius=np.inf).fit(X)
     np.testing.assert_allclose(flat.dist_matrix_, np.linalg.norm(X[:, None] - X, axis=2), rtol=1e-7)
+
+
 def fit_mds(library=MDS, **settings):
     return library(**{"init": "random", "random_state": 0, **settings}).fit(X)
 

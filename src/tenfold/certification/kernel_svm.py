@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from tenfold.arrays import FLOATS, Array, Floats, Integers, is_sparse
 from tenfold.certification.models import check_known_classes, contradict, fit_status, validate_like_fit
-from tenfold.estimators.validation import validate_weights
+from tenfold.estimators.svm.kernel_model import read_weights
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.kernel_machines import Coefficients
 from tenfold.judge.kernel_machines import classification as judge_classes
@@ -80,8 +80,7 @@ def read_data(model: Any, X: Any, y: Any, sample_weight: Any, *, numeric: bool) 
         X, y = X.astype(np.float64), column_or_1d(y)
     y = np.asarray(y, dtype=np.float64) if numeric else y
     n = len(X) if isinstance(X, list) else X.shape[0]
-    checked = validate_weights(sample_weight, np.zeros((n, 1)))
-    weight: Floats = np.ones(n) if checked is None else np.asarray(checked)
+    weight = read_weights(sample_weight, n)
     if len(y) != n:
         raise ValueError(f"X has {n} samples, and y {len(y)}.")
     return Data(X, y, weight, np.flatnonzero(weight > 0.0))

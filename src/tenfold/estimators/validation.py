@@ -399,12 +399,12 @@ def check_no_extra_params(estimator: Any, params: Iterable[str]) -> None:
         )
 
 
-def warn_unless_certified(estimator: Any) -> None:
-    """Issue a ConvergenceWarning with the certificate's sentence and advice where a fit is not certified."""
+def warn_unless_certified(estimator: Any, first: str = "") -> None:
+    """Issue a ConvergenceWarning, `first`, the certificate's sentence and advice, where a fit is not certified."""
     certificate = estimator.certificate_
     if not certificate.ok:
         advice = STATUS_ADVICE.get(certificate.status, "")
-        message = f"{type(estimator).__name__} ({certificate.status}): {certificate.explain()} {advice}"
+        message = f"{first}{type(estimator).__name__} ({certificate.status}): {certificate.explain()} {advice}"
         warnings.warn(message.rstrip(), ConvergenceWarning, stacklevel=5)
 
 

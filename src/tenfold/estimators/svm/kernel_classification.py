@@ -645,7 +645,8 @@ class NuSVC(FoldedClassifier):
         return data.weight
 
     def _check_classes(self, data: Classes) -> None:
-        super()._check_classes(data)
+        if not np.any(data.number[data.index]):
+            raise ValueError("specified nu is infeasible: all samples with positive weights belong to the same class.")
         sums = np.sort(np.bincount(data.number[data.index], weights=data.weight[data.index]))
         # of the pairs the smallest and the largest class bound nu most
         if float(self.nu) * (sums[0] + sums[-1]) / 2.0 > sums[0]:

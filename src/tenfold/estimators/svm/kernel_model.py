@@ -37,6 +37,7 @@ from tenfold.plans.kernel_svm import FittedMachine, Samples, Settings
 from tenfold.solvers.loop import Record, Status
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+SCALE = "Consider pre-processing your data with StandardScaler or MinMaxScaler."
 
 COMMON: Constraints = {
     "kernel": (choice(*KERNELS), function()),
@@ -66,6 +67,21 @@ class _AsMatrix:
 def _knows_samples(kernel: Any) -> bool:
     """Whether a kernel object evaluates any blocks, and not only those of all samples of the fit."""
     return isinstance(kernel, Kernel) or hasattr(kernel, "is_stationary")
+
+
+def read_weights(sample_weight: Any, count: int) -> Floats:
+    """Weights (n,) of the samples, where those that are negative are zero: they remove a sample, as in libsvm."""
+    if sample_weight is None:
+        return np.ones(count)
+    given = np.shape(np.asarray(sample_weight))
+    if given not in ((), (count,)):
+        raise ValueError(f"sample_weight and X have incompatible shapes: {given} vs {count} samples.")
+    positive = np.maximum(np.asarray(sample_weight, dtype=np.float64), 0.0)  # NaN stays
+    if not np.any(positive):
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    weight = validate_weights(positive if given else float(positive), np.empty((count, 0)))
+    assert weight is not None
+    return np.asarray(weight)
 
 
 class KernelMachine(CallbackSupportMixin, BaseEstimator):
@@ -109,13 +125,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
 
     def _weights(self, sample_weight: Any, count: int) -> tuple[Floats, Integers]:
         """The weights of the samples of positive weight, and their numbers."""
-        if sample_weight is None:
-            return np.ones(count), np.arange(count)
-        given = np.shape(np.asarray(sample_weight))
-        if given not in ((), (count,)):
-            raise ValueError(f"sample_weight and X have incompatible shapes: {given} vs {count} samples.")
-        weight = validate_weights(sample_weight, np.empty((count, 0)))
-        assert weight is not None
+        weight = read_weights(sample_weight, count)
         index = np.flatnonzero(weight > 0.0)
         return weight[index], index
 
@@ -131,8 +141,12 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
             self._fit_samples = X
             if not _knows_samples(kernel):
                 K = _AsMatrix(kernel)(X, X)
-                if K.ndim != 2 or K.shape[0] != K.shape[1]:
-                    raise ValueError("X.shape[0] should be equal to X.shape[1]")
+                n = X.shape[0] if hasattr(X, "shape") else len(X)
+                if K.shape != (n, n):
+                    raise ValueError(
+                        "X.shape[0] should be equal to X.shape[1]: of these samples the function must return a kernel "
+                        f"matrix of shape {(n, n)}, and returned one of shape {K.shape}."
+                    )
                 return Samples(as_kernel("precomputed"), contiguous(K), index)
             X = X if is_sparse(X) or isinstance(X, np.ndarray) else list(X)
         count = len(index)
@@ -185,7 +199,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         self.fit_status_ = int(fitted.status is Status.MAX_ITER)
         self.support_counts_ = np.array(fitted.counts, dtype=np.int64)
         self.certificate_, self.status_, self.trace_ = fitted.certificate, fitted.certificate.status, fitted.trace
-        warn_unless_certified(self)
+        early = f"Solver terminated early (max_iter={self.max_iter}).  {SCALE} " if self.fit_status_ else ""
+        warn_unless_certified(self, early)
 
     @property
     def coef_(self) -> Array:
