@@ -42,7 +42,7 @@ BAYES = row_of("BayesClassifier")
 
 METHODS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples"),
-    *("kneighbors", "radius_neighbors", "predict_interval", "mahalanobis"),
+    *("kneighbors", "radius_neighbors", "predict_interval", "predict_set", "mahalanobis"),
 )
 
 
@@ -116,6 +116,20 @@ def _fit_calibrator() -> tuple[Any, Any]:
     return tenfold.decide.Calibrator(tenfold.GaussianNB(), cv=3).fit(X, y), X[:20]
 
 
+def _fit_intervals(method: str) -> Callable[[], tuple[Any, Any]]:
+    def make() -> tuple[Any, Any]:
+        X, y, _ = tasks()
+        inner = tenfold.KNeighborsRegressor(3)
+        return tenfold.decide.ConformalRegressor(inner, method=method, cv=3, random_state=0).fit(X, y[:, 0]), X[:20]
+
+    return make
+
+
+def _fit_sets() -> tuple[Any, Any]:
+    X, y, _ = classes()
+    return tenfold.decide.ConformalClassifier(tenfold.GaussianNB(), cv=3, random_state=0).fit(X, y), X[:20]
+
+
 def whole_table() -> tuple[Any, Any]:
     """A pipeline of all transformers of the allow-list, and new rows."""
     X, y, _ = frame()
@@ -184,6 +198,11 @@ MODELS = [
     _save_decision(2, "sigmoid"),
     _save_decision(3, "isotonic"),
     Saved("Calibrator", "Calibrator", _fit_calibrator),
+    *(
+        Saved(f"ConformalRegressor, {one}", "ConformalRegressor", _fit_intervals(one))
+        for one in ("auto", "cv+", "split")
+    ),
+    Saved("ConformalClassifier", "ConformalClassifier", _fit_sets),
     Saved("TableEncoder, all kinds of columns", "TableEncoder", _encoder),
 ]
 """A model of every row of the table, and others that hold something else."""

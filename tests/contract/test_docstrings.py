@@ -222,11 +222,17 @@ def test_fitted_attributes(name):
     assert sorted(given.keys() - list_stored_names() - EVERYWHERE) == []
 
 
+WITHOUT_CERTIFICATE = (
+    # whose inner model has its own
+    *("decide.DecisionClassifier", "decide.ConformalClassifier", "decide.ConformalRegressor", "selection.Search"),
+    "TableEncoder",  # which solves nothing
+)
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_certificate_and_cost_are_stated(name):
     parts = sections(PUBLIC[name].__doc__)
-    # the classifier of the first has its own; the second solves nothing; the third has that of whatever it searches for
-    if name not in ("decide.DecisionClassifier", "TableEncoder", "selection.Search"):
+    if name not in WITHOUT_CERTIFICATE:
         text = list_documented(PUBLIC[name].__doc__, "Attributes")["certificate_"].text
         assert re.match(rf"Kind ({'|'.join(RULES)})\b|Not judged", text)
     assert re.search(r"\b[Rr]uns? (on|wherever)\b", " ".join(parts["Notes"]))

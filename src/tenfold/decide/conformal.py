@@ -49,7 +49,7 @@ class Guarantee:
 
     @classmethod
     def of(cls, method: str, coverage: float, n: int, *, chosen: bool = False) -> "Guarantee":
-        """That of a method with n scores; `chosen` says that hyper-parameters were chosen by the same scores."""
+        """That of a `method` with n scores for a `coverage`; `chosen` says that the same scores chose parameters."""
         miss = 1.0 - coverage
         if chosen:
             return cls(

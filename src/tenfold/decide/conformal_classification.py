@@ -72,9 +72,10 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    One fit for split, one a fold and one more for cv+. A class that a model without a fold has not seen has probability
-    zero there. With weights scores count once a sample, so that nothing is proved where weights change the
-    distribution; samples of weight zero are left out. Vovk, Gammerman and Shafer 2005; Romano, Sesia and Candes 2020.
+    One fit for split, one a fold and one more for cv+; runs wherever the classifier does. A class that a model without
+    a fold has not seen has probability zero there. With weights scores count once a sample, so that nothing is proved
+    where weights change the distribution; samples of weight zero are left out. Vovk, Gammerman and Shafer 2005; Romano,
+    Sesia and Candes 2020.
 
     Examples
     --------
@@ -160,7 +161,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.scores_ = np.concatenate(scores)
         split = self.method_ == "split"
         self.estimator_ = left_out.models[0] if split else fit_model(inner, X, y, weight)
-        self._left_out = None if split else left_out
+        self._models, self._model_of = ([], np.zeros(0, np.intp)) if split else (left_out.models, left_out.model_of)
         self.guarantee_ = Guarantee.of(self.method_, coverage, len(self.scores_))
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
@@ -215,14 +216,13 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         coverage = check_coverage(self.coverage if coverage is None else coverage)
         P = self._probabilities(self.estimator_, X)
-        if self._left_out is None:
+        if not self._models:
             inside = self._score(P) <= quantile_of(self.scores_, coverage)
         else:
             # a class stays out where it scores above so many of the left-out samples, each by the model without it
             above = np.zeros(P.shape, dtype=np.intp)
-            place = self._left_out.model_of
-            for k, (model, _) in enumerate(self._left_out):
-                fold = np.sort(self.scores_[place == k])
+            for k, model in enumerate(self._models):
+                fold = np.sort(self.scores_[self._model_of == k])
                 above += np.searchsorted(fold, self._score(self._probabilities(model, X)), side="left")
             inside = above < rank_of(coverage, len(self.scores_))
         inside[np.arange(len(P)), np.argmax(P, axis=1)] = True

@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, indexable
 from sklearn.utils.validation import check_array, check_is_fitted
@@ -12,7 +13,6 @@ from tenfold.cross_validation.ridge_loo import enclose
 from tenfold.decide.conformal import (
     METHODS,
     Guarantee,
-    LeftOut,
     check_coverage,
     fit_model,
     keep_weighted,
@@ -71,7 +71,8 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    One fit for split, one a fold and one more for cv+, one alone for exact leave-one-out. Memory of cv+ and jackknife+:
+    One fit for split, one a fold and one more for cv+, one alone for exact leave-one-out; runs wherever the regressor
+    does. Memory of cv+ and jackknife+:
     the models without a fold each. With weights errors count once a sample, so that nothing is proved where weights
     change the distribution; samples of weight zero are left out. Vovk, Gammerman and Shafer 2005; Barber, Candes,
     Ramdas and Tibshirani 2021.
@@ -95,7 +96,8 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     method_: str
     guarantee_: Guarantee
     _exact: Any
-    _left_out: LeftOut | None
+    _models: list[Any]
+    _model_of: NDArray[np.intp]
 
     def __init__(
         self,
@@ -151,7 +153,7 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(X, y)
         X, y, weight, cv = keep_weighted(X, y, sample_weight, self.cv)
         inner, random = self._inner(), check_random_state(self.random_state)
-        self._exact, self._left_out = None, None
+        self._exact, self._models, self._model_of = None, [], np.zeros(0, np.intp)
         exact = _exact_model(inner) if self.method in ("auto", "jackknife+") else None
         self.method_ = ("jackknife+" if exact is not None else "cv+") if self.method == "auto" else self.method
         if exact is not None:
@@ -176,7 +178,8 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         if self.method_ == "split":
             self.estimator_ = left_out.models[0]
         else:
-            self.estimator_, self._left_out = fit_model(inner, X, y, weight), left_out
+            self.estimator_ = fit_model(inner, X, y, weight)
+            self._models, self._model_of = left_out.models, left_out.model_of
 
     def predict(self, X: Any) -> Any:
         """The predictions of the regressor for samples X, (m,) or (m, t)."""
@@ -205,23 +208,22 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         fits = np.asarray(self.estimator_.predict(X), dtype=np.float64)
         shape, fits = fits.shape, fits.reshape(len(fits), -1)
         errors = np.asarray(self.errors_, dtype=np.float64).reshape(len(self.errors_), -1)
-        if self._left_out is None:
+        if not self._models:
             size = np.array([quantile_of(column, coverage) for column in errors.T])
             result = np.stack([fits - size, fits + size], axis=2)
         else:
-            result = self._enclose(self._left_out, X, errors, coverage, fits.shape)
+            result = self._enclose(X, errors, coverage, fits.shape)
         return result[:, 0] if len(shape) == 1 else result
 
-    def _enclose(self, left_out: LeftOut, X: Any, errors: Floats, coverage: float, shape: tuple[int, int]) -> Floats:
+    def _enclose(self, X: Any, errors: Floats, coverage: float, shape: tuple[int, int]) -> Floats:
         """The middle of predictions without each fold minus and plus the errors."""
         m, t = shape
-        without = np.stack([np.asarray(model.predict(X), dtype=np.float64).reshape(m, t) for model, _ in left_out])
-        place = left_out.model_of
+        without = np.stack([np.asarray(model.predict(X), dtype=np.float64).reshape(m, t) for model in self._models])
         result = np.empty((m, t, 2))
-        step = max(1, TILE_VALUES // max(1, len(place)))
+        step = max(1, TILE_VALUES // max(1, len(errors)))
         for a in range(0, m, step):
             for k in range(t):
-                result[a : a + step, k] = enclose(without[place, a : a + step, k].T, errors[:, k], coverage)
+                result[a : a + step, k] = enclose(without[self._model_of, a : a + step, k].T, errors[:, k], coverage)
         return result
 
 

@@ -213,6 +213,7 @@ RECORDS: dict[str, Record] = {
             "certificate": record("Certificate"),
         },
     ),
+    "Guarantee": Record("tenfold.decide", {"coverage": real, "proved": real, "statement": text()}),
     "Threshold": Record("tenfold.decide", dict.fromkeys(("probability", "log_odds"), real)),
     "ColumnType": Record(
         "tenfold.features.schema",
