@@ -93,7 +93,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
 
     Notes
     -----
-    Decomposition: working sets of 512 variables, half of them kept from the last, whose kernel rows are evaluated by
+    Decomposition: working sets of 64 to 1024 variables, half of them kept from the last, whose kernel rows are evaluated by
     matrix products in single precision and cached within `cache_size`; sequential minimal optimisation with
     second-order selection inside; gradients checked in double precision before the end. Cost: about n_samples x
     n_support kernel values, in memory of `cache_size` and twice the samples. Runs on arrays and sparse matrices.
