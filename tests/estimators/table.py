@@ -640,6 +640,8 @@ TABLE: list[Estimator] = [
         "SVR", {"kernel": "poly", "coef0": 1.0, "C": 10.0, "loss": "squared_epsilon_insensitive"}, in_sklearn=False
     ),
     _supported("NuSVR", {"C": 10.0}),
+    _separated("SVCPath", {"Cs": [0.1, 1.0, 10.0]}, in_sklearn=False),
+    _separated("SVCPath", {"Cs": 3, "C": 1.0, "class_weight": "balanced"}, in_sklearn=False, outside=COUNTS),
     _separated(
         "SVCCV",
         {"Cs": [0.1, 1.0, 10.0], "gammas": [0.02, 0.1], "cv": 3},

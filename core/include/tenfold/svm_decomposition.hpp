@@ -6,9 +6,9 @@
 // squared slack. With f = K b, value_v = z_v - f_i(v) - d_v beta_v, as in smo_block.hpp.
 //
 // A round takes a working set of the variables that violate optimality most and half of the last one (Zanni, Serafini
-// and Zanghirati, 2006), small at first and doubled where half of it is not zero, solves it to a tenth of the present violation, and adds the change to f: one product of kernel
-// rows, which a cache keeps. The duality gap of the iterate at multiplier m of a group is a sum of terms that are not
-// negative,
+// and Zanghirati, 2006), small at first and doubled where half of it is not zero, solves it to a tenth of the present
+// violation, and adds the change to f: one product of kernel rows, which a cache keeps. The duality gap of the iterate
+// at multiplier m of a group is a sum of terms that are not negative,
 //   sum_v (hi - beta) e for e > 0, (beta - lo) (-e) for e < 0,   e = value - m;
 // with d > 0 (no upper bound of |beta|) and u = e + d beta: e^2 / (2 d) where u has the sign of the variable, otherwise
 // |beta| |u| + d beta^2 / 2.
