@@ -43,6 +43,7 @@ LONG = 250  # samples from which a linear kernel of few features begins with the
 FINER = 0.01  # of the gap that is allowed: that at which interior points end, before bounds that hold are put in place
 UNLIMITED = 1 << 62
 FUNCTION = 20.0  # operations of the elementwise function of a kernel
+PRODUCT = 0.1  # the time of an operation of a kernel value, by one of the steps, which wait for memory (measured)
 ENOUGH = 10_000_000  # steps, and a hundred for each variable, after which the rest is said to be out of reach
 
 
@@ -86,8 +87,9 @@ class SvmSamples:
 
     @property
     def operations_per_value(self) -> float:
-        """Floating-point operations of a value of the kernel; of a given one that of reading it."""
-        return 1.0 if self.given else FUNCTION + (2.0 * self.X.shape[1] if hasattr(self.X, "shape") else 0.0)
+        """Operations of a value of the kernel, as many of a step as take the same time."""
+        features = float(self.X.shape[1]) if hasattr(self.X, "shape") and not self.given else 0.0
+        return PRODUCT * (FUNCTION + 2.0 * features)
 
     @cached_property
     def unit(self) -> float:
