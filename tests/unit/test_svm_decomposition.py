@@ -84,6 +84,21 @@ def test_few_columns_of_any_scale_with_a_linear_kernel():
     assert model.coef_.shape == (1, 6)
 
 
+def test_large_columns_do_not_stall_a_linear_kernel():
+    assert tenfold.SVC(kernel="linear").fit(1e4 * MANY[:400], SIDES[:400]).certificate_.ok
+    with pytest.warns(Warning, match="scale them"):  # of these even rounding of the coefficients is too much
+        tenfold.SVC(kernel="linear").fit(1e8 * MANY[:400], SIDES[:400])
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_columns_of_different_sizes_are_told_to_be_scaled(kernel):
+    wild = MANY[:300] * np.logspace(-3.0, 3.0, 6)
+    model = tenfold.SVC(kernel=kernel).fit(wild, SIDES[:300])
+    assert model.certificate_.ok
+    assert "scale the columns" in model.certificate_.explain()
+    assert "scale" not in tenfold.SVC(kernel=kernel).fit(MANY[:300], SIDES[:300]).certificate_.explain()
+
+
 def test_rows_that_made_room_for_others_are_fetched_again():
     """Two problems of one working set each, in a cache that holds the rows of one: they take turns to the same ends."""
     y = np.repeat([1.0, -1.0], 60)

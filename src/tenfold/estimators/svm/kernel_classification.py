@@ -73,10 +73,9 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
         """Checks the samples, their classes and weights, and stores what they are."""
         X, y = self._read(X, y, numeric=False)
         self.classes_, known = encode_labels(as_vector(y), np.empty((0, 0)))
-        self.class_weight_ = np.asarray(
-            compute_class_weight(self.class_weight, classes=self.classes_, y=y),
-            dtype=np.float64,
-        )
+        self.class_weight_ = np.ones(len(self.classes_))
+        if self.class_weight is not None:
+            self.class_weight_[:] = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         if np.any(self.class_weight_ < 0.0):
             raise ValueError(f"class_weight must not be negative; it is {self.class_weight_.tolist()}.")
         count = len(self.classes_)
