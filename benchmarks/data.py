@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.datasets import make_classification
 
 ROOT = Path(__file__).resolve().parents[1]
 FLIGHT_NUMBERS = ("month", "day", "sched_dep_time", "dep_time", "dep_delay", "sched_arr_time", "air_time", "distance")
@@ -73,6 +74,14 @@ def many_classes(n: int, p: int, count: int) -> tuple[Any, Any]:
     X = random.standard_normal((n, p))
     score = 2.0 * X @ random.standard_normal((p, count)) / np.sqrt(p) + random.gumbel(size=(n, count))
     return X, np.argmax(score, axis=1)
+
+
+def clusters(n: int, p: int, count: int = 2) -> tuple[Any, Any]:
+    """Classes of one or two clusters each on half of the columns, a tenth of the labels drawn anew."""
+    each = 2 if count == 2 else 1
+    return make_classification(
+        n, p, n_informative=p // 2, n_classes=count, n_clusters_per_class=each, flip_y=0.1, random_state=0
+    )
 
 
 def tagged_words(tokens: int, tags: int, words: int) -> tuple[Any, Any]:

@@ -14,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from benchmarks import zoos
 
@@ -53,6 +54,17 @@ class KernelRidgeCV:
         self.search = GridSearchCV(KernelRidge(kernel="rbf"), {"alpha": alphas, "gamma": gammas}, cv=cv)
 
     def fit(self, X: Any, y: Any) -> KernelRidgeCV:
+        self.best_estimator_ = self.search.fit(X, y).best_estimator_
+        return self
+
+
+class SVCCV:
+    """A grid search over C and gamma by five folds."""
+
+    def __init__(self, *, Cs: list[float], gammas: list[float], cv: int = 5, calibrate: bool = False) -> None:
+        self.search = GridSearchCV(SVC(), {"C": Cs, "gamma": gammas}, cv=cv)
+
+    def fit(self, X: Any, y: Any) -> SVCCV:
         self.best_estimator_ = self.search.fit(X, y).best_estimator_
         return self
 

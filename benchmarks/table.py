@@ -163,6 +163,8 @@ MIXTURE = {"n_components": 16, "max_iter": 30, "tol": 0.0, "random_state": 0}
 WIDTH = {"kernel": "rbf", "gamma": 0.05}
 COMPONENTS = WIDTH | {"n_components": 20}
 WIDTHS = {"alphas": log_space(-4, 2, 20), "gammas": log_space(-3, 0, 5)}
+FINER = tuple({"tol": 10.0**-k} for k in (4, 5, 6))
+GRID_OF_CS: dict[str, Any] = {"Cs": log_space(-2, 2, 10), "gammas": [0.05], "cv": 5, "calibrate": False}
 FALKON: dict[str, Any] = {"alpha": 1e-6, "gamma": 0.05, "centres": 2000, "random_state": 0}
 ASKED: dict[str, Any] = {"call": "fit and ask", "peers": (INTEL,)}
 SMOOTH = ConstantKernel() * RBF()
@@ -318,6 +320,29 @@ ROWS = (
         (120, 2), {"kernel": NOISY, "optimizer": None}, floors.deviations, call="deviations"),
     Row("gaussian process classes 500 x 5 with hyper-parameters", "GaussianProcessClassifier", data.sides_of_waves,
         (500, 5), (60, 2), {"kernel": SMOOTH}, None, **ANSWERED),
+    Row("svc 10k x 50", "SVC", data.clusters, (10_000, 50), (300, 6), {}, None, peers=(INTEL,), tighten=FINER,
+        call="fit and keep", aim=15),
+    Row("svc 10k x 50, predict 10k", "SVC", data.clusters, (10_000, 50), (300, 6), {}, floors.kernel_products,
+        peers=(INTEL,), call="fit and then answer"),
+    Row("svc 30k x 20", "SVC", data.clusters, (30_000, 20), (300, 6), {}, None, peers=(INTEL,), tighten=FINER,
+        call="fit and keep", aim=20),
+    Row("svc C = 100 10k x 50", "SVC", data.clusters, (10_000, 50), (300, 6), {"C": 100.0}, None, peers=(INTEL,),
+        tighten=FINER, call="fit and keep"),
+    Row("svc 10 classes 10k x 50", "SVC", data.clusters, (10_000, 50, 10), (300, 10, 3), {}, None, peers=(INTEL,),
+        tighten=FINER, call="fit and keep", aim=12),
+    Row("svc mnist", "SVC", data.digits, (), (500,), {}, None, peers=(INTEL,), tighten=FINER, call="fit and keep",
+        aim=10),
+    Row("svc letter", "SVC", data.letter, (), (1_000,), {}, None, peers=(INTEL,), tighten=FINER, call="fit and keep"),
+    Row("svc magic", "SVC", data.magic, (), (1_000,), {}, None, peers=(INTEL,), tighten=FINER, call="fit and keep"),
+    Row("svc linear 10k x 20", "SVC", data.clusters, (10_000, 20), (300, 6), {"kernel": "linear"}, None,
+        tighten=FINER, call="fit and keep"),
+    Row("svc 200 x 6", "SVC", data.clusters, (200, 6), (200, 6), {}, None, tighten=FINER, call="fit and keep", aim=1),
+    Row("svr 10k x 20", "SVR", data.regression, (10_000, 20), (300, 6), {}, None, peers=(INTEL,), tighten=FINER,
+        call="fit and keep"),
+    Row("one-class svm 10k x 20", "OneClassSVM", data.clusters, (10_000, 20), (300, 6), {}, None, tighten=FINER,
+        call="fit and keep"),
+    Row("svc grid 10 C x 5 folds 5k x 20", "SVCCV", data.clusters, (5_000, 20), (200, 6), GRID_OF_CS, None,
+        sklearn=SEARCHED, call="fit and keep", aim=20),
     Row("spectral clustering 3k x 5, 8 clusters", "SpectralClustering", data.gaussian_classes, (3_000, 5, 8),
         (120, 3, 3), {"n_clusters": 8, "gamma": 0.1, "random_state": 0}, None, aim=8, **ANSWERED),
     Row("spectral clustering 200 x 5, 4 clusters", "SpectralClustering", data.gaussian_classes, (200, 5, 4),

@@ -183,6 +183,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.svm.kernel_cv import SVCCV as SVCCV
     from tenfold.estimators.svm.kernel_cv import SVRCV as SVRCV
     from tenfold.estimators.svm.kernel_one_class import OneClassSVM as OneClassSVM
+    from tenfold.estimators.svm.kernel_path import SVCPath as SVCPath
     from tenfold.estimators.svm.kernel_regression import NuSVR as NuSVR
     from tenfold.estimators.svm.kernel_regression import SVR as SVR
     from tenfold.estimators.svm.regression import LinearSVR as LinearSVR
@@ -340,6 +341,7 @@ ESTIMATORS = {
     "SGDRegressor": "estimators.sgd.regressor",
     "SVC": "estimators.svm.kernel_classification",
     "SVCCV": "estimators.svm.kernel_cv",
+    "SVCPath": "estimators.svm.kernel_path",
     "SVR": "estimators.svm.kernel_regression",
     "SVRCV": "estimators.svm.kernel_cv",
     "ShrunkCovariance": "estimators.covariance.shrunk",

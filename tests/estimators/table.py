@@ -748,6 +748,8 @@ TABLE: list[Estimator] = [
         in_sklearn=False,
     ),
     _supported("NuSVR", {"C": 10.0}),
+    _separated("SVCPath", {"Cs": [0.1, 1.0, 10.0]}, in_sklearn=False),
+    _separated("SVCPath", {"Cs": 3, "C": 1.0, "class_weight": "balanced"}, in_sklearn=False, outside=COUNTS),
     _separated(
         "SVCCV",
         {"Cs": [0.1, 1.0, 10.0], "gammas": [0.02, 0.1], "cv": 3},

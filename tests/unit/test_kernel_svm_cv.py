@@ -135,7 +135,7 @@ def test_samples_of_weight_zero_are_scored_without_weight():
 
 def test_cost_is_far_below_a_fit_for_each_candidate():
     model = SVCCV(10, cv=5, calibrate=False).fit(np.tile(X, (4, 1)), np.tile(SIDES, 4))
-    assert 1.0 < model.cost_ < 35.0  # of fifty and one
+    assert 1.0 < model.cost_ < 40.0  # of fifty and one
 
 
 def test_a_class_that_a_split_has_not_is_not_predicted():

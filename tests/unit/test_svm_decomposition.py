@@ -82,3 +82,39 @@ def test_few_columns_of_any_scale_with_a_linear_kernel():
     model = tenfold.SVC(kernel="linear").fit(long, scaled)
     assert model.certificate_.ok
     assert model.coef_.shape == (1, 6)
+
+
+def test_large_columns_do_not_stall_a_linear_kernel():
+    assert tenfold.SVC(kernel="linear").fit(1e4 * MANY[:400], SIDES[:400]).certificate_.ok
+    with pytest.warns(Warning, match="scale them"):  # of these even rounding of the coefficients is too much
+        tenfold.SVC(kernel="linear").fit(1e8 * MANY[:400], SIDES[:400])
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_columns_of_different_sizes_are_told_to_be_scaled(kernel):
+    wild = MANY[:300] * np.logspace(-3.0, 3.0, 6)
+    model = tenfold.SVC(kernel=kernel).fit(wild, SIDES[:300])
+    assert model.certificate_.ok
+    assert "scale the columns" in model.certificate_.explain()
+    assert "scale" not in tenfold.SVC(kernel=kernel).fit(MANY[:300], SIDES[:300]).certificate_.explain()
+
+
+def test_rows_that_made_room_for_others_are_fetched_again():
+    """Two problems of one working set each, in a cache that holds the rows of one: they take turns to the same ends."""
+    y = np.repeat([1.0, -1.0], 60)
+    samples = SvmSamples(
+        Gaussian(1.0), MANY[:240], np.arange(240), np.array([0, 120, 240], dtype=np.int64), 120 * 960.0
+    )
+    caches = Caches(samples, whole=True)
+    problem = svm_variables.classes(y, np.full(120, 10.0))
+    rule = Rule(1e-2, 1e-2)
+    paths = [Decomposition(caches, [s], problem, rule, None).path() for s in (0, 1)]
+    for violation in (1e-2, 1e-5, 1e-9):
+        rule.violation = rule.gap = violation
+        ends = [run(path, 1 << 40) for path in paths]
+    for s, end in enumerate(ends):
+        part = MANY[120 * s : 120 * (s + 1)]
+        K = Gaussian(1.0)(part)
+        alone = solve(Gaussian(1.0), part, problem)
+        assert objective(K, problem, end.params.beta) == pytest.approx(objective(K, problem, alone), rel=1e-8)
+        np.testing.assert_allclose(end.params.f, K @ end.params.beta, atol=1e-9)

@@ -23,6 +23,7 @@ from tenfold.judge.kernel_samples import KernelSamples, equal_samples
 from tenfold.kernels import Callable, Constant, Kernel, as_kernel
 from tenfold.kernels.conversion import gamma_of
 
+LOGARITHMS = (-2.0, 3.0)  # of the ends of the values of C where a number of them is given
 GAMMA_ROUNDING = 1e-9  # relative, of the variance of the samples by another formula
 DROPPED = (
     "{} predicts wrongly with a kernel matrix and samples of weight zero: its support_ counts within the samples of "
@@ -184,6 +185,40 @@ def _contradict_model(complaint: str) -> Certificate:
 
 
 def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    return _judge_path(model, X, y, sample_weight, {})
+
+
+def path(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """All values of C; the certificate of C_ where all are ok."""
+    Cs, C = np.asarray(model.Cs_, dtype=np.float64), float(model.C_)
+    given = candidates(model.Cs)
+    if (
+        not np.array_equal(Cs, np.union1d(given, [given[-1] if model.C is None else model.C]))
+        or (given[-1] if model.C is None else model.C) != C
+    ):
+        return _contradict_model("Cs_ and C_ are not those of the parameters.")
+    coefs, intercepts = np.asarray(model.dual_coef_path_), np.asarray(model.intercept_path_)
+    if coefs.shape != (len(Cs), *model.dual_coef_.shape) or intercepts.shape != (len(Cs), *model.intercept_.shape):
+        return _contradict_model("dual_coef_path_ and intercept_path_ must have those of each C.")
+    at = int(np.searchsorted(Cs, C))
+    same = np.array_equal(coefs[at], _dense(model.dual_coef_)) and np.array_equal(intercepts[at], model.intercept_)
+    if not same:
+        return _contradict_model(
+            "dual_coef_ and intercept_ are not those of C_ in dual_coef_path_ and intercept_path_."
+        )
+    others = {float(Cs[a]): (coefs[a], intercepts[a]) for a in range(len(Cs)) if a != at}
+    return _judge_path(model, X, y, sample_weight, others)
+
+
+def candidates(Cs: Any) -> Floats:
+    """The values of C that a parameter means, ascending."""
+    if np.ndim(Cs) == 0:
+        return np.logspace(*LOGARITHMS, int(Cs)) if Cs > 1 else np.ones(1)
+    return np.sort(np.ravel(np.asarray(Cs, dtype=np.float64)))
+
+
+def _judge_path(model: Any, X: Any, y: Any, sample_weight: Any, others: dict[float, Any]) -> Certificate:
+    """Judges the coefficients of a model, and `others` by their C; the worst where one is not ok."""
     data = read_data(model, X, y, sample_weight, numeric=False)
     check_known_classes(model, data.y)
     classes = np.unique(data.y)
@@ -205,21 +240,30 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
         return _contradict_model(complaint or more)
     nu = _parameter(model, "nu")
     weight = data.weight[data.index]
-    if nu is None:
-        with np.errstate(invalid="ignore"):  # infinite C, no weight
-            weight = np.nan_to_num(_penalty(model) * factors[present][number] * weight, nan=0.0, posinf=np.inf)
-    return judge_classes(
-        samples,
-        number,
-        weight,
-        given,
-        classes=count,
-        nu=nu,
-        squared=_parameter(model, "loss") == "squared_hinge",
-        without=len(classes) - count,
-        breaks_ties=bool(model.break_ties),
-        status=fit_status(model),
-    )
+
+    def judge(coefficients: Coefficients, C: float) -> Certificate:
+        bounds = weight
+        if nu is None:
+            with np.errstate(invalid="ignore"):  # infinite C, no weight
+                bounds = np.nan_to_num(C * factors[present][number] * weight, nan=0.0, posinf=np.inf)
+        return judge_classes(
+            samples,
+            number,
+            bounds,
+            coefficients,
+            classes=count,
+            nu=nu,
+            squared=_parameter(model, "loss") == "squared_hinge",
+            without=len(classes) - count,
+            breaks_ties=bool(model.break_ties),
+            status=fit_status(model),
+        )
+
+    certificate = judge(given, _penalty(model) if nu is None else np.inf)
+    if not certificate.ok:
+        return certificate
+    rest = (judge(given._replace(coef=coef, intercept=b), C) for C, (coef, b) in others.items())
+    return next((other for other in rest if not other.ok), certificate)
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

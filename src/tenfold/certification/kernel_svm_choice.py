@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.certification.kernel_svm import read_data
+from tenfold.certification.kernel_svm import candidates, read_data
 from tenfold.cross_validation.prediction_scores import choose
 from tenfold.judge.svm_enclosure import pairs_of
 from tenfold.kernels.conversion import gamma_of
 
-LOGARITHMS = (-2.0, 3.0)  # of the ends of the candidates where a number of them is given
 DECREMENT = 1e-6  # of the likelihood: by how much another sigmoid may be better
 
 
@@ -43,10 +42,7 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
 
 def _candidates(model: Any, X: Any) -> tuple[Floats, Floats]:
     """C and gamma, by the parameters."""
-    if np.ndim(model.Cs) == 0:
-        Cs = np.logspace(*LOGARITHMS, int(model.Cs)) if model.Cs > 1 else np.ones(1)
-    else:
-        Cs = np.sort(np.ravel(np.asarray(model.Cs, dtype=np.float64)))
+    Cs = candidates(model.Cs)
     if not isinstance(model.kernel, str) or model.kernel == "precomputed":
         return Cs, np.zeros(1)
     given = [model.gammas] if isinstance(model.gammas, str) or np.ndim(model.gammas) == 0 else list(model.gammas)

@@ -18,7 +18,7 @@ import numpy as np
 
 from tenfold.arrays import Floats, Integers
 from tenfold.bounds.leave_one_out import compute_spans
-from tenfold.machine import require_memory
+from tenfold.machine import interrupted, require_memory
 from tenfold.plans.kernel_svm import (
     CROSS_GAP,
     ClassOptions,
@@ -32,7 +32,7 @@ from tenfold.plans.kernel_svm import (
 )
 from tenfold.solvers import svm_variables
 from tenfold.solvers.loop import Status
-from tenfold.solvers.svm_decomposition import Caches, SvmSamples
+from tenfold.solvers.svm_decomposition import PRODUCT, Caches, SvmSamples
 
 AT_BOUND = 1e-6  # relative distance from a bound at which a coefficient is there
 SPANS = 9.0  # operations of the eigendecomposition for the spans of m free support vectors, in m^3
@@ -84,6 +84,8 @@ class Search:
             work = self._machines()
             machine = work.add(segments, problem, start)
             self._spent += work.operations
+            if interrupted():  # nothing can be chosen
+                raise KeyboardInterrupt
             start = machine.point.beta, machine.point.f
             yield machine
 
@@ -153,7 +155,7 @@ class ClassSearch(Search):
                 continue
             flat = np.ascontiguousarray(V[used].reshape(len(used), -1))
             f = samples.values(test[rows], used + part.start, flat).reshape(len(rows), len(among), A)
-            self._spent += len(rows) * len(used) * (samples.operations_per_value + 2.0 * flat.shape[1])
+            self._spent += len(rows) * len(used) * (samples.operations_per_value + 2.0 * PRODUCT * flat.shape[1])
             for column, t in enumerate(among):
                 others = ~np.isin(own[rows], classes.pairs[t])
                 values[rows[others], t] += f[others, column]
@@ -207,7 +209,7 @@ class ClassSearch(Search):
             if len(here):
                 K[:, here] = samples.unit * samples.block(support, k, np.float64)[:, support[here] - part.start]
         K[np.diag_indices(m)] += extra
-        self._spent += m * m * samples.operations_per_value + SPANS * float(np.sum(free)) ** 3
+        self._spent += m * m * samples.operations_per_value + PRODUCT * SPANS * float(np.sum(free)) ** 3
         return compute_spans(0.5 * (K + K.T), free, np.ones(m, dtype=bool), True)
 
 
@@ -254,7 +256,7 @@ class TargetSearch(Search):
             _require_spans(len(index))
             K = samples.unit * samples.block(index, 0, np.float64)[:, index]
             K[np.diag_indices(len(index))] += extra[index]
-            self._spent += len(index) * n * samples.operations_per_value + SPANS * float(np.sum(free)) ** 3
+            self._spent += len(index) * n * samples.operations_per_value + PRODUCT * SPANS * float(np.sum(free)) ** 3
             spans = compute_spans(0.5 * (K + K.T), free[index], np.ones(len(index), dtype=bool), True)
             result[:, a] = machine.point.f + (machine.point.multipliers[0] if _is_done(machine) else np.nan)
             result[index, a] -= beta[index] * (spans - extra[index])

@@ -32,17 +32,18 @@ from tenfold.solvers.svm_variables import Problem
 OPTIMAL, LIMIT, STALLED = range(3)
 
 WHOLE = 1024  # variables up to which all of them are one working set, whose kernel is kept in float64
-WORKING_SET = 512  # variables of a working set otherwise
+WORKING_SETS = 512, 1024  # most variables of a working set otherwise: a tenth of them between these
 ROUNDS = 16  # working sets between two steps of the trace
 REFINEMENTS = 12  # gradients in float64 after which the kernel is evaluated in float64, too
 ROUNDING = 1e-15  # of the square of sum |beta| sqrt(K_ii): a smaller gap is rounding
 FACTORED = 2500  # samples up to which interior points take over: a kernel matrix of 48 MiB, twice
 PATIENCE = 100  # steps for each variable, and ten thousand, after which they do
 FEW_FEATURES = 256  # of a linear kernel, whose interior points cost n p^2 a step
-LONG = 2000  # samples from which a linear kernel of few features begins with them
+LONG = 250  # samples from which a linear kernel of few features begins with them
 FINER = 0.01  # of the gap that is allowed: that at which interior points end, before bounds that hold are put in place
 UNLIMITED = 1 << 62
 FUNCTION = 20.0  # operations of the elementwise function of a kernel
+PRODUCT = 0.1  # the time of an operation of a kernel value, by one of the steps, which wait for memory (measured)
 ENOUGH = 10_000_000  # steps, and a hundred for each variable, after which the rest is said to be out of reach
 
 
@@ -86,8 +87,9 @@ class SvmSamples:
 
     @property
     def operations_per_value(self) -> float:
-        """Floating-point operations of a value of the kernel; of a given one that of reading it."""
-        return 1.0 if self.given else FUNCTION + (2.0 * self.X.shape[1] if hasattr(self.X, "shape") else 0.0)
+        """Operations of a value of the kernel, as many of a step as take the same time."""
+        features = float(self.X.shape[1]) if hasattr(self.X, "shape") and not self.given else 0.0
+        return PRODUCT * (FUNCTION + 2.0 * features)
 
     @cached_property
     def unit(self) -> float:
@@ -233,7 +235,7 @@ class Decomposition:
             v.hi * unit if unit != 1.0 else v.hi,
             v.extra / unit if unit != 1.0 else v.extra,
             v.first,
-            WHOLE if self.precise else WORKING_SET,
+            WHOLE if self.precise else min(max(WORKING_SETS[0], len(v.z) // 10), WORKING_SETS[1]),
         )
         if beta.any():
             solver.set(beta * unit, self._product(beta) if f is None else f)

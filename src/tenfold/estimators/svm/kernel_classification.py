@@ -73,10 +73,9 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
         """Checks the samples, their classes and weights, and stores what they are."""
         X, y = self._read(X, y, numeric=False)
         self.classes_, known = encode_labels(as_vector(y), np.empty((0, 0)))
-        self.class_weight_ = np.asarray(
-            compute_class_weight(self.class_weight, classes=self.classes_, y=y),
-            dtype=np.float64,
-        )
+        self.class_weight_ = np.ones(len(self.classes_))
+        if self.class_weight is not None:
+            self.class_weight_[:] = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         if np.any(self.class_weight_ < 0.0):
             raise ValueError(f"class_weight must not be negative; it is {self.class_weight_.tolist()}.")
         count = len(self.classes_)
@@ -159,13 +158,15 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
 
     def _pair_values(self, X: Any) -> Floats:
         """The values of all pairs of classes, (n, pairs), positive for the first; of two classes for the second."""
-        X = self._validate_for_predict(X)
-        coef, count = self._coefficients(), len(self._classes_present)
+        return self._values_by(self._validate_for_predict(X), self._coefficients(), self.intercept_)
+
+    def _values_by(self, X: Any, coef: Floats, intercept: Floats) -> Floats:
+        count = len(self._classes_present)
         if len(self.classes_) == 2:
-            return self._products(X, slice(None), coef.T) + self.intercept_
+            return self._products(X, slice(None), coef.T) + intercept
         first, second = pairs_of(count)
         ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        values = np.tile(self.intercept_, (X.shape[0] if hasattr(X, "shape") else len(X), 1))
+        values = np.tile(intercept, (X.shape[0] if hasattr(X, "shape") else len(X), 1))
         for k in range(count):
             part = slice(int(ends[k]), int(ends[k + 1]))
             products = self._products(X, part, coef[:, part].T)
@@ -401,9 +402,9 @@ class SVC(FoldedClassifier):
 
     Notes
     -----
-    Decomposition: working sets of 512 variables, half of them kept from the last, whose kernel rows are evaluated by
-    matrix products in single precision and cached within `cache_size`; sequential minimal optimisation with
-    second-order selection inside; gradients checked in double precision before the end. Cost: about n_samples x
+    Decomposition: working sets of 64 to 1024 variables, half of them kept from the last, whose kernel rows are
+    evaluated by matrix products in single precision and cached within `cache_size`; sequential minimal optimisation
+    with second-order selection inside; gradients checked in double precision before the end. Cost: about n_samples x
     n_support kernel values, in memory of `cache_size` and twice the samples. Runs on arrays and sparse matrices.
     Seeger, 9.1-9.3; Rosasco, 9.2-9.6; Welling, 8 and 9; Cookbook, 21. Fan, Chen and Lin, *Working set selection using
     second order information for training support vector machines* (2005).
@@ -573,9 +574,9 @@ class NuSVC(FoldedClassifier):
 
     Notes
     -----
-    Decomposition: working sets of 512 variables, half of them kept from the last, whose kernel rows are evaluated by
-    matrix products in single precision and cached within `cache_size`; sequential minimal optimisation with
-    second-order selection inside; gradients checked in double precision before the end. Cost: about n_samples x
+    Decomposition: working sets of 64 to 1024 variables, half of them kept from the last, whose kernel rows are
+    evaluated by matrix products in single precision and cached within `cache_size`; sequential minimal optimisation
+    with second-order selection inside; gradients checked in double precision before the end. Cost: about n_samples x
     n_support kernel values, in memory of `cache_size` and twice the samples. Runs on arrays and sparse matrices.
     Seeger, ch. 9; Welling, ch. 8. Schoelkopf et al., *New support vector algorithms* (2000).
 

@@ -1,5 +1,6 @@
 """What support vector machines with kernels have in common: parameters, samples, and values at samples."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,6 +39,14 @@ from tenfold.solvers.loop import Record, Status
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 SCALE = "Consider pre-processing your data with StandardScaler or MinMaxScaler."
+
+LOOKED_AT = 1000  # samples
+FAR_APART = 1e3
+UNSCALED = (
+    "The standard deviations of the columns differ by a factor of {apart:.1g}, so that the kernel hardly sees some of "
+    "them: scale the columns, for instance by StandardScaler."
+)
+LARGE = "Columns have standard deviations up to {size:.1g}: scale them, for instance by StandardScaler."
 
 COMMON: Constraints = {
     "kernel": (choice(*KERNELS), function()),
@@ -82,6 +91,20 @@ def read_weights(sample_weight: Any, count: int) -> Floats:
     weight = validate_weights(positive if given else float(positive), np.empty((count, 0)))
     assert weight is not None
     return np.asarray(weight)
+
+
+def _advise_scaling(X: Any, ok: bool) -> str:
+    """A sentence where columns are of very different sizes, or where large ones may be why a fit is not certified."""
+    if is_sparse(X) or isinstance(X, list):
+        return ""
+    size = np.std(np.asarray(X[:: max(1, X.shape[0] // LOOKED_AT)], dtype=np.float64), axis=0)
+    size = size[size > 0.0]
+    if not len(size):
+        return ""
+    apart = float(np.max(size) / np.min(size))
+    if apart > FAR_APART:
+        return UNSCALED.format(apart=apart)
+    return LARGE.format(size=float(np.max(size))) if not ok and np.max(size) > FAR_APART else ""
 
 
 class KernelMachine(CallbackSupportMixin, BaseEstimator):
@@ -198,7 +221,10 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         self.shape_fit_ = tuple(X.shape) if hasattr(X, "shape") else (len(X),)
         self.fit_status_ = int(fitted.status is Status.MAX_ITER)
         self.support_counts_ = np.array(fitted.counts, dtype=np.int64)
-        self.certificate_, self.status_, self.trace_ = fitted.certificate, fitted.certificate.status, fitted.trace
+        certificate = fitted.certificate
+        if not given and (advice := _advise_scaling(X, certificate.ok)):
+            certificate = replace(certificate, note=f"{certificate.note} {advice}".strip())
+        self.certificate_, self.status_, self.trace_ = certificate, certificate.status, fitted.trace
         early = f"Solver terminated early (max_iter={self.max_iter}).  {SCALE} " if self.fit_status_ else ""
         warn_unless_certified(self, early)
 

@@ -93,9 +93,9 @@ class OneClassSVM(OutlierMixin, KernelMachine):
 
     Notes
     -----
-    Decomposition: working sets of 512 variables, half of them kept from the last, whose kernel rows are evaluated by
-    matrix products in single precision and cached within `cache_size`; sequential minimal optimisation with
-    second-order selection inside; gradients checked in double precision before the end. Cost: about n_samples x
+    Decomposition: working sets of 64 to 1024 variables, half of them kept from the last, whose kernel rows are
+    evaluated by matrix products in single precision and cached within `cache_size`; sequential minimal optimisation
+    with second-order selection inside; gradients checked in double precision before the end. Cost: about n_samples x
     n_support kernel values, in memory of `cache_size` and twice the samples. Runs on arrays and sparse matrices.
     Seeger, ch. 9. Schoelkopf et al., *Estimating the support of a high-dimensional distribution* (2001).
 

@@ -124,9 +124,9 @@ class SVR(KernelRegressor):
 
     Notes
     -----
-    Decomposition: working sets of 512 variables, half of them kept from the last, whose kernel rows are evaluated by
-    matrix products in single precision and cached within `cache_size`; sequential minimal optimisation with
-    second-order selection inside; gradients checked in double precision before the end. Cost: about n_samples x
+    Decomposition: working sets of 64 to 1024 variables, half of them kept from the last, whose kernel rows are
+    evaluated by matrix products in single precision and cached within `cache_size`; sequential minimal optimisation
+    with second-order selection inside; gradients checked in double precision before the end. Cost: about n_samples x
     n_support kernel values, in memory of `cache_size` and twice the samples. Runs on arrays and sparse matrices.
     Welling, ch. 9. Smola and Schoelkopf, *A tutorial on support vector regression* (2004).
 
@@ -267,9 +267,9 @@ class NuSVR(KernelRegressor):
 
     Notes
     -----
-    Decomposition: working sets of 512 variables, half of them kept from the last, whose kernel rows are evaluated by
-    matrix products in single precision and cached within `cache_size`; sequential minimal optimisation with
-    second-order selection inside; gradients checked in double precision before the end. Cost: about n_samples x
+    Decomposition: working sets of 64 to 1024 variables, half of them kept from the last, whose kernel rows are
+    evaluated by matrix products in single precision and cached within `cache_size`; sequential minimal optimisation
+    with second-order selection inside; gradients checked in double precision before the end. Cost: about n_samples x
     n_support kernel values, in memory of `cache_size` and twice the samples. Runs on arrays and sparse matrices.
     Welling, ch. 9. Schoelkopf et al., *New support vector algorithms* (2000).
 

@@ -29,6 +29,16 @@ CHOICE: Constraints = {
 }
 
 
+def check_penalties(Cs: Any) -> Floats:
+    """The values of C that a parameter means, ascending."""
+    if np.ndim(Cs) == 0:
+        return np.logspace(SMALLEST, LARGEST, int(Cs)) if Cs > 1 else np.ones(1)
+    values = np.sort(np.ravel(np.asarray(Cs, dtype=np.float64)))
+    if not len(values) or not (np.isfinite(values).all() and values[0] > 0.0):
+        raise ValueError(f"Cs must hold positive finite numbers, at least one. Got {Cs!r}.")
+    return values
+
+
 class GivenValues(ClassifierMixin, BaseEstimator):
     """Values of machines that are already there, in the shape of a classifier, for scorers."""
 
@@ -64,15 +74,6 @@ class ChoosingMachine(CvScoringMixin, KernelMachine):
     def _resolve_gamma(self, X: Array) -> float:
         return self.gamma_
 
-    def _penalties(self) -> Floats:
-        """The candidates of C, ascending."""
-        if np.ndim(self.Cs) == 0:
-            return np.logspace(SMALLEST, LARGEST, int(self.Cs)) if self.Cs > 1 else np.ones(1)
-        values = np.sort(np.ravel(np.asarray(self.Cs, dtype=np.float64)))
-        if not len(values) or not (np.isfinite(values).all() and values[0] > 0.0):
-            raise ValueError(f"Cs must hold positive finite numbers, at least one. Got {self.Cs!r}.")
-        return values
-
     def _widths(self, X: Any) -> Floats:
         """The candidates of gamma, as numbers; of kernels without one a zero."""
         if not isinstance(self.kernel, str) or self.kernel == "precomputed":
@@ -101,7 +102,7 @@ class ChoosingMachine(CvScoringMixin, KernelMachine):
         was left out once, for the best one, and the operations.
         """
         n, settings = len(y), self._settings(X, y)
-        self.Cs_, self.gammas_ = self._penalties(), self._widths(X)
+        self.Cs_, self.gammas_ = check_penalties(self.Cs), self._widths(X)
         splits = None if isinstance(self.cv, str) else self._split(X, y, routed)
         spent, scores = 0.0, np.empty((len(self.gammas_), 1 if splits is None else len(splits), len(self.Cs_)))
         best, kept = -np.inf, None

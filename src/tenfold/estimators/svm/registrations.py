@@ -49,7 +49,8 @@ STORED: dict[str, Check] = {
     "_probA": floats("m"),
     "_probB": floats("m"),
 }
-"""Sizes: s support vectors, r rows of coefficients, m machines, k classes, c of them with machines."""
+"""Sizes: s support vectors, r rows of coefficients, m machines, k classes, c of them with machines, a values
+of C."""
 
 
 def _counts_are_right(model: Any) -> bool:
@@ -131,6 +132,27 @@ MACHINES = {
     "NuSVC": _machine("Support vector classification with nu", ("S9", "W8"), "classification", "classes"),
     "SVR": _machine("Support vector regression", ("W9",), "regression", "values"),
     "NuSVR": _machine("Support vector regression with nu", ("W9",), "regression", "values"),
+    "SVCPath": _machine(
+        "Support vector classification for all values of C",
+        ("S9", "R9", "W8"),
+        "path",
+        "classes",
+        "",
+        report_only=COUNTS
+        | {
+            "support_counts_path_": "the kinds of support vectors, which no method reads",
+            "gap_path_": "of the fit: certify computes the gap of each C again",
+        },
+        stored={
+            **STORED,
+            "C_": number(0.0),
+            "Cs_": floats("a", low=0.0),
+            "dual_coef_path_": floats("a r s"),
+            "intercept_path_": floats("a m"),
+            "support_counts_path_": integers("a 3", low=0),
+            "gap_path_": floats("a", low=0.0, inf=True),
+        },
+    ),
     "SVCCV": _choosing(
         "Support vector classification, C and width by k-fold or leave-one-out",
         ("S9", "S10.2", "R9", "W8"),
