@@ -149,6 +149,9 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.svm.kernel_regression import NuSVR as NuSVR
     from tenfold.estimators.svm.kernel_regression import SVR as SVR
     from tenfold.estimators.svm.regression import LinearSVR as LinearSVR
+    from tenfold.estimators.tikhonov.classification import TikhonovClassifier as TikhonovClassifier
+    from tenfold.estimators.tikhonov.logistic import KernelLogisticRegression as KernelLogisticRegression
+    from tenfold.estimators.tikhonov.regression import Tikhonov as Tikhonov
     from tenfold.evaluation import Evaluation as Evaluation
     from tenfold.evaluation import Figure as Figure
     from tenfold.evaluation import evaluate as evaluate
@@ -211,6 +214,7 @@ ESTIMATORS = {
     "KernelDensity": "estimators.neighbours.density",
     "KernelFisherDiscriminant": "estimators.discriminant.kernel_fisher",
     "KernelKMeans": "estimators.kmeans.kernel",
+    "KernelLogisticRegression": "estimators.tikhonov.logistic",
     "KernelPCA": "estimators.decomposition.kernel",
     "KernelRidge": "estimators.kernel_ridge.regression",
     "KernelRidgeCV": "estimators.kernel_ridge.cv",
@@ -282,6 +286,8 @@ ESTIMATORS = {
     "SpectralEmbedding": "estimators.spectral.embedding",
     "SpectralFilter": "estimators.spectral_filter.regression",
     "StructuredPerceptron": "estimators.structured",
+    "Tikhonov": "estimators.tikhonov.regression",
+    "TikhonovClassifier": "estimators.tikhonov.classification",
     "TruncatedSVD": "estimators.decomposition.truncated",
     "TweedieRegressor": "estimators.glm.families",
     "VotedPerceptron": "estimators.perceptron.voted",
