@@ -109,6 +109,11 @@ def dual(name, module=tenfold, **settings):
     return getattr(module, name)(**settings).fit(X, y), X, y
 
 
+def labelled(name, count, **settings):
+    X, y, _ = classes(60, 4, count=count)
+    return getattr(tenfold, name)(**settings).fit(X, y), X, y
+
+
 def spectral(name, module=tenfold, **settings):
     X = blobs().X
     return getattr(module, name)(**settings).fit(X), X, None
@@ -120,6 +125,8 @@ def two_views(**settings):
 
 
 WITH_INVERSE = {"n_components": 3, "kernel": "rbf", "gamma": 0.05, "fit_inverse_transform": True}
+
+EXACT = {"tol": 1e-18, "gamma": 0.1}  # as far as rounding lets them, so that small changes are seen
 
 OTHERS = {
     "KernelPCA": lambda: spectral("KernelPCA", n_components=3, kernel="rbf", gamma=0.05),
@@ -135,6 +142,12 @@ OTHERS = {
     "KernelPCA of scikit-learn": lambda: spectral("KernelPCA", sklearn.decomposition, **WITH_INVERSE),
     "KernelRidge": lambda: dual("KernelRidge", kernel="rbf", alpha=0.1),
     "KernelRidgeClassifier": lambda: dual("KernelRidgeClassifier", alpha=0.1),
+    "KernelLogisticRegression": lambda: labelled("KernelLogisticRegression", 3, **EXACT),
+    "KernelLogisticRegression of two classes": lambda: labelled("KernelLogisticRegression", 2, **EXACT),
+    "KernelLogisticRegression on centres": lambda: labelled("KernelLogisticRegression", 2, centres=15, random_state=0, **EXACT),
+    "Tikhonov": lambda: dual("Tikhonov", loss="huber", **EXACT),
+    "Tikhonov with kinks": lambda: dual("Tikhonov", loss="laplace", alpha=0.1, gamma=0.1),
+    "TikhonovClassifier": lambda: labelled("TikhonovClassifier", 2, loss="squared_hinge", **EXACT),
     "KernelRidgeCV": lambda: dual("KernelRidgeCV", gammas=[0.1, 1.0]),
     "KernelRidgeCV in folds": lambda: dual("KernelRidgeCV", gammas=[0.1, 1.0], cv=3),
     "KernelRidgeClassifierCV": lambda: dual("KernelRidgeClassifierCV", gammas=[0.1, 1.0]),

@@ -64,6 +64,9 @@ def _judge(
         )
     if not centred and not equal_samples(model.X_fit_, X):
         complaint = complaint or "X_fit_ are not the samples that were given."
+    unit = unit_roundoff(np.asarray(model.intercept_).dtype)
+    if outputs > 1 and abs(float(np.sum(b))) > 64.0 * unit * float(np.sum(np.abs(b))):
+        complaint = complaint or "intercept_ must have a mean of zero: a common constant changes no probability."
     task = KernelTask(
         kernel,
         X,

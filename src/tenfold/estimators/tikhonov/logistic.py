@@ -85,7 +85,7 @@ class KernelLogisticRegression(ScoreMixin, ClassifierMixin, RiskModel):
         Coefficients ``c``, for two classes those of the second; zero for samples of weight zero. In the dtype of X
         where the certificate holds in it, in float64 otherwise.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts ``b``; zero with ``fit_intercept=False``.
+        Intercepts ``b``, of more than two classes with a mean of zero; zero with ``fit_intercept=False``.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
         Samples of the fit, which predictions need; the kernel matrix with ``kernel="precomputed"``; the centres, where
         these are asked for.
