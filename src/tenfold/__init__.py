@@ -69,6 +69,7 @@ if TYPE_CHECKING:  # isort: off
         RandomKitchenSinksClassifier as RandomKitchenSinksClassifier,
     )
     from tenfold.estimators.kernel_approximation.nystroem import Nystroem as Nystroem
+    from tenfold.estimators.kernel_online.perceptron import KernelPerceptron as KernelPerceptron
     from tenfold.estimators.kernel_ridge.classification import KernelRidgeClassifier as KernelRidgeClassifier
     from tenfold.estimators.kernel_ridge.cv import KernelRidgeCV as KernelRidgeCV
     from tenfold.estimators.kernel_ridge.cv import KernelRidgeClassifierCV as KernelRidgeClassifierCV
@@ -216,6 +217,7 @@ ESTIMATORS = {
     "KernelKMeans": "estimators.kmeans.kernel",
     "KernelLogisticRegression": "estimators.tikhonov.logistic",
     "KernelPCA": "estimators.decomposition.kernel",
+    "KernelPerceptron": "estimators.kernel_online.perceptron",
     "KernelRidge": "estimators.kernel_ridge.regression",
     "KernelRidgeCV": "estimators.kernel_ridge.cv",
     "KernelRidgeClassifier": "estimators.kernel_ridge.classification",

@@ -126,6 +126,7 @@ def two_views(**settings):
 
 WITH_INVERSE = {"n_components": 3, "kernel": "rbf", "gamma": 0.05, "fit_inverse_transform": True}
 
+CENTRES = {"centres": 15, "random_state": 0}
 EXACT = {"tol": 1e-18, "gamma": 0.1}  # as far as rounding lets them, so that small changes are seen
 
 OTHERS = {
@@ -144,10 +145,15 @@ OTHERS = {
     "KernelRidgeClassifier": lambda: dual("KernelRidgeClassifier", alpha=0.1),
     "KernelLogisticRegression": lambda: labelled("KernelLogisticRegression", 3, **EXACT),
     "KernelLogisticRegression of two classes": lambda: labelled("KernelLogisticRegression", 2, **EXACT),
-    "KernelLogisticRegression on centres": lambda: labelled("KernelLogisticRegression", 2, centres=15, random_state=0, **EXACT),
+    "KernelLogisticRegression on centres": lambda: labelled(
+        "KernelLogisticRegression", 2, centres=15, random_state=0, **EXACT
+    ),
     "Tikhonov": lambda: dual("Tikhonov", loss="huber", **EXACT),
     "Tikhonov with kinks": lambda: dual("Tikhonov", loss="laplace", alpha=0.1, gamma=0.1),
     "TikhonovClassifier": lambda: labelled("TikhonovClassifier", 2, loss="squared_hinge", **EXACT),
+    "KernelPerceptron": lambda: labelled("KernelPerceptron", 3, gamma=2.0),
+    "KernelPerceptron, averaged": lambda: labelled("KernelPerceptron", 2, gamma=2.0, prediction="averaged"),
+    "KernelPerceptron, voted": lambda: labelled("KernelPerceptron", 3, gamma=2.0, prediction="voted"),
     "KernelRidgeCV": lambda: dual("KernelRidgeCV", gammas=[0.1, 1.0]),
     "KernelRidgeCV in folds": lambda: dual("KernelRidgeCV", gammas=[0.1, 1.0], cv=3),
     "KernelRidgeClassifierCV": lambda: dual("KernelRidgeClassifierCV", gammas=[0.1, 1.0]),

@@ -14,6 +14,7 @@ from tenfold import kernels
 
 from .data import (
     Data,
+    apart,
     blobs,
     categories,
     classes,
@@ -340,6 +341,14 @@ def _risk(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Oth
     return Other(name, settings or {}, **{**known, "checked": {"tol": 1e-18}, "why": why, **meta})
 
 
+def _online(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    why = "looks at one sample after the other: tests/unit/test_kernel_online.py has its laws"
+    known = {"kind": "count", "source": apart, "methods": ("predict", "decision_function"), "random": True}
+    return Other(
+        name, settings or {}, **{**known, "exempt": (*REPEATED, "check_class_weight_classifiers"), "why": why, **meta}
+    )
+
+
 def _centred(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
     why = "coefficients are those of centres, which are drawn"
     return Other(name, settings or {}, kind="gap", random=True, exempt=REPEATED, why=why, **meta)
@@ -418,6 +427,9 @@ TABLE: list[Estimator] = [
     _risk("Tikhonov", {"alpha": 1e-2}),
     _risk("Tikhonov", {"loss": "laplace", "alpha": 0.1, "gamma": 0.1}, checked={}, exempt=REPEATED),
     _risk("TikhonovClassifier", {"loss": "squared_hinge", "class_weight": "balanced"}),
+    _online("KernelPerceptron"),
+    _online("KernelPerceptron", {"kernel": "laplacian", "prediction": "averaged"}),
+    _online("KernelPerceptron", {"prediction": "voted", "shuffle": False}),
     _dual("KernelRidgeCV", {"alphas": ALPHAS}),
     _dual("KernelRidgeCV", {"alphas": ALPHAS, "kernel": "poly", "gammas": [0.1, 1.0], "cv": 3}),
     _dual("KernelRidgeClassifierCV", {"alphas": ALPHAS, "gammas": [0.1, 1.0]}),
