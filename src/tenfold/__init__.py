@@ -153,6 +153,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.tikhonov.classification import TikhonovClassifier as TikhonovClassifier
     from tenfold.estimators.tikhonov.logistic import KernelLogisticRegression as KernelLogisticRegression
     from tenfold.estimators.tikhonov.regression import Tikhonov as Tikhonov
+    from tenfold.estimators.tikhonov.sgd import KernelSGD as KernelSGD
+    from tenfold.estimators.tikhonov.sgd import KernelSGDClassifier as KernelSGDClassifier
     from tenfold.evaluation import Evaluation as Evaluation
     from tenfold.evaluation import Figure as Figure
     from tenfold.evaluation import evaluate as evaluate
@@ -222,6 +224,8 @@ ESTIMATORS = {
     "KernelRidgeCV": "estimators.kernel_ridge.cv",
     "KernelRidgeClassifier": "estimators.kernel_ridge.classification",
     "KernelRidgeClassifierCV": "estimators.kernel_ridge.cv",
+    "KernelSGD": "estimators.tikhonov.sgd",
+    "KernelSGDClassifier": "estimators.tikhonov.sgd",
     "Lars": "estimators.greedy.lars",
     "LarsCV": "estimators.greedy.lars_cv",
     "Lasso": "estimators.lasso.lasso",

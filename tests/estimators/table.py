@@ -427,6 +427,8 @@ TABLE: list[Estimator] = [
     _risk("Tikhonov", {"alpha": 1e-2}),
     _risk("Tikhonov", {"loss": "laplace", "alpha": 0.1, "gamma": 0.1}, checked={}, exempt=REPEATED),
     _risk("TikhonovClassifier", {"loss": "squared_hinge", "class_weight": "balanced"}),
+    _risk("KernelSGD", judged=False, checked={}, exempt=REPEATED),
+    _risk("KernelSGDClassifier", {"loss": "softmax"}, judged=False, checked={}, exempt=REPEATED),
     _online("KernelPerceptron"),
     _online("KernelPerceptron", {"kernel": "laplacian", "prediction": "averaged"}),
     _online("KernelPerceptron", {"prediction": "voted", "shuffle": False}),

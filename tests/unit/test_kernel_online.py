@@ -8,7 +8,18 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import tenfold
-from tenfold import KernelPerceptron, Perceptron, VotedPerceptron, certify, kernels
+from tenfold import (
+    KernelPerceptron,
+    KernelSGD,
+    KernelSGDClassifier,
+    Perceptron,
+    Tikhonov,
+    TikhonovClassifier,
+    VotedPerceptron,
+    certify,
+    kernels,
+    losses,
+)
 
 
 def rings(n=120, count=2, seed=0):
@@ -181,3 +192,75 @@ def test_errors_of_the_perceptron():
     with pytest.raises(NotFittedError):
         KernelPerceptron().predict(X)
     assert tenfold.KernelPerceptron is KernelPerceptron
+
+
+def test_stochastic_gradients_are_the_rule_written_out():
+    """Batches of three in order, with weights, without averaging."""
+    X, y = rings(30)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, 30)
+    signs, s = np.where(y == 1, 1.0, -1.0), weight / weight.mean()
+    model = KernelSGDClassifier(
+        "logistic", alpha=0.1, gamma=0.5, batch_size=3, max_iter=2, shuffle=False, average=False, eta0=0.7
+    ).fit(X, y, sample_weight=weight)
+    K = kernels.Gaussian(1.0).block(X)
+    c, b, t = np.zeros(30), 0.0, 0
+    for _ in range(2):
+        for start in range(0, 30, 3):
+            some = np.arange(start, start + 3)
+            eta = 0.7 / (1.0 + 0.7 * 0.1 * t)
+            u = -s[some] * signs[some] / (1.0 + np.exp(signs[some] * (K[some] @ c + b))) / 3.0
+            c *= 1.0 - eta * 0.1
+            c[some] -= eta * u
+            b -= eta * u.sum()
+            t += 1
+    np.testing.assert_allclose(model.dual_coef_, c, atol=1e-12)
+    np.testing.assert_allclose(model.intercept_, b, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["square", "huber", "laplace"])
+def test_passes_go_towards_the_minimum(loss):
+    X, _ = rings(100)
+    y = np.sin(2.0 * X[:, 0])
+    gaps = []
+    for passes in (2, 200):
+        model = KernelSGD(loss, alpha=0.01, max_iter=passes).fit(X, y)
+        assert model.status_ == "not judged"
+        assert not model.certificate_.ok
+        certificate = certify(model, X, y)
+        best = Tikhonov(loss, alpha=0.01).fit(X, y).certificate_
+        assert certificate.value >= certificate.objective - best.objective - best.value
+        gaps.append(certificate.objective - best.objective)
+    assert gaps[1] < 0.2 * gaps[0]
+
+
+def test_a_minimum_that_is_put_in_is_certified():
+    X, y = rings(80, count=3)
+    best = TikhonovClassifier("softmax", alpha=0.01).fit(X, y)
+    model = KernelSGDClassifier("softmax", alpha=0.01).fit(X, y)
+    assert not certify(model, X, y).ok
+    model.dual_coef_, model.intercept_ = best.dual_coef_, best.intercept_
+    assert certify(model, X, y).ok
+    model.dual_coef_ = 1.1 * model.dual_coef_
+    assert not certify(model, X, y).ok
+
+
+def test_blocks_that_are_not_kept_and_given_kernels_give_the_same(monkeypatch):
+    X, y = rings(50)
+    weight = np.ones(50)
+    weight[[3, 9]] = 0.0
+    K = kernels.Gaussian(1.0).block(X)
+    model = KernelSGDClassifier("hinge", gamma=0.5).fit(X, y, sample_weight=weight)
+    given = KernelSGDClassifier("hinge", kernel="precomputed").fit(K, y, sample_weight=weight)
+    monkeypatch.setattr("tenfold.plans.kernel_sgd.KEPT_VALUES", 0)
+    rows = KernelSGDClassifier("hinge", gamma=0.5).fit(X, y, sample_weight=weight)
+    for other in (given, rows):
+        np.testing.assert_allclose(other.dual_coef_, model.dual_coef_, atol=1e-9)
+    assert np.all(model.dual_coef_[[3, 9]] == 0.0)
+
+
+def test_errors_of_stochastic_gradients():
+    X, y = rings(20)
+    with pytest.raises(ValueError, match="Lower eta0"):
+        KernelSGD(eta0=1e6, alpha=1e-9, learning_rate="constant", max_iter=200).fit(X, y.astype(float))
+    with pytest.raises(ValueError, match="OneVsRestClassifier"):
+        KernelSGDClassifier(losses.JointHinge()).fit(*rings(30, count=3))

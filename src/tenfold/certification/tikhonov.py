@@ -13,7 +13,7 @@ from tenfold.estimators.tikhonov.classification import risk_of
 from tenfold.estimators.tikhonov.model import evaluate
 from tenfold.estimators.tikhonov.regression import find_loss
 from tenfold.estimators.validation import total_weight, validate_weights
-from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.judge.gap_kernel import DEPENDENT, CentreExpansion, SampleExpansion, certify
 from tenfold.judge.kernel_samples import equal_samples
 from tenfold.kernels import Precomputed
@@ -53,10 +53,10 @@ def _judge(
     model: Any, X: Array, target: Floats, weight: Array | None, loss: Loss, strength: float, outputs: int
 ) -> Certificate:
     X = check_samples(model.kernel, X)
-    kernel, tol = make_kernel(model, X), float(model.tol)
+    kernel, tol = make_kernel(model, X), float(getattr(model, "tol", RULES["gap"].tol))
     coef, b = coefficients(model)
     complaint = "" if model.kernel_ == kernel else f"kernel_ is {model.kernel_!r}, the parameters say {kernel!r}."
-    n, centred = X.shape[0], model.centres is not None
+    n, centred = X.shape[0], getattr(model, "centres", None) is not None
     if coef.shape != (model.X_fit_.shape[0] if centred else n, outputs) or b.shape != (outputs,):
         raise ValueError(
             f"dual_coef_ must have a number for each sample or centre and each of {outputs} scores, and intercept_ one "
@@ -90,9 +90,15 @@ def _judge(
         certificate = Certificate(kind, np.inf, 1.0, RULES[kind].tol, 0.0, np.inf, parts=(np.inf,), note=DEPENDENT)
     else:
         certificate = certify(
-            task.risk, expansion, b, tol=tol, status=fit_status(model), indefinite=samples.find_indefinite()
+            task.risk, expansion, b, tol=tol, status=_status(model), indefinite=samples.find_indefinite()
         )
     return contradict(certificate, complaint) if complaint else certificate
+
+
+def _status(model: Any) -> str:
+    """How the fit ended; one that was not judged is judged now."""
+    status = fit_status(model)
+    return "judged" if status == NOT_JUDGED else status
 
 
 def coefficients(model: Any) -> tuple[Floats, Floats]:

@@ -131,7 +131,7 @@ def count(
     return Certificate(
         "count",
         float(np.sum(number)),
-        float(max(np.count_nonzero(inside), 1)),
+        float(max(int(np.count_nonzero(inside)), 1)),
         RULES["count"].tol,
         0.0,
         float(np.sum(weight[wrong]) / np.sum(weight)),

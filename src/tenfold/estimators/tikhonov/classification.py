@@ -28,7 +28,7 @@ from tenfold.losses.likelihoods import likelihood_of
 from tenfold.losses.loss import Loss
 
 
-def _has_probabilities(model: Any) -> bool:
+def has_probabilities(model: Any) -> bool:
     """Raises where the loss is no likelihood, so that `hasattr` and scorers know."""
     if likelihood_of(find_loss(model, of_classes=True)) is None:
         raise AttributeError(
@@ -223,12 +223,12 @@ class TikhonovClassifier(ScoreMixin, ClassifierMixin, RiskModel):
         z = self.decision_function(X)
         return take_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(argmax_scores, z))
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of all classes for the samples X, (m, n_classes); of a loss that is a likelihood."""
         return rowwise(probabilities, self.decision_function(X))
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities of all classes for the samples X, (m, n_classes)."""
         return rowwise(log_probabilities, self.decision_function(X))

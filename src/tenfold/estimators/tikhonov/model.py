@@ -18,7 +18,7 @@ from tenfold.estimators.registration import Source
 from tenfold.estimators.schema import Check, Rule, floats
 from tenfold.estimators.schema import number as number_check
 from tenfold.estimators.validation import as_rows_without_target, require_finite, sum_duplicates, warn_unless_certified
-from tenfold.judge.certificate import Certificate
+from tenfold.judge.certificate import NOT_JUDGED, Certificate
 from tenfold.kernels import Kernel
 from tenfold.losses.loss import Loss
 from tenfold.plans.kernel_risk import KernelFit, KernelTask, Limits, fit_centres, fit_samples
@@ -102,17 +102,7 @@ class RiskModel(CallbackSupportMixin, Predictor, BaseEstimator):
         def work() -> tuple[Array, Kernel, KernelFit]:
             samples = check_samples(self.kernel, X)
             kernel = make_kernel(self, samples)
-            task = KernelTask(
-                kernel,
-                samples,
-                np.asarray(target, dtype=np.float64)[:, None],
-                None if weight is None else np.asarray(weight, dtype=np.float64),
-                loss,
-                strength,
-                bool(self.fit_intercept),
-                outputs,
-                samples.dtype if samples.dtype in FLOATS else np.float64,
-            )
+            task = self._task(kernel, samples, target, weight, loss, strength, outputs)
             if self.centres is None:
                 return samples, kernel, fit_samples(task, limits, self._start(samples, outputs))
             request, random = read_centres(self, samples), check_random_state(self.random_state)
@@ -121,6 +111,28 @@ class RiskModel(CallbackSupportMixin, Predictor, BaseEstimator):
             return fitted.centres, kernel, fitted
 
         self._store(*require_finite(self, X, work), outputs)
+
+    def _task(
+        self,
+        kernel: Kernel,
+        X: Array,
+        target: Floats,
+        weight: Array | None,
+        loss: Loss,
+        strength: float,
+        outputs: int,
+    ) -> KernelTask:
+        return KernelTask(
+            kernel,
+            X,
+            np.asarray(target, dtype=np.float64)[:, None],
+            None if weight is None else np.asarray(weight, dtype=np.float64),
+            loss,
+            strength,
+            bool(self.fit_intercept),
+            outputs,
+            X.dtype if X.dtype in FLOATS else np.float64,
+        )
 
     def _start(self, X: Array, outputs: int) -> tuple[Floats, Floats] | None:
         """The previous coefficients, where they are to be continued."""
@@ -137,7 +149,8 @@ class RiskModel(CallbackSupportMixin, Predictor, BaseEstimator):
         self._store_intercept(fitted.intercept)
         self.n_iter_, self.trace_ = fitted.iterations, fitted.trace
         self.method_, self.certificate_, self.status_ = fitted.method, fitted.certificate, fitted.status
-        warn_unless_certified(self)
+        if fitted.status != NOT_JUDGED:
+            warn_unless_certified(self)
 
     def _store_intercept(self, b: Floats) -> None:
         self.intercept_ = b
