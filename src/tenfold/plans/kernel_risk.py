@@ -37,8 +37,8 @@ from tenfold.solvers.svm_interior_point import solve as solve_interior
 from tenfold.solvers.svm_variables import Variables
 
 MIN_SINGLE = 1500  # samples from which the matrix is kept in float32 (benchmark: kernel logistic regression 5k)
-WHOLE = 1000  # samples up to which the preconditioner is of all of them
-LANDMARKS = 300  # samples of the preconditioner otherwise: more cost more than the steps that they save (the same row)
+WHOLE = 300  # samples up to which the preconditioner is of all of them
+LANDMARKS = 250  # samples of the preconditioner otherwise: more cost more than the steps that they save (the same row)
 MOST_FACTORED = 1200  # rows of its factor, for all raw predictions together
 REST = 0.1  # of the penalty: what the preconditioner may leave out
 STOP = 0.3  # of the tolerance of the certificate, whose bound has rounding, too
