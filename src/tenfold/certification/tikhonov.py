@@ -14,6 +14,7 @@ from tenfold.estimators.tikhonov.model import evaluate
 from tenfold.estimators.tikhonov.regression import find_loss
 from tenfold.estimators.validation import total_weight, validate_weights
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
+from tenfold.judge.dual_system import examine_kernel
 from tenfold.judge.gap_kernel import DEPENDENT, CentreExpansion, SampleExpansion, certify
 from tenfold.judge.kernel_samples import equal_samples
 from tenfold.kernels import Precomputed
@@ -89,9 +90,9 @@ def _judge(
         kind = "gap" if loss.convex else "stationarity"
         certificate = Certificate(kind, np.inf, 1.0, RULES[kind].tol, 0.0, np.inf, parts=(np.inf,), note=DEPENDENT)
     else:
-        certificate = certify(
-            task.risk, expansion, b, tol=tol, status=_status(model), indefinite=samples.find_indefinite()
-        )
+        report = examine_kernel(kernel, X)
+        indefinite = "" if report is None or report else f"The kernel matrix is {report.explain()}."
+        certificate = certify(task.risk, expansion, b, tol=tol, status=_status(model), indefinite=indefinite)
     return contradict(certificate, complaint) if complaint else certificate
 
 

@@ -76,8 +76,9 @@ class SampleExpansion:
         g = strength * self.coef + a
         square = float(np.sum(g * self.samples.product(everything, everything, g)))
         size = float(np.sum((np.abs(g).T @ self._lengths) ** 2))
-        lost = EPS * strength * float(np.sum(np.abs(self.coef).T @ self._lengths))
-        return max(square, 0.0), 16.0 * EPS * size + lost * lost
+        lost = EPS * strength * float(np.sum(np.abs(self.coef).T @ self._lengths))  # by the rounding of g itself
+        square = float(np.sqrt(max(square, 0.0))) + lost
+        return square * square, 16.0 * EPS * size + (2.0 * lost) ** 2
 
     @property
     def _lengths(self) -> Floats:
