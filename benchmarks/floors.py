@@ -70,6 +70,12 @@ def kernel_eigenvectors(s: Size) -> Work:
     return Work(flops, 44.0 * s.rows**2, "ten products of the kernel matrix with 16 vectors in float32")
 
 
+def kernel_systems(s: Size) -> Work:
+    """The kernel matrix in float32, and twenty products of it with one vector."""
+    flops = float(s.rows) ** 2 * (2.0 * s.columns + 10.0 + 20 * 2)
+    return Work(flops, 84.0 * s.rows**2, "the kernel matrix in float32, read twenty times")
+
+
 def kernel_products(s: Size) -> Work:
     """The products of all rows with all, and an exponential of each, counted as ten operations."""
     return Work(

@@ -62,8 +62,11 @@ HOMES = {
     "TruncatedSVD": "decomposition",
 }
 """Where scikit-learn has what is not among its linear models."""
-ELSEWHERE = {("Zoo", OURS): "benchmarks.zoos"}
-"""Grid searches, where a library has no class for it."""
+ELSEWHERE = {
+    ("KernelLogisticRegression", SKLEARN): "benchmarks.kernel_logistic",
+    ("Zoo", OURS): "benchmarks.zoos",
+}
+"""What is written with a library that has no class for it."""
 
 Call = Literal[
     "fit",
@@ -133,6 +136,7 @@ SAGA = Contender("scikit-learn saga", SKLEARN)
 GRID_SEARCH = Contender("GridSearchCV of scikit-learn", GRID)
 BY_FOLDS = Contender(SKLEARN, GRID, note="GridSearchCV of KernelRidge by five folds")
 IN_FOLDS = Contender(SKLEARN, GRID, note="GridSearchCV by four folds within cross_validate by five")
+BY_FACTORS = Contender(SKLEARN, SKLEARN, note="Newton's method in SciPy, a Cholesky factor a step")
 SEARCHED = Contender(SKLEARN, GRID, note="GridSearchCV by five folds")
 CELER, SKGLM = (Contender(name, name) for name in SPECIALISTS)
 TIGHTER = tuple({"tol": 10.0**-k, "max_iter": 100_000} for k in (5, 6, 7, 8, 10, 12, 14))
@@ -280,6 +284,10 @@ ROWS = (
         floors.few_components, tighten=ARPACK["PCA"], aim=7, **ANSWERED),
     Row("kernel pca 5k x 20, 20 components", "KernelPCA", data.directions, (5_000, 20), (300, 5), COMPONENTS,
         floors.kernel_eigenvectors, aim=20, call="fit and keep"),
+    Row("kernel logistic 5k x 20", "KernelLogisticRegression", data.classes, (5_000, 20), (300, 5), WIDTH,
+        floors.kernel_systems, sklearn=BY_FACTORS, call="fit and keep", aim=10),
+    Row("kernel logistic 300 x 5", "KernelLogisticRegression", data.classes, (300, 5), (300, 5), WIDTH, None,
+        sklearn=BY_FACTORS, call="fit and keep", aim=1),
     Row("kernel pca 200 x 5, 2 components", "KernelPCA", data.directions, (200, 5), (200, 5),
         {"n_components": 2, "kernel": "rbf"}, None, call="fit and keep", aim=1),
     Row("pca mnist, 50 components", "PCA", data.digits, (20_000,), (500,), {"n_components": 50}, floors.class_moments,

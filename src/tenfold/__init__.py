@@ -102,6 +102,7 @@ if TYPE_CHECKING:  # isort: off
         RandomKitchenSinksClassifier as RandomKitchenSinksClassifier,
     )
     from tenfold.estimators.kernel_approximation.nystroem import Nystroem as Nystroem
+    from tenfold.estimators.kernel_online.perceptron import KernelPerceptron as KernelPerceptron
     from tenfold.estimators.kernel_ridge.classification import KernelRidgeClassifier as KernelRidgeClassifier
     from tenfold.estimators.kernel_ridge.cv import KernelRidgeCV as KernelRidgeCV
     from tenfold.estimators.kernel_ridge.cv import KernelRidgeClassifierCV as KernelRidgeClassifierCV
@@ -187,6 +188,11 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.svm.kernel_regression import NuSVR as NuSVR
     from tenfold.estimators.svm.kernel_regression import SVR as SVR
     from tenfold.estimators.svm.regression import LinearSVR as LinearSVR
+    from tenfold.estimators.tikhonov.classification import TikhonovClassifier as TikhonovClassifier
+    from tenfold.estimators.tikhonov.logistic import KernelLogisticRegression as KernelLogisticRegression
+    from tenfold.estimators.tikhonov.regression import Tikhonov as Tikhonov
+    from tenfold.estimators.tikhonov.sgd import KernelSGD as KernelSGD
+    from tenfold.estimators.tikhonov.sgd import KernelSGDClassifier as KernelSGDClassifier
     from tenfold.evaluation import Evaluation as Evaluation
     from tenfold.evaluation import Figure as Figure
     from tenfold.evaluation import evaluate as evaluate
@@ -268,11 +274,15 @@ ESTIMATORS = {
     "KernelDensity": "estimators.neighbours.density",
     "KernelFisherDiscriminant": "estimators.discriminant.kernel_fisher",
     "KernelKMeans": "estimators.kmeans.kernel",
+    "KernelLogisticRegression": "estimators.tikhonov.logistic",
     "KernelPCA": "estimators.decomposition.kernel",
+    "KernelPerceptron": "estimators.kernel_online.perceptron",
     "KernelRidge": "estimators.kernel_ridge.regression",
     "KernelRidgeCV": "estimators.kernel_ridge.cv",
     "KernelRidgeClassifier": "estimators.kernel_ridge.classification",
     "KernelRidgeClassifierCV": "estimators.kernel_ridge.cv",
+    "KernelSGD": "estimators.tikhonov.sgd",
+    "KernelSGDClassifier": "estimators.tikhonov.sgd",
     "Lars": "estimators.greedy.lars",
     "LarsCV": "estimators.greedy.lars_cv",
     "Lasso": "estimators.lasso.lasso",
@@ -352,6 +362,8 @@ ESTIMATORS = {
     "SpectralEmbedding": "estimators.spectral.embedding",
     "SpectralFilter": "estimators.spectral_filter.regression",
     "StructuredPerceptron": "estimators.structured",
+    "Tikhonov": "estimators.tikhonov.regression",
+    "TikhonovClassifier": "estimators.tikhonov.classification",
     "TruncatedSVD": "estimators.decomposition.truncated",
     "TweedieRegressor": "estimators.glm.families",
     "VotedPerceptron": "estimators.perceptron.voted",

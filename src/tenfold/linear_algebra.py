@@ -426,3 +426,63 @@ def _multiply_rows(A: Array, V: Array, result: Array, rows: tuple[int, int]) -> 
         b"T", b"N", ctypes.c_int(b - a), ctypes.c_int(len(V)), depth, _scalar(kind, 1.0), A[a:], depth, V, depth,
         _scalar(kind, 0.0), result[:, a:], width,
     )  # fmt: skip
+
+
+def multiply_matrix(A: Array, V: Floats) -> Floats:
+    """A V of A (n, p) in C order, float32 or float64, and a few vectors (p, k), in float64 but for the rounding of A's
+    dtype. Rows are tasks that run concurrently, so that bits do not depend on the number of threads.
+    """
+    short = np.asarray(V, dtype=A.dtype)
+    with one_blas_thread:
+        parts = run_concurrently(partial(_multiply_task, A, short), _tasks(len(A)), A.size * V.shape[1])
+    return np.concatenate(parts).astype(np.float64)
+
+
+def multiply_transposed(A: Array, V: Floats) -> Floats:
+    """A' V of A (n, p) in C order and a few vectors (n, k), likewise; the sums of the tasks are added in order."""
+    short = np.asarray(V, dtype=A.dtype)
+    with one_blas_thread:
+        parts = run_concurrently(partial(_multiply_task_transposed, A, short), _tasks(len(A)), A.size * V.shape[1])
+    return np.asarray(sum(part.astype(np.float64) for part in parts), dtype=np.float64)
+
+
+def compute_weighted_gram(A: Array, weight: Floats) -> Floats:
+    """A' diag(weight) A (p, p) in float64 of A (n, p) in C order, float32 or float64; tasks as above."""
+    with one_blas_thread:
+        parts = run_concurrently(partial(_gram_of_task, A, weight), _tasks(len(A)), A.size * A.shape[1])
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def _tasks(n: int) -> list[tuple[int, int]]:
+    return [(a, min(n, a + ROWS_OF_TASK)) for a in range(0, max(n, 1), ROWS_OF_TASK)]
+
+
+def _multiply_task(A: Array, V: Array, rows: tuple[int, int]) -> Array:
+    part = A[rows[0] : rows[1]]
+    if not part.size:
+        return np.zeros((len(part), V.shape[1]), dtype=A.dtype)
+    kind = "s" if A.dtype == np.float32 else "d"
+    if V.shape[1] == 1:
+        return np.asarray(getattr(blas, kind + "gemv")(1.0, part.T, V[:, 0], trans=1))[:, None]
+    return np.asarray(getattr(blas, kind + "gemm")(1.0, np.asarray(V, order="F"), part.T, trans_a=1)).T
+
+
+def _multiply_task_transposed(A: Array, V: Array, rows: tuple[int, int]) -> Array:
+    part, own = A[rows[0] : rows[1]], V[rows[0] : rows[1]]
+    if not part.size:
+        return np.zeros((A.shape[1], V.shape[1]), dtype=A.dtype)
+    kind = "s" if A.dtype == np.float32 else "d"
+    if V.shape[1] == 1:
+        return np.asarray(getattr(blas, kind + "gemv")(1.0, part.T, own[:, 0]))[:, None]
+    return np.asarray(getattr(blas, kind + "gemm")(1.0, part.T, np.asarray(own, order="F")))
+
+
+def _gram_of_task(A: Array, weight: Floats, rows: tuple[int, int]) -> Floats:
+    part = A[rows[0] : rows[1]].astype(np.float64)
+    if not part.size:
+        return np.zeros((A.shape[1], A.shape[1]))
+    scaled = weight[rows[0] : rows[1], None] * part
+    return np.asarray(blas.dgemm(1.0, part.T, scaled.T, trans_b=1))

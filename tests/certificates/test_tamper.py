@@ -111,6 +111,11 @@ def dual(name, module=tenfold, **settings):
     return getattr(module, name)(**settings).fit(X, y), X, y
 
 
+def labelled(name, count, **settings):
+    X, y, _ = classes(60, 4, count=count)
+    return getattr(tenfold, name)(**settings).fit(X, y), X, y
+
+
 def spectral(name, module=tenfold, **settings):
     X = blobs().X
     return getattr(module, name)(**settings).fit(X), X, None
@@ -150,6 +155,8 @@ def best_factors():
     online.components_, online.reconstruction_err_ = model.components_, model.reconstruction_err_
     return online, X, None
 
+CENTRES = {"centres": 15, "random_state": 0}
+EXACT = {"tol": 1e-18, "gamma": 0.1}  # as far as rounding lets them, so that small changes are seen
 
 OTHERS = {
     "KernelPCA": lambda: spectral("KernelPCA", n_components=3, kernel="rbf", gamma=0.05),
@@ -168,6 +175,17 @@ OTHERS = {
     "KernelPCA of scikit-learn": lambda: spectral("KernelPCA", sklearn.decomposition, **WITH_INVERSE),
     "KernelRidge": lambda: dual("KernelRidge", kernel="rbf", alpha=0.1),
     "KernelRidgeClassifier": lambda: dual("KernelRidgeClassifier", alpha=0.1),
+    "KernelLogisticRegression": lambda: labelled("KernelLogisticRegression", 3, **EXACT),
+    "KernelLogisticRegression of two classes": lambda: labelled("KernelLogisticRegression", 2, **EXACT),
+    "KernelLogisticRegression on centres": lambda: labelled(
+        "KernelLogisticRegression", 2, centres=15, random_state=0, **EXACT
+    ),
+    "Tikhonov": lambda: dual("Tikhonov", loss="huber", **EXACT),
+    "Tikhonov with kinks": lambda: dual("Tikhonov", loss="laplace", alpha=0.1, gamma=0.1),
+    "TikhonovClassifier": lambda: labelled("TikhonovClassifier", 2, loss="squared_hinge", **EXACT),
+    "KernelPerceptron": lambda: labelled("KernelPerceptron", 3, gamma=2.0),
+    "KernelPerceptron, averaged": lambda: labelled("KernelPerceptron", 2, gamma=2.0, prediction="averaged"),
+    "KernelPerceptron, voted": lambda: labelled("KernelPerceptron", 3, gamma=2.0, prediction="voted"),
     "KernelRidgeCV": lambda: dual("KernelRidgeCV", gammas=[0.1, 1.0]),
     "KernelRidgeCV in folds": lambda: dual("KernelRidgeCV", gammas=[0.1, 1.0], cv=3),
     "KernelRidgeClassifierCV": lambda: dual("KernelRidgeClassifierCV", gammas=[0.1, 1.0]),

@@ -14,6 +14,7 @@ from tenfold import kernels
 
 from .data import (
     Data,
+    apart,
     blobs,
     categories,
     classes,
@@ -349,6 +350,22 @@ def _dual(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Oth
     return Other(name, settings or {}, **{**known, "why": why, **meta})
 
 
+def _risk(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    classifier = "Regression" in name or "Classifier" in name
+    methods = ("predict", "decision_function") if classifier else ("predict",)
+    known = {"kind": "gap", "source": classes if classifier else regression, "methods": methods}
+    why = "predicts by coefficients of its samples: tests/unit/test_kernel_risk.py has its laws"
+    return Other(name, settings or {}, **{**known, "checked": {"tol": 1e-18}, "why": why, **meta})
+
+
+def _online(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    why = "looks at one sample after the other: tests/unit/test_kernel_online.py has its laws"
+    known = {"kind": "count", "source": apart, "methods": ("predict", "decision_function"), "random": True}
+    return Other(
+        name, settings or {}, **{**known, "exempt": (*REPEATED, "check_class_weight_classifiers"), "why": why, **meta}
+    )
+
+
 def _centred(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
     why = "coefficients are those of centres, which are drawn"
     return Other(name, settings or {}, kind="gap", random=True, exempt=REPEATED, why=why, **meta)
@@ -471,6 +488,17 @@ TABLE: list[Estimator] = [
     _dual("KernelRidge", {"kernel": "rbf", "gamma": 0.1, "alpha": 0.1}),
     _dual("KernelRidgeClassifier"),
     _dual("KernelRidgeClassifier", {"kernel": "laplacian", "class_weight": "balanced"}, outside=COUNTS),
+    _risk("KernelLogisticRegression"),
+    _risk("KernelLogisticRegression", {"C": 10.0, "kernel": "laplacian", "fit_intercept": False}, outside=CENTRED),
+    _risk("KernelLogisticRegression", {"centres": 20}, random=True, exempt=REPEATED),
+    _risk("Tikhonov", {"alpha": 1e-2}),
+    _risk("Tikhonov", {"loss": "laplace", "alpha": 0.1, "gamma": 0.1}, checked={}, exempt=REPEATED),
+    _risk("TikhonovClassifier", {"loss": "squared_hinge", "class_weight": "balanced"}),
+    _risk("KernelSGD", judged=False, checked={}, exempt=REPEATED),
+    _risk("KernelSGDClassifier", {"loss": "softmax"}, judged=False, checked={}, exempt=REPEATED),
+    _online("KernelPerceptron"),
+    _online("KernelPerceptron", {"kernel": "laplacian", "prediction": "averaged"}),
+    _online("KernelPerceptron", {"prediction": "voted", "shuffle": False}),
     _dual("KernelRidgeCV", {"alphas": ALPHAS}),
     _dual(
         "KernelRidgeCV",

@@ -34,6 +34,7 @@ EXPECTED = {
     "lasso_path": r"Lasso 1\.\d+ and 0\.00, elastic net 0\.7\d and 0\.7\d",
     "hidden_variable": r"noise one direction\s+CCA (0\.999|1\.000)\s+PCA 0\.",
     "kernel_overfitting": r"no penalty +0\.000(.|\n)*chosen +0\.0\d+ +0\.1\d+ +0\.0\d+ +True",
+    "kernel_perceptron_spirals": r"perceptron +accuracy 1\.000[^\n]*\n(.|\n)*budget of 12 +accuracy 0\.",
     "larger_than_memory": r"the same bits as in memory: True",
     "leave_one_out_and_folds": r"in one pass (\d+\.\d{9})\d*, by 50 refits \1",
     "many_columns_of_noise": r"100 features[^\n]*test error [23]\d\.",

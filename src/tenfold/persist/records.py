@@ -94,7 +94,7 @@ RECORDS: dict[str, Record] = {
             "_intercept": floats("t", nan=True, inf=True) | nothing(),
             "_centre": floats("c") | nothing(),
             "_drift": real,
-            "_decide": record("DecidedByKernel", "Enclosure", "VotesEnclosure") | nothing(),
+            "_decide": record("DecidedByKernel", "Enclosure", "VotesEnclosure", "ClassesEnclosure") | nothing(),
         },
         later=("_decide",),
     ),
@@ -115,6 +115,7 @@ RECORDS: dict[str, Record] = {
     "VotesEnclosure": Record(
         "tenfold.judge.svm_enclosure", {"pairs": record("Enclosure"), "classes": whole(), "breaks_ties": flag()}
     ),
+    "ClassesEnclosure": Record("tenfold.judge.gap_kernel", {"scores": record("Enclosure")}),
     "Record": Record("tenfold.solvers.loop", dict.fromkeys(("objective", "measure", "seconds"), real)),
     "Pass": Record("tenfold.solvers.perceptron", {"mistakes": whole(), "loss": real, "length": real}),
     "TagPass": Record("tenfold.solvers.structured_perceptron", {"mistakes": whole(), "sequences": whole()}),

@@ -120,7 +120,7 @@ class CentreFit:
 
 
 @dataclass(frozen=True)
-class _Basis:
+class Basis:
     """Independent centres: K_rr = L L'."""
 
     kernel: Kernel
@@ -137,7 +137,8 @@ class _Basis:
             return times(np.ascontiguousarray(self.L.T), c)
 
 
-def _make_basis(kernel: Kernel, centres: Array) -> _Basis:
+def make_basis(kernel: Kernel, centres: Array) -> Basis:
+    """Centres without those that others represent to working precision."""
     m = centres.shape[0]
     advice = "Take fewer centres."
     require_memory(f"The kernel of {m} centres and its factors", 64 * m * m, advice)
@@ -149,10 +150,10 @@ def _make_basis(kernel: Kernel, centres: Array) -> _Basis:
     if not rank:
         raise ValueError("The kernel of the centres is zero: no function of them differs from zero.")
     kept = take_rows(centres, order[:rank]) if rank < m else take_rows(centres, order)
-    return _Basis(kernel, kept, np.asfortranarray(F[:rank]))
+    return Basis(kernel, kept, np.asfortranarray(F[:rank]))
 
 
-def _draw_sample(rows: Rows, basis: _Basis, random: Any) -> MemoryRows:
+def _draw_sample(rows: Rows, basis: Basis, random: Any) -> MemoryRows:
     """Samples drawn at random for the preconditioner: as many as cost some steps of the solver, which they save where
     the penalty is small; all samples where centres are few, and then a step or two are left.
     """
@@ -173,7 +174,7 @@ def _draw_sample(rows: Rows, basis: _Basis, random: Any) -> MemoryRows:
     return MemoryRows(take_rows(sample.X, index), take_rows(sample.y, index), weight)
 
 
-def _estimate_products(basis: _Basis, sample: MemoryRows, intercept: bool) -> Floats:
+def _estimate_products(basis: Basis, sample: MemoryRows, intercept: bool) -> Floats:
     """The matrix H (r, r) of the solver, of a sample: the mean of v v' for v = L^-1 k(x), about its mean."""
     if sample.on_device:
         return _estimate_on_device(basis, sample, intercept)
@@ -199,7 +200,7 @@ def _estimate_products(basis: _Basis, sample: MemoryRows, intercept: bool) -> Fl
     return np.asarray(blas.dsyr(-1.0, mean / weight, a=H, lower=1, overwrite_a=1)) if intercept else H
 
 
-def _estimate_on_device(basis: _Basis, sample: MemoryRows, intercept: bool) -> Floats:
+def _estimate_on_device(basis: Basis, sample: MemoryRows, intercept: bool) -> Floats:
     """The same from K'K, which a device multiplies and the host transforms. Its rounding, which L^-1 magnifies, is
     added to the diagonal, as H must not have negative eigenvalues.
     """
@@ -256,7 +257,7 @@ class _Problem:
     scales: Floats
     """Those that the certificate divides by: of targets that do not vary, their mean squares."""
 
-    def fold(self, basis: _Basis, work: Any) -> tuple[Floats, ...]:
+    def fold(self, basis: Basis, work: Any) -> tuple[Floats, ...]:
         sums: Sums = self.rows.fold(sum_tiles(basis.kernel, basis.centres, work, self.group))
         if not all(np.isfinite(part).all() for part in sums.parts):
             raise NotFinite(OVERFLOW)
@@ -291,7 +292,7 @@ class _Solved:
 class _Solver:
     """The systems of some penalties on the samples of a problem: the right sides are read once."""
 
-    def __init__(self, problem: _Problem, basis: _Basis, H: Floats) -> None:
+    def __init__(self, problem: _Problem, basis: Basis, H: Floats) -> None:
         self.problem, self.basis, self.H = problem, basis, H
         G, k = problem.fold(basis, weigh_targets(problem.means))
         self.right = solve_lower(basis.L, G / problem.weight)
@@ -340,7 +341,7 @@ class _Choice:
 
     kernel: int
     penalty: int
-    basis: _Basis
+    basis: Basis
     H: Floats
     params: Params
     errors: Floats
@@ -358,7 +359,7 @@ def _hold_out(
     best: _Choice | None = None
     table: list[Floats] = []
     for i, kernel in enumerate(kernels):
-        basis = _make_basis(kernel, request.choose(rows, kernel, np.random.RandomState(seed)))
+        basis = make_basis(kernel, request.choose(rows, kernel, np.random.RandomState(seed)))
         penalties = list_penalties(basis) if given is None else given
         H = _estimate_products(basis, _draw_sample(rows, basis, settings.random), settings.intercept)
         solver, t = _Solver(train, basis, H), len(train.means)
@@ -410,7 +411,7 @@ def _draw_groups(rows: Rows, fraction: float, random: Any) -> Integers:
     return group
 
 
-def list_penalties(basis: _Basis) -> Floats:
+def list_penalties(basis: Basis) -> Floats:
     """Candidates for the penalty: ten powers of ten, from 1e-10 of the mean of k(z, z) on."""
     return GRID * float(np.mean(np.asarray(on_host(basis.kernel.diag(basis.centres)))))
 
@@ -444,7 +445,7 @@ def fit(
     """
     seed = int(settings.random.randint(np.iinfo(np.int32).max))
     if len(kernels) == 1 and penalties is not None and len(penalties) == 1:
-        basis = _make_basis(
+        basis = make_basis(
             kernels[0], request.choose(rows, kernels[0], np.random.RandomState(seed), float(penalties[0]))
         )
         H = _estimate_products(basis, _draw_sample(rows, basis, settings.random), settings.intercept)
@@ -473,7 +474,7 @@ def fit_ridge(
     settings = Settings(False, tol, max_iter, 0.1, random)
     problem = _read(rows, None, False)
     penalties = np.broadcast_to(alpha / problem.weight, (1, len(problem.means)))
-    basis = _make_basis(kernel, request.choose(rows, kernel, random, float(np.mean(penalties))))
+    basis = make_basis(kernel, request.choose(rows, kernel, random, float(np.mean(penalties))))
     H = _estimate_products(basis, _draw_sample(rows, basis, random), False)
     return _solve_until_certified(_Solver(problem, basis, H), penalties, None, None, request, settings, None)
 
@@ -503,7 +504,7 @@ def _solve_until_certified(
 
 def _finish(
     rows: Rows,
-    basis: _Basis,
+    basis: Basis,
     params: Params,
     solution: Solution,
     choice: _Choice | None,

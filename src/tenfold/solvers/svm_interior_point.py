@@ -88,7 +88,7 @@ class _Newton:
         self.v, self.D, self.A = v, D, A
         self.inverse = 1.0 / np.bincount(v.sample, weights=1.0 / D, minlength=K.size)
         self.factor = K.factorise(self.inverse)
-        self.columns = np.column_stack([self._solve(row) for row in A])
+        self.columns = np.array([self._solve(row) for row in A]).reshape(len(A), len(v.z)).T
         self.schur = A @ self.columns
 
     def _solve(self, r: Floats) -> Floats:
@@ -103,8 +103,8 @@ class _Newton:
 
 
 def solve(K: Matrix | LowRank, v: Variables, sums: Floats, gap: float) -> Floats:
-    """The variables (m,) where the gap is at most about `gap`; sums (groups,) of the variables. Variables
-    whose bounds hold are at them.
+    """The variables (m,) where the gap is at most about `gap`; sums (2,) of the variables of the groups, or none where
+    sums are free. Variables whose bounds hold are at them.
     """
     free = np.flatnonzero(v.hi > v.lo)
     beta = np.where(np.isfinite(v.lo), v.lo, v.hi).copy()
@@ -152,12 +152,12 @@ def _sum_of_samples(K: Matrix | LowRank, v: Variables, beta: Floats) -> Floats:
 
 def _solve_free(K: Matrix | LowRank, v: Variables, sums: Floats, gap: float) -> Floats:
     m = len(v.z)
-    groups = [np.arange(m) < v.first, np.arange(m) >= v.first]
-    A = np.array([g.astype(np.float64) for g in groups if g.any()])
+    groups = [np.arange(m) < v.first, np.arange(m) >= v.first] if len(sums) else []
+    A = np.array([g.astype(np.float64) for g in groups if g.any()]).reshape(-1, m)
     sums = np.array([s for s, g in zip(sums, groups, strict=True) if g.any()])
     curvature = K.largest + float(np.max(v.extra)) or 1.0
     size = max(float(np.max(np.abs(v.z))), 1e-3) / curvature
-    size = max(size, float(np.max(np.abs(sums))) / m)
+    size = max(size, float(np.max(np.abs(sums), initial=0.0)) / m)
     inner = np.where(np.isfinite(v.hi - v.lo), 0.5 * (v.hi - v.lo), size)
     beta = np.where(np.abs(v.lo) <= np.abs(v.hi), v.lo + inner, v.hi - inner)  # infinite bounds are on one side
     f = K.product(_sum_of_samples(K, v, beta))[v.sample]

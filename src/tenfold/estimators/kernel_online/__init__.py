@@ -1,0 +1,1 @@
+"""Learners of kernel coefficients that look at samples one after the other."""

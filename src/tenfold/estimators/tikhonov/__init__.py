@@ -1,0 +1,1 @@
+"""Regularised risks in the space of a kernel."""
