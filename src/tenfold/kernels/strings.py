@@ -267,6 +267,6 @@ def _count_common(d: int, length: int, mismatches: int, alphabet: int) -> int:
         for one in range(d + 1):  # equal to the first, or to the second, where they do not
             for other in range(d - one + 1):
                 if same + d - one <= mismatches and same + d - other <= mismatches:
-                    ways = comb(length - d, same) * (alphabet - 1) ** same
-                    total += ways * comb(d, one) * comb(d - one, other) * (alphabet - 2) ** (d - one - other)
+                    changed = comb(length - d, same) * (alphabet - 1) ** same
+                    total += changed * comb(d, one) * comb(d - one, other) * (alphabet - 2) ** (d - one - other)
     return total
