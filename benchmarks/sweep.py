@@ -226,6 +226,7 @@ def families() -> Iterator[Family]:
     yield Family("KernelPCA", "decomposition", few[:1], {"kernel": "rbf"})
     yield Family("ClassicalMDS", "manifold", (U[0], U[4]), {})
     yield Family("Isomap", "manifold", (U[0], U[4]), {"n_neighbors": 10})
+    yield Family("MDS", "manifold", U[:1], {"init": "classical_mds"})
     yield Family("IncrementalPCA", "decomposition", U[:4], {"n_components": 5})
     yield Family("TruncatedSVD", "decomposition", S, {"n_components": 10})
     narrow = (U[0], U[1], U[2])
