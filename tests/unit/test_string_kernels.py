@@ -239,6 +239,12 @@ MODELS = {
         "predict",
     ),
     "GaussianProcessClassifier": (lambda: tenfold.GaussianProcessClassifier(TEXT, optimizer=None), "predict"),
+    "KernelRidge on centres": (
+        lambda: tenfold.KernelRidge(kernel=TEXT, alpha=0.1, centres=("leverage", 6), random_state=0),
+        "predict",
+    ),
+    "Falkon": (lambda: tenfold.Falkon(kernel=TEXT, alpha=0.1, centres=6, random_state=0), "predict"),
+    "SpectralFilter": (lambda: tenfold.SpectralFilter(kernel=TEXT), "predict"),
     "Nystroem": (lambda: tenfold.Nystroem(kernel=TEXT, n_components=6, random_state=0), "transform"),
 }
 
@@ -254,7 +260,7 @@ class TestEveryMethod:
         got = getattr(model, method)(NEW)
         verdict = tenfold.certify(model, X, Y)
         assert verdict.ok, verdict.explain()
-        if name.startswith(("GaussianProcess", "Nystroem")):  # which take no kernel matrix
+        if name.startswith(("GaussianProcess", "Nystroem", "Falkon", "KernelRidge on")):  # of no kernel matrix
             return
         given = clone(model).set_params(kernel="precomputed").fit(TEXT(X), Y)
         expected = getattr(given, method)(TEXT(NEW, X))
@@ -286,6 +292,16 @@ class TestEveryMethod:
             except ValueError:
                 return
         assert not verdict.ok
+
+
+class TestWhatStringsHaveNot:
+    def test_means(self):
+        with pytest.raises(ValueError, match="Means of strings are no strings"):
+            tenfold.KernelRidge(kernel=TEXT, centres=("kmeans", 3)).fit(X, Y)
+
+    def test_pre_images(self):
+        with pytest.raises(NotImplementedError, match="Strings have no pre-images"):
+            tenfold.KernelPCA(2, kernel=TEXT, fit_inverse_transform=True).fit(X)
 
 
 class TestSpectralClustering:

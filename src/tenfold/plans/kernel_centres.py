@@ -22,6 +22,7 @@ from tenfold.data import Block, MaybeDeferred, MemoryRows, Rows, weights_of
 from tenfold.judge import kernel_centres as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Kernel, width_grid
+from tenfold.kernels.string_codes import is_encoded
 from tenfold.linear_algebra import cholesky, factor_with_pivots, solve_lower
 from tenfold.machine import interrupted, one_blas_thread, require_memory, run_concurrently
 from tenfold.objectives.kernel_tiles import (
@@ -265,7 +266,7 @@ class _Problem:
 
 def _read(rows: Rows, group: int | None, intercept: bool) -> _Problem:
     """One pass over the targets."""
-    columns: Columns = rows.fold(Columns.lift if group is None else partial(_columns_of_group, group))
+    columns: Columns = rows.fold(partial(_columns_of_group, group))
     p = columns.features
     if not (np.isfinite(columns.mean).all() and np.isfinite(columns.spread).all()):
         raise NotFinite
@@ -276,8 +277,11 @@ def _read(rows: Rows, group: int | None, intercept: bool) -> _Problem:
     return _Problem(rows, group, intercept, columns.weight, means, 0.5 * spread, scale)
 
 
-def _columns_of_group(group: int, block: Block) -> MaybeDeferred[Columns]:
-    return Columns.lift(select_group(block, group))
+def _columns_of_group(group: int | None, block: Block) -> MaybeDeferred[Columns]:
+    """The statistic of the columns of some samples; of strings that of the targets alone."""
+    if is_encoded(block.X):
+        block = replace(block, X=np.zeros((block.X.shape[0], 0)))
+    return Columns.lift(block if group is None else select_group(block, group))
 
 
 @dataclass(frozen=True)
