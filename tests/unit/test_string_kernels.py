@@ -14,7 +14,17 @@ from sklearn.pipeline import make_pipeline
 
 import tenfold
 from tenfold import kernels
-from tenfold.kernels import Mismatch, Normalised, Spectrum, Subsequence, White, decode_strings, encode_strings
+from tenfold.kernels import (
+    Composed,
+    Gaussian,
+    Mismatch,
+    Normalised,
+    Spectrum,
+    Subsequence,
+    White,
+    decode_strings,
+    encode_strings,
+)
 
 
 def draw(count, longest, alphabet, seed=0):
@@ -332,6 +342,12 @@ class TestSelection:
         search = GridSearchCV(tenfold.KernelRidgeClassifier(), grid, cv=folds).fit(X, Y)
         assert search.best_score_ == 1.0
 
+    def test_feature_map_of_strings(self):
+        kernel = Composed(Gaussian(2.0), lambda X: np.array([[len(x), x.count("e")] for x in X], dtype=float))
+        assert tenfold.SVC(kernel=kernel).fit(X, Y).certificate_.ok
+
     def test_scikit_learn_gaussian_process_takes_raw_strings(self):
         model = sklearn.gaussian_process.GaussianProcessClassifier(Normalised(Subsequence(2, 0.5, "fixed"))).fit(X, Y)
         assert model.predict(NEW[:2]).tolist() == [1, 0]
+        assert tenfold.certify(model, X, Y).ok
+        assert not tenfold.certify(model, [*X[1:], X[0]], Y).ok

@@ -16,6 +16,7 @@ from tenfold.judge import gaussian_process as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gaussian_process_laplace import StoredMode, combine
 from tenfold.kernels.covariance import Covariance
+from tenfold.kernels.string_codes import encode_strings, is_encoded
 from tenfold.linear_algebra import solve_lower
 from tenfold.plans.gaussian_process_classes import certify_mode
 from tenfold.plans.gaussian_process_predictions import average_logistic
@@ -79,7 +80,9 @@ def _normalise(model: Any, y: Floats) -> tuple[Floats, str]:
 
 
 def same_samples(one: Any, other: Any) -> bool:
-    """Whether stored samples are equal to the given ones."""
+    """Whether stored samples are equal to the given ones; scikit-learn keeps strings as they are."""
+    if is_encoded(other) and not is_sparse(one):
+        one = encode_strings(one)
     if is_sparse(one) or is_sparse(other):
         return is_sparse(one) and is_sparse(other) and one.shape == other.shape and abs(one - other).sum() == 0
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
