@@ -16,10 +16,10 @@ from tenfold.judge import gaussian_process as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.gaussian_process_laplace import StoredMode, combine
 from tenfold.kernels.covariance import Covariance
-from tenfold.kernels.string_codes import encode_strings, is_encoded
 from tenfold.linear_algebra import solve_lower
 from tenfold.plans.gaussian_process_classes import certify_mode
 from tenfold.plans.gaussian_process_predictions import average_logistic
+from tenfold.string_codes import encode_strings, is_encoded
 
 PROBABILITY_DISTANCE = 1e-6  # of the probabilities of queries; their function is a sum of large terms
 

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from tenfold.arrays import Array, Floats, is_array_api, is_dask, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
 from tenfold.data import BatchRows, Table
 from tenfold.estimators.validation import as_rows_without_target, validate_rows
-from tenfold.kernels.string_codes import decode_strings, is_encoded
+from tenfold.string_codes import decode_strings, is_encoded
 
 MAX_SAMPLES = 256  # on which methods of the model are compared
 

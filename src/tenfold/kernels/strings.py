@@ -16,9 +16,9 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.kernels.evaluation import Image, Tile, take
 from tenfold.kernels.kernel import Bounds, Kernel
-from tenfold.kernels.string_codes import encode_strings, split_strings
 from tenfold.machine import threads
 from tenfold.pairwise import mirror
+from tenfold.string_codes import encode_strings, split_strings
 
 SQUARE = 64  # strings of the squares at the diagonal, where pairs are evaluated twice: 3 % of 2 000 strings
 UNICODE = 0x110000

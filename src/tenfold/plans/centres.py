@@ -21,10 +21,10 @@ from tenfold.arrays import EPS, TINY, Array, Floats, Integers, is_array_api, on_
 from tenfold.data import MemoryRows, Rows
 from tenfold.kernels import Kernel, Precomputed
 from tenfold.kernels.evaluation import count
-from tenfold.kernels.string_codes import is_encoded
 from tenfold.linear_algebra import cholesky, eigenvalues, solve_lower
 from tenfold.machine import poll
 from tenfold.plans import kmeans
+from tenfold.string_codes import is_encoded
 
 NAMES = ("uniform", "kmeans", "leverage")
 

@@ -22,7 +22,6 @@ from tenfold.data import Block, MaybeDeferred, MemoryRows, Rows, weights_of
 from tenfold.judge import kernel_centres as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Kernel, width_grid
-from tenfold.kernels.string_codes import is_encoded
 from tenfold.linear_algebra import cholesky, factor_with_pivots, solve_lower
 from tenfold.machine import interrupted, one_blas_thread, require_memory, run_concurrently
 from tenfold.objectives.kernel_tiles import (
@@ -42,6 +41,7 @@ from tenfold.solvers import falkon
 from tenfold.solvers.loop import Callback, Record, Solution, Status, run
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
+from tenfold.string_codes import is_encoded
 
 U = 2.0**-53
 OVERFLOW = "The kernel of these samples overflows. Divide the features by their largest value, or use another kernel."

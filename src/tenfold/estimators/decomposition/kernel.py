@@ -35,8 +35,8 @@ from tenfold.estimators.validation import (
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Kernel
 from tenfold.kernels.centring import CentredKernel, project_on
-from tenfold.kernels.string_codes import is_encoded
 from tenfold.plans.kernel_pca import KernelComponents, fit_components, fit_inverse
+from tenfold.string_codes import is_encoded
 
 WHERE: tuple[Source, ...] = ("arrays", "sparse", "devices")
 INSTEAD = (
