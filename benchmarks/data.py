@@ -339,6 +339,19 @@ def directions(n: int, p: int) -> tuple[Any, Any]:
     return X + rng.standard_normal((n, p)), np.zeros(n)
 
 
+def roll(n: int) -> tuple[Any, Any]:
+    """A plane that is rolled up."""
+    rng = np.random.default_rng(0)
+    angle, height = 1.5 * np.pi * (1.0 + 2.0 * rng.random(n)), 21.0 * rng.random(n)
+    return np.column_stack([angle * np.cos(angle), height, angle * np.sin(angle)]), np.zeros(n)
+
+
+def strings(n: int, length: int) -> tuple[Any, Any]:
+    """Chains of amino acids (n, 1)."""
+    letters = np.random.default_rng(0).choice(list("ACDEFGHIKLMNPQRSTVWY"), (n, length))
+    return np.array(["".join(row) for row in letters])[:, None], np.zeros(n)
+
+
 def two_blocks(n: int, p: int, t: int) -> tuple[Any, Any]:
     """Two blocks of columns with some directions in common, and noise."""
     rng = np.random.default_rng(0)

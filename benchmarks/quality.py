@@ -46,6 +46,8 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
         return {"objective": _surprise(X, fitted), "budget": True}
     if row.estimator == "KMeans":
         return {"objective": _energy(X, fitted), "budget": True}
+    if row.estimator == "StringGram":
+        return {"objective": float(np.sum(pickle.loads(fitted["model"].tobytes()).gram_)), "budget": True}
     if row.estimator == "SpectralClustering":
         return {"objective": _cut(fitted), "budget": True}
     if row.call == "deviations":

@@ -239,6 +239,7 @@ def families() -> Iterator[Family]:
     yield Family("KernelPCA", "decomposition", few[:1], {"kernel": "rbf"})
     yield Family("ClassicalMDS", "manifold", (U[0], U[4]), {})
     yield Family("Isomap", "manifold", (U[0], U[4]), {"n_neighbors": 10})
+    yield Family("MDS", "manifold", U[:1], {"init": "classical_mds"})
     yield Family("IncrementalPCA", "decomposition", U[:4], {"n_components": 5})
     N = tuple(Data(f"{n} x {p}, not negative", parts(n, p)) for n, p in FACTORED)
     yield Family("NMF", "decomposition", N, {"n_components": 4, "random_state": 0, "max_iter": 1000})

@@ -32,10 +32,12 @@ HOMES = {
     "ComplementNB": "naive_bayes",
     "GaussianNB": "naive_bayes",
     "IncrementalPCA": "decomposition",
+    "Isomap": "manifold",
     "KMeans": "cluster",
     "KernelDensity": "neighbors",
     "KernelPCA": "decomposition",
     "KernelRidge": "kernel_ridge",
+    "MDS": "manifold",
     "LinearDiscriminantAnalysis": "discriminant_analysis",
     "GaussianMixture": "mixture",
     "GaussianProcessClassifier": "gaussian_process",
@@ -67,6 +69,13 @@ ELSEWHERE = {
     ("Zoo", OURS): "benchmarks.zoos",
 }
 """What is written with a library that has no class for it."""
+PYTHON = "plain Python"
+ELSEWHERE = {
+    ("Zoo", OURS): "benchmarks.zoos",
+    ("StringGram", OURS): "benchmarks.strings",
+    ("StringGram", PYTHON): "benchmarks.string_loops",
+}
+"""Grid searches, where a library has no class for it."""
 
 Call = Literal[
     "fit",
@@ -122,6 +131,7 @@ def log_space(low: float, high: float, count: int) -> list[float]:
 
 ALPHAS = log_space(-2, 5, 100)
 INTEL = Contender(INTELEX, INTELEX)
+LOOPS = Contender("plain Python", PYTHON)
 NEWTON = Contender("scikit-learn newton-cholesky", SKLEARN, {"solver": "newton-cholesky"})
 NEWTON_CG = Contender("scikit-learn newton-cg", SKLEARN, {"solver": "newton-cg"})
 # liblinear penalises the intercept; scaled by 30 the penalty on it is a 900th, and its optimum close to the others'
@@ -290,6 +300,20 @@ ROWS = (
         sklearn=BY_FACTORS, call="fit and keep", aim=1),
     Row("kernel pca 200 x 5, 2 components", "KernelPCA", data.directions, (200, 5), (200, 5),
         {"n_components": 2, "kernel": "rbf"}, None, call="fit and keep", aim=1),
+    Row("kernel cca 2k x 5 / 5, 2 components", "KernelCCA", data.two_blocks, (2_000, 5, 5), (120, 5, 5),
+        {"n_components": 2, "kernel": "rbf", "gamma": 0.02, "ridge": 1.0}, None, sklearn=None, call="fit and keep"),
+    Row("isomap 5k x 3, 2 components", "Isomap", data.roll, (5_000,), (200,), {"n_neighbors": 10}, None,
+        call="fit and keep"),
+    Row("mds 1k x 10, 2 components", "MDS", data.gaussian_classes, (1_000, 10, 5), (80, 4, 3),
+        {"init": "classical_mds"}, None, call="fit and keep"),
+    Row("gram of 200 strings of 300, substrings of 3", "StringGram", data.strings, (200, 300), (20, 40),
+        {"kernel": "spectrum", "length": 3}, None, (LOOPS,), sklearn=None, call="fit and keep"),
+    Row("gram of 20 strings of 300, subsequences of 3", "StringGram", data.strings, (20, 300), (8, 30),
+        {"kernel": "subsequence", "length": 3}, None, (LOOPS,), sklearn=None, call="fit and keep"),
+    Row("gram of 2k strings of 300, subsequences of 3", "StringGram", data.strings, (2_000, 300), (20, 40),
+        {"kernel": "subsequence", "length": 3}, None, sklearn=None, call="fit and keep"),
+    Row("gram of 2k strings of 300, words of 5 with a mismatch", "StringGram", data.strings, (2_000, 300), (20, 40),
+        {"kernel": "mismatch", "length": 5}, None, sklearn=None, call="fit and keep"),
     Row("pca mnist, 50 components", "PCA", data.digits, (20_000,), (500,), {"n_components": 50}, floors.class_moments,
         **ANSWERED),
     Row("nmf 5k x 1k, 20 components", "NMF", data.parts, (5_000, 1_000, 20), (200, 30, 3),

@@ -109,8 +109,14 @@ def eigh(S: Floats, first: int = 0) -> tuple[Floats, Floats]:
     if float(p) ** 3 < SHORT_OPERATIONS:
         wanted = None if first == 0 else [first, p - 1]
         with one_blas_thread:
-            return la.eigh(S, subset_by_index=wanted, check_finite=False)
-    return _syevr(S, first, vectors=True)
+            values, vectors = la.eigh(S, subset_by_index=wanted, check_finite=False)
+    else:
+        values, vectors = _syevr(S, first, vectors=True)
+    if len(values) == p - first:
+        return values, vectors
+    # LAPACK does not find some of many equal eigenvalues by their index
+    values, vectors = _syevd(S)
+    return values[first:], vectors[:, first:]
 
 
 def eigh_precisely(S: Floats) -> tuple[Floats, Floats]:
@@ -178,7 +184,8 @@ def _syevr(S: Floats, first: int, vectors: bool) -> tuple[Floats, Floats]:
         )
     )
     _check("dsyevr", info.value)
-    return w[:count], z
+    count = min(count, eigenvalue_count.value)
+    return w[:count], z[:, :count]
 
 
 def cholesky(A: Floats) -> Floats | None:

@@ -218,3 +218,17 @@ def test_isolated_samples_are_named_and_have_the_eigenvalue_one(sparse_graph):
         theirs = sklearn.manifold.spectral_embedding(A, n_components=3, drop_first=False, random_state=0)
     np.testing.assert_allclose(np.abs(model.embedding_), np.abs(theirs), atol=1e-8)
     assert model.certificate_.lower_bound <= model.certificate_.objective
+
+
+@pytest.mark.parametrize("count", [30, 60, 333])
+def test_parts_whose_rows_are_equal(count):
+    """Of a graph in parts all rows of a part are one point up to rounding, which is no scale of energies."""
+    angle = np.linspace(0.0, 2.0 * np.pi, count, endpoint=False)
+    rings = np.concatenate([np.column_stack([np.cos(angle), np.sin(angle)]) * r for r in (1.0, 4.0)])
+    settings = {"affinity": "nearest_neighbors", "n_neighbors": 6, "random_state": 0}
+    with pytest.warns(UserWarning, match="it has 2 parts"):
+        model = tenfold.SpectralClustering(2, **settings).fit(rings)
+    assert model.certificate_.ok
+    wrong = copy.deepcopy(model)
+    wrong.labels_[0] = 1 - wrong.labels_[0]
+    assert not tenfold.certify(wrong, rings).ok

@@ -1,9 +1,11 @@
-"""Worked numbers and claims of the texts on kernel components."""
+"""Worked numbers and claims of the texts on kernel components and on kernels of strings."""
 
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import CountVectorizer
 
-from tenfold import PCA, KernelCCA, KernelFisherDiscriminant, KernelPCA
+from tenfold import PCA, SVC, KernelCCA, KernelFisherDiscriminant, KernelPCA
+from tenfold.kernels import Normalised, Spectrum, Subsequence
 
 
 def rings(inner, outer, n=200, noise=0.1, seed=0):
@@ -189,3 +191,29 @@ class TestWelling13:
         tight = KernelFisherDiscriminant(gamma=50.0, beta=1e-6).fit(X, y)
         assert tight.score(X, y) == 1.0
         assert tight.score(rng.standard_normal((400, 2)), np.arange(400) % 2) < 0.6
+
+
+class TestStringKernels:
+    """CMU 34 and 58, Seeger 9.2.3: kernels of strings, on the words of Lodhi et al. 2002."""
+
+    def test_subsequences_of_two_letters(self):
+        """Over c-a, c-t, a-t, b-a, b-t, c-r, a-r, b-r: k(car, cat) = l^4, k(car, car) = 2 l^4 + l^6."""
+        decay = 0.7
+        kernel = Subsequence(2, decay)
+        assert kernel("car", "cat") == pytest.approx(decay**4)
+        assert kernel("car", "car") == pytest.approx(2 * decay**4 + decay**6)
+        assert Normalised(kernel)("car", "cat") == pytest.approx(1 / (2 + decay**2))
+        np.testing.assert_allclose(kernel(["cat", "bat", "bar"], ["car"])[:, 0], [decay**4, 0.0, decay**4])
+
+    def test_spectrum_is_an_inner_product_of_counts(self):
+        """Of substrings of three characters, as scikit-learn counts them."""
+        words = ["statistics", "statistical", "computation", "computational"]
+        counts = CountVectorizer(analyzer="char", ngram_range=(3, 3)).fit_transform(words)
+        np.testing.assert_array_equal(Spectrum(3)(words), (counts @ counts.T).toarray())
+
+    def test_letters_separate_what_no_letter_does(self):
+        """A kernel perceptron's question, whether phi(x) is linearly separable: order is seen from two letters on."""
+        words, classes = ["ab" * i + "a" for i in range(1, 6)] + ["a" * (i + 1) + "b" * i for i in range(1, 6)], [1, 0]
+        y = np.repeat(classes, 5)
+        assert SVC(kernel=Normalised(Spectrum(1)), C=1e6).fit(words, y).score(words, y) < 1.0
+        assert SVC(kernel=Normalised(Spectrum(2)), C=1e6).fit(words, y).score(words, y) == 1.0

@@ -308,3 +308,12 @@ def test_linear_kernel_is_centred_as_features_are():
     np.testing.assert_allclose(centred(X, Linear()), (X - X.mean(0)) @ (X - X.mean(0)).T, atol=1e-10)
     model = KernelPCA(3).fit(X)
     np.testing.assert_allclose(model.eigenvalues_, tenfold.PCA(3).fit(X).singular_values_ ** 2, rtol=1e-10)
+
+
+@pytest.mark.parametrize("count", [60, 450])
+def test_many_equal_eigenvalues(count):
+    """Samples far apart: the kernel matrix is the identity, some of whose eigenvalues LAPACK does not find by index."""
+    far = 1e4 * np.arange(count)[:, None]
+    model = KernelPCA(1, kernel="rbf", eigen_solver="dense").fit(far)
+    np.testing.assert_allclose(model.eigenvalues_, [1.0])
+    assert certify(model, far).ok

@@ -94,6 +94,11 @@ SETTINGS = {
 
 
 class TestIsomap:
+    def test_lengths_of_paths_are_exactly_symmetric(self):
+        """Sums of many edges are rounded by the end from which a path is followed."""
+        D = Isomap(n_neighbors=6).fit(ROLL).dist_matrix_
+        np.testing.assert_array_equal(D, D.T)
+
     @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
     def test_beside_scikit_learn(self, settings):
         ours, other = (library(**settings).fit(ROLL) for library in (Isomap, sklearn.manifold.Isomap))

@@ -14,7 +14,17 @@ from sklearn.pipeline import make_pipeline
 
 import tenfold
 from tenfold import kernels
-from tenfold.kernels import Mismatch, Normalised, Spectrum, Subsequence, White, decode_strings, encode_strings
+from tenfold.kernels import (
+    Composed,
+    Gaussian,
+    Mismatch,
+    Normalised,
+    Spectrum,
+    Subsequence,
+    White,
+    decode_strings,
+    encode_strings,
+)
 
 
 def draw(count, longest, alphabet, seed=0):
@@ -239,6 +249,12 @@ MODELS = {
         "predict",
     ),
     "GaussianProcessClassifier": (lambda: tenfold.GaussianProcessClassifier(TEXT, optimizer=None), "predict"),
+    "KernelRidge on centres": (
+        lambda: tenfold.KernelRidge(kernel=TEXT, alpha=0.1, centres=("leverage", 6), random_state=0),
+        "predict",
+    ),
+    "Falkon": (lambda: tenfold.Falkon(kernel=TEXT, alpha=0.1, centres=6, random_state=0), "predict"),
+    "SpectralFilter": (lambda: tenfold.SpectralFilter(kernel=TEXT), "predict"),
     "Nystroem": (lambda: tenfold.Nystroem(kernel=TEXT, n_components=6, random_state=0), "transform"),
 }
 
@@ -254,7 +270,7 @@ class TestEveryMethod:
         got = getattr(model, method)(NEW)
         verdict = tenfold.certify(model, X, Y)
         assert verdict.ok, verdict.explain()
-        if name.startswith(("GaussianProcess", "Nystroem")):  # which take no kernel matrix
+        if name.startswith(("GaussianProcess", "Nystroem", "Falkon", "KernelRidge on")):  # of no kernel matrix
             return
         given = clone(model).set_params(kernel="precomputed").fit(TEXT(X), Y)
         expected = getattr(given, method)(TEXT(NEW, X))
@@ -288,6 +304,16 @@ class TestEveryMethod:
         assert not verdict.ok
 
 
+class TestWhatStringsHaveNot:
+    def test_means(self):
+        with pytest.raises(ValueError, match="Means of strings are no strings"):
+            tenfold.KernelRidge(kernel=TEXT, centres=("kmeans", 3)).fit(X, Y)
+
+    def test_pre_images(self):
+        with pytest.raises(NotImplementedError, match="Strings have no pre-images"):
+            tenfold.KernelPCA(2, kernel=TEXT, fit_inverse_transform=True).fit(X)
+
+
 class TestSpectralClustering:
     def test_strings(self):
         with warnings.catch_warnings():
@@ -316,6 +342,12 @@ class TestSelection:
         search = GridSearchCV(tenfold.KernelRidgeClassifier(), grid, cv=folds).fit(X, Y)
         assert search.best_score_ == 1.0
 
+    def test_feature_map_of_strings(self):
+        kernel = Composed(Gaussian(2.0), lambda X: np.array([[len(x), x.count("e")] for x in X], dtype=float))
+        assert tenfold.SVC(kernel=kernel).fit(X, Y).certificate_.ok
+
     def test_scikit_learn_gaussian_process_takes_raw_strings(self):
         model = sklearn.gaussian_process.GaussianProcessClassifier(Normalised(Subsequence(2, 0.5, "fixed"))).fit(X, Y)
         assert model.predict(NEW[:2]).tolist() == [1, 0]
+        assert tenfold.certify(model, X, Y).ok
+        assert not tenfold.certify(model, [*X[1:], X[0]], Y).ok

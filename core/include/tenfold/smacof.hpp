@@ -48,27 +48,27 @@ private:
         d[j] += (own - x[j]) * (own - x[j]);
     }
     const double *delta = delta_.data() + i * n_;
-    constexpr Index lanes = 4; // sums that do not wait for each other
-    double stress[lanes] = {}, squares[lanes] = {};
-    const auto add = [&](Index j, Index lane) {
+    constexpr Index chains = 4; // sums that do not wait for each other
+    double stress[chains] = {}, squares[chains] = {};
+    const auto add = [&](Index j, Index chain) {
       const double distance = std::sqrt(d[j]), left = distance - delta[j];
-      stress[lane] += left * left;
-      squares[lane] += d[j];
+      stress[chain] += left * left;
+      squares[chain] += d[j];
       d[j] = distance > 0.0 ? delta[j] / distance : 0.0;
     };
     Index j = 0;
-    for (; j + lanes <= n_; j += lanes)
-      for (Index lane = 0; lane < lanes; ++lane)
-        add(j + lane, lane);
+    for (; j + chains <= n_; j += chains)
+      for (Index chain = 0; chain < chains; ++chain)
+        add(j + chain, chain);
     for (; j < n_; ++j)
       add(j, 0);
     for (Index c = 0; c < k_; ++c) {
       const double *x = x_.data() + c * n_;
       const double own = x[i];
-      double sum[lanes] = {};
-      for (j = 0; j + lanes <= n_; j += lanes)
-        for (Index lane = 0; lane < lanes; ++lane)
-          sum[lane] += d[j + lane] * (own - x[j + lane]);
+      double sum[chains] = {};
+      for (j = 0; j + chains <= n_; j += chains)
+        for (Index chain = 0; chain < chains; ++chain)
+          sum[chain] += d[j + chain] * (own - x[j + chain]);
       for (; j < n_; ++j)
         sum[0] += d[j] * (own - x[j]);
       out[static_cast<std::size_t>(i * k_ + c)] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) / static_cast<double>(n_);

@@ -28,7 +28,7 @@ inline void subsequence(const double *s, Index rows, const double *t, Index colu
                         double *work, double *out, double *slope) {
   constexpr Index lanes = subsequence_lanes;
   const Index step = columns * lanes, levels = length - 1;
-  const Vector fall = all(decay), square = all(decay * decay), none{};
+  const Vector fade = all(decay), square = all(decay * decay), none{};
   for (Index k = 0; k < levels * step * (slopes ? 2 : 1); ++k)
     work[k] = 0.0;
   Vector total[subsequence_vectors] = {}, total_slope[subsequence_vectors] = {};
@@ -57,11 +57,11 @@ inline void subsequence(const double *s, Index rows, const double *t, Index colu
               total_slope[v] += start_slope;
           } else {
             if constexpr (slopes) {
-              running_slope[v] = fall * (running_slope[v] + running[v]) + start_slope;
-              store(own_slope + at, fall * (load(own_slope + at) + load(own + at)) + running_slope[v]);
+              running_slope[v] = fade * (running_slope[v] + running[v]) + start_slope;
+              store(own_slope + at, fade * (load(own_slope + at) + load(own + at)) + running_slope[v]);
             }
-            running[v] = fall * running[v] + start;
-            store(own + at, fall * load(own + at) + running[v]);
+            running[v] = fade * running[v] + start;
+            store(own + at, fade * load(own + at) + running[v]);
           }
           if (below != nullptr) {
             before[v] = load(below + at);

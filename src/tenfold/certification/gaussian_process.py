@@ -19,6 +19,7 @@ from tenfold.kernels.covariance import Covariance
 from tenfold.linear_algebra import solve_lower
 from tenfold.plans.gaussian_process_classes import certify_mode
 from tenfold.plans.gaussian_process_predictions import average_logistic
+from tenfold.string_codes import encode_strings, is_encoded
 
 PROBABILITY_DISTANCE = 1e-6  # of the probabilities of queries; their function is a sum of large terms
 
@@ -79,7 +80,9 @@ def _normalise(model: Any, y: Floats) -> tuple[Floats, str]:
 
 
 def same_samples(one: Any, other: Any) -> bool:
-    """Whether stored samples are equal to the given ones."""
+    """Whether stored samples are equal to the given ones; scikit-learn keeps strings as they are."""
+    if is_encoded(other) and not is_sparse(one):
+        one = encode_strings(one)
     if is_sparse(one) or is_sparse(other):
         return is_sparse(one) and is_sparse(other) and one.shape == other.shape and abs(one - other).sum() == 0
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):

@@ -13,6 +13,7 @@ from tenfold.estimators.spectral_filter.regression import filter_of
 from tenfold.estimators.validation import as_rows, drop_zero_weights, validate_weights
 from tenfold.judge import spectral_filter as judge
 from tenfold.judge.certificate import Certificate
+from tenfold.judge.kernel_samples import equal_samples
 from tenfold.judge.recompute import exact
 
 MOST_PRODUCTS = 1 << 28  # of refits without each sample, about a second
@@ -73,8 +74,8 @@ def _contradiction(model: Any, X: Array, path: Any, b: Any) -> str:
         return "" if model.kernel_ is None else "kernel_ is not that of the parameters."
     if model.kernel_ != make_kernel(model, X):
         return "kernel_ is not that of the parameters."
-    stored, given = (part.toarray() if is_sparse(part) else on_host(part) for part in (model.X_fit_, X))
-    return "" if np.array_equal(stored, given) else "X_fit_ are not the samples."
+    stored, given = (part if is_sparse(part) else on_host(part) for part in (model.X_fit_, X))
+    return "" if equal_samples(stored, given) else "X_fit_ are not the samples."
 
 
 def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:

@@ -67,8 +67,8 @@ def smacof_step(
     before = measure(D, X, metric)
     after = _transform(squareform(before.targets), X - X.mean(axis=0))
     squares = max(before.squares, TINY)
-    fall = before.stress - measure(D, after, True).stress if metric else 0.0
-    decrease = fall / squares if metric else _angle(D, X) - _angle(D, after)
+    raw = before.stress - measure(D, after, True).stress if metric else 0.0
+    decrease = raw / squares if metric else _angle(D, X) - _angle(D, after)
     size = float(np.sum(before.targets**2)) + before.squares
     rounding = 64.0 * EPS * (size / squares if metric else 1.0)
     note = _complain(D, before, metric) or _complain_of_stress(before, stored, normalised, slack)

@@ -279,6 +279,8 @@ def _complain_of_means(rows: Floats, labels: Integers, k: int) -> str:
     member = np.zeros((len(rows), len(names)))
     member[np.arange(len(rows)), number] = 1.0
     centres = np.ascontiguousarray((adjoint(np.ascontiguousarray(rows), member)) / np.sum(member, axis=0)[:, None])
+    if float(np.sum((rows - centres[number]) ** 2)) <= (64.0 * EPS) ** 2 * float(np.sum(rows**2)):
+        return ""  # every row is its centre up to rounding, as of a graph in parts: no labels have less energy
     samples = MemoryRows(np.ascontiguousarray(rows), np.zeros((len(rows), 0)), None)
     reported = Labelled(MemoryRows(samples.X, number[:, None].astype(np.float64), None), None)
     step = lloyd_step(samples, centres, bound=False, reported=reported)

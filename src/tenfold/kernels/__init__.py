@@ -13,10 +13,10 @@ from tenfold.kernels.given import Callable, Precomputed
 from tenfold.kernels.kernel import Kernel
 from tenfold.kernels.products import AdditiveChi2, AllSubsets, ArcSine, Chi2, Linear, Polynomial, Sigmoid
 from tenfold.kernels.stationary import ARD, Exponential, Gaussian, Laplacian, Matern, Periodic, RationalQuadratic
-from tenfold.kernels.string_codes import decode_strings, encode_strings
 from tenfold.kernels.strings import Mismatch, Spectrum, Subsequence
 from tenfold.kernels.target_alignment import Mixture, align, alignment
 from tenfold.kernels.widths import WidthLimits, width_grid, width_limits
+from tenfold.string_codes import decode_strings, encode_strings
 
 __all__ = [
     "ARD",

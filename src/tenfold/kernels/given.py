@@ -36,6 +36,23 @@ class Precomputed(Kernel):
         return namespace(image).linalg.diagonal(image) if not isinstance(image, np.ndarray) else np.diag(image).copy()
 
 
+class Evaluated(Precomputed):
+    """The matrix of a kernel, in memory in the place of the samples, where a pair of samples costs more than all uses
+    of its value. It is positive semidefinite where the kernel is.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    @property
+    def certainly_psd(self) -> bool:
+        return self.kernel.certainly_psd
+
+    @property
+    def reads_strings(self) -> bool:
+        return False
+
+
 class Callable(Kernel):
     """k(x, z) = function(x, z) for a function of the user: of two samples, or with ``matrices`` of two matrices of
     samples (m, p) and (n, p), which returns (m, n).

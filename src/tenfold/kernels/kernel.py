@@ -19,7 +19,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 from tenfold.arrays import Array, Floats, namespace
 from tenfold.kernels import evaluation
 from tenfold.kernels.evaluation import Image, PairForm, Tile
-from tenfold.kernels.string_codes import encode_strings
+from tenfold.string_codes import encode_strings
 
 Bounds = tuple[float, float] | str | Any
 """Lower and upper bound of a hyper-parameter, one pair for all its entries or one pair each; or "fixed"."""

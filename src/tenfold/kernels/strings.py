@@ -16,9 +16,9 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.kernels.evaluation import Image, Tile, take
 from tenfold.kernels.kernel import Bounds, Kernel
-from tenfold.kernels.string_codes import encode_strings, split_strings
 from tenfold.machine import threads
 from tenfold.pairwise import mirror
+from tenfold.string_codes import encode_strings, split_strings
 
 SQUARE = 64  # strings of the squares at the diagonal, where pairs are evaluated twice: 3 % of 2 000 strings
 UNICODE = 0x110000
@@ -267,6 +267,6 @@ def _count_common(d: int, length: int, mismatches: int, alphabet: int) -> int:
         for one in range(d + 1):  # equal to the first, or to the second, where they do not
             for other in range(d - one + 1):
                 if same + d - one <= mismatches and same + d - other <= mismatches:
-                    ways = comb(length - d, same) * (alphabet - 1) ** same
-                    total += ways * comb(d, one) * comb(d - one, other) * (alphabet - 2) ** (d - one - other)
+                    changed = comb(length - d, same) * (alphabet - 1) ** same
+                    total += changed * comb(d, one) * comb(d - one, other) * (alphabet - 2) ** (d - one - other)
     return total

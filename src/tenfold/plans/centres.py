@@ -24,6 +24,7 @@ from tenfold.kernels.evaluation import count
 from tenfold.linear_algebra import cholesky, eigenvalues, solve_lower
 from tenfold.machine import poll
 from tenfold.plans import kmeans
+from tenfold.string_codes import is_encoded
 
 NAMES = ("uniform", "kmeans", "leverage")
 
@@ -80,6 +81,8 @@ def choose_among(
     if method == "kmeans":
         if isinstance(kernel, Precomputed):
             raise ValueError("A precomputed kernel has no samples whose means could be centres: use another method.")
+        if is_encoded(X):
+            raise ValueError('Means of strings are no strings: choose centres by "uniform" or "leverage".')
         return Centres(_find_means(X, weight, some, m, random), None)
     assert kernel is not None
     scores = leverage_scores(kernel, X, some, order[: min(len(order), 2 * m)], ridge, 0.5 * m)

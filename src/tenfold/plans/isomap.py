@@ -38,7 +38,8 @@ def join_parts(graph: Any, X: Array, part: Any, distances: Distances) -> Any:
 
 
 def measure_paths(graph: Any, method: Literal["auto", "FW", "D"]) -> Floats:
-    """The lengths of the shortest paths between all samples."""
+    """The lengths of the shortest paths between all samples, exactly symmetric: sums along a path depend on its end."""
     n = graph.shape[0]
     require_memory(f"The {n} x {n} lengths of paths and their kernel matrix", 32 * n * n, INSTEAD)
-    return np.asarray(shortest_path(sparse.csr_matrix(graph), method=method, directed=False))
+    D = np.asarray(shortest_path(sparse.csr_matrix(graph), method=method, directed=False))
+    return np.minimum(D, D.T)

@@ -41,6 +41,7 @@ from tenfold.solvers import falkon
 from tenfold.solvers.loop import Callback, Record, Solution, Status, run
 from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
+from tenfold.string_codes import is_encoded
 
 U = 2.0**-53
 OVERFLOW = "The kernel of these samples overflows. Divide the features by their largest value, or use another kernel."
@@ -266,7 +267,7 @@ class _Problem:
 
 def _read(rows: Rows, group: int | None, intercept: bool) -> _Problem:
     """One pass over the targets."""
-    columns: Columns = rows.fold(Columns.lift if group is None else partial(_columns_of_group, group))
+    columns: Columns = rows.fold(partial(_columns_of_group, group))
     p = columns.features
     if not (np.isfinite(columns.mean).all() and np.isfinite(columns.spread).all()):
         raise NotFinite
@@ -277,8 +278,11 @@ def _read(rows: Rows, group: int | None, intercept: bool) -> _Problem:
     return _Problem(rows, group, intercept, columns.weight, means, 0.5 * spread, scale)
 
 
-def _columns_of_group(group: int, block: Block) -> MaybeDeferred[Columns]:
-    return Columns.lift(select_group(block, group))
+def _columns_of_group(group: int | None, block: Block) -> MaybeDeferred[Columns]:
+    """The statistic of the columns of some samples; of strings that of the targets alone."""
+    if is_encoded(block.X):
+        block = replace(block, X=np.zeros((block.X.shape[0], 0)))
+    return Columns.lift(block if group is None else select_group(block, group))
 
 
 @dataclass(frozen=True)

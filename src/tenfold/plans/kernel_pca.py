@@ -16,6 +16,7 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.kernel_pca import join_certificates, kernel_components
 from tenfold.kernels import Kernel
 from tenfold.kernels.centring import CentredKernel
+from tenfold.kernels.given import Evaluated
 from tenfold.linear_algebra import eigh
 from tenfold.plans import kernel_ridge
 from tenfold.plans.pca import fix_signs
@@ -72,6 +73,8 @@ def fit_components(
     dtype: Any,
 ) -> KernelComponents:
     """`count` leading components, or all whose eigenvalue is not zero (None)."""
+    if kernel.reads_strings:
+        kernel, X = Evaluated(kernel), kernel.block(X)
     centred = CentredKernel(kernel, X, center)
     n = centred.n
     most = n if count is None else min(count, n)

@@ -65,6 +65,8 @@ class SvmSamples:
 
     @cached_property
     def _sorted(self) -> Any:
+        if isinstance(self.X, list):
+            return [self.X[i] for i in self.order]
         whole = len(self.order) == self.X.shape[0] and np.array_equal(self.order, np.arange(len(self.order)))
         X = self.X if whole else self.X[self.order]
         return X if is_sparse(X) else contiguous(X)
@@ -109,7 +111,7 @@ class SvmSamples:
         return cls(contiguous(form.image(self._sorted)), self.starts, *function.arguments, self.bytes, count)
 
     def take(self, numbers: Integers) -> Any:
-        return self._sorted[numbers]
+        return [self._sorted[i] for i in numbers] if isinstance(self.X, list) else self._sorted[numbers]
 
     def segment(self, s: int) -> slice:
         return slice(int(self.starts[s]), int(self.starts[s + 1]))

@@ -36,6 +36,7 @@ from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Kernel
 from tenfold.kernels.centring import CentredKernel, project_on
 from tenfold.plans.kernel_pca import KernelComponents, fit_components, fit_inverse
+from tenfold.string_codes import is_encoded
 
 WHERE: tuple[Source, ...] = ("arrays", "sparse", "devices")
 INSTEAD = (
@@ -252,6 +253,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
         if self.fit_inverse_transform and is_pairwise(self.kernel):
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
         given, X = X, validate_rows(self, X)
+        if self.fit_inverse_transform and is_encoded(X):
+            raise NotImplementedError("Strings have no pre-images: set fit_inverse_transform=False.")
         if self.fit_inverse_transform and is_sparse(X):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
         self.gamma_ = compute_gamma(self.gamma, X)
