@@ -43,6 +43,7 @@ void bind_kde_tree(nb::module_ &m);
 void bind_pairwise(nb::module_ &m);
 void bind_dense_glm(nb::module_ &m);
 void bind_svm(nb::module_ &m);
+void bind_mlp(nb::module_ &m);
 
 // SciPy's BLAS, imported at the first call. Needs the GIL.
 const Blas &scipy_blas();

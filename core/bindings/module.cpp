@@ -95,6 +95,7 @@ NB_MODULE(_core, m) {
   bind_pairwise(m);
   bind_dense_glm(m);
   bind_svm(m);
+  bind_mlp(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
   m.def(
       "available_isas",

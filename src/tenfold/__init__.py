@@ -106,6 +106,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.manifold.isomap import Isomap as Isomap
     from tenfold.estimators.mixture.em_driver import em as em
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
+    from tenfold.estimators.mlp.classifier import MLPClassifier as MLPClassifier
+    from tenfold.estimators.mlp.regressor import MLPRegressor as MLPRegressor
     from tenfold.estimators.naive_bayes.categorical import CategoricalNB as CategoricalNB
     from tenfold.estimators.naive_bayes.discrete import BernoulliNB as BernoulliNB
     from tenfold.estimators.naive_bayes.discrete import ComplementNB as ComplementNB
@@ -230,6 +232,8 @@ ESTIMATORS = {
     "LogisticRegression": "estimators.logistic.regression",
     "LogisticRegressionCV": "estimators.logistic.cv",
     "LookupTable": "estimators.interpolation.lookup_table",
+    "MLPClassifier": "estimators.mlp.classifier",
+    "MLPRegressor": "estimators.mlp.regressor",
     "MatchingPursuit": "estimators.greedy.matching",
     "MiniBatchKMeans": "estimators.kmeans.minibatch",
     "MixedNB": "estimators.naive_bayes.mixed",

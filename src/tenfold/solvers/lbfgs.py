@@ -136,3 +136,71 @@ def two_loop(g: Floats, pairs: deque[Pair], precondition: Map) -> Floats:
         for (s, y, sy, _), a in zip(pairs, reversed(coefficients), strict=True):
             daxpy(s, q, a=a - ddot(y, q) / sy)
     return q
+
+
+SUFFICIENT, FLATTER = 1e-4, 0.9  # of the decrease that the slope promises, and of the slope: the Wolfe conditions
+
+TRIALS = 25  # readings along a direction at most
+
+
+class _Trial(NamedTuple):
+    """A length along a direction with the place there and the slope along it."""
+
+    length: float
+    place: Place
+    slope: float
+
+
+class WolfePoints:
+    """One reading a trial, until the slope has flattened, too: for functions that need not be convex, whose curvature
+    along a step would otherwise often be negative (Nocedal and Wright 2006, section 3.5).
+    """
+
+    trusting: ClassVar[bool] = False
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+        self._began = False
+
+    def start(self, x: Floats) -> Place:
+        reading = self.objective.read(x)
+        return Place(x, reading.value, reading.gradient)
+
+    def along(self, place: Place, d: Floats, decrease: float) -> Place | None:
+        length = 1.0 if self._began else min(1.0, 1.0 / float(np.sum(np.abs(place.g))))
+        self._began = True
+        low, high = _Trial(0.0, place, -decrease), None
+        equal_value = place.f + self.objective.noise * abs(place.f)
+        for _ in range(TRIALS):
+            there = self.start(place.x + length * d)
+            finite = bool(np.isfinite(there.f)) and bool(np.isfinite(there.g).all())
+            trial = _Trial(length, there, dot(there.g, d) if finite else np.inf)
+            flat = abs(trial.slope) <= FLATTER * decrease
+            if flat and there.f <= equal_value and there.f > place.f - self.objective.noise * abs(place.f):
+                return there  # values differ by rounding alone: the slope decides
+            if not there.f <= place.f - SUFFICIENT * length * decrease or there.f > low.place.f:
+                high = trial
+            elif flat:
+                return there
+            else:
+                if trial.slope * (1.0 if high is None else high.length - low.length) >= 0.0:
+                    high = low
+                low = trial
+            length = 4.0 * length if high is None else _between(low, high)
+            if high is not None and abs(high.length - low.length) <= 1e-9 * max(high.length, low.length):
+                break
+        return low.place if low.length > 0.0 else None
+
+
+def _between(low: _Trial, high: _Trial) -> float:
+    """The minimum of the cubic of two trials, kept away from both."""
+    width = high.length - low.length
+    share = 0.5
+    if np.isfinite(high.place.f) and np.isfinite(high.slope):
+        theta = 3.0 * (low.place.f - high.place.f) / width + low.slope + high.slope
+        square = theta * theta - low.slope * high.slope
+        if square > 0.0:
+            root = float(np.copysign(np.sqrt(square), width))
+            bottom = high.slope - low.slope + 2.0 * root
+            share = 1.0 - (high.slope + root - theta) / bottom if bottom != 0.0 else 0.5
+    return low.length + float(np.clip(share, 0.1, 0.9)) * width

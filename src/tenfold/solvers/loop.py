@@ -25,6 +25,7 @@ class Status(Enum):
     NO_MAXIMUM = "no maximum"
     NO_IMPROVEMENT = "no improvement"
     CYCLING = "cycling"
+    DIVERGED = "diverged"
 
     @property
     def message(self) -> str:
@@ -59,6 +60,10 @@ _MESSAGES = {
     Status.NO_IMPROVEMENT: (
         "Several passes in a row did not improve the loss (or the validation score) by tol, and mistakes remain. Lower "
         "tol, or take a class whose loss has a minimum, such as LogisticRegression."
+    ),
+    Status.DIVERGED: (
+        "The loss rose, or was no finite number any more: the steps are too long for these data. The model holds the "
+        "last weights of a finite loss. Lower the learning rate, or scale the columns."
     ),
     Status.CYCLING: (
         "The weights came back to where they were after an earlier pass, so the updates repeat for ever: in exact "

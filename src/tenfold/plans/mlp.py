@@ -1,0 +1,118 @@
+"""Multi-layer perceptrons: epochs of stochastic gradient descent, or minimisation over all samples and the judge.
+
+A fit by epochs is not judged: that costs as much as a hundred of them, and `certify` does it. Of the other solvers each
+iteration reads all samples, so that the judge costs little beside them, and judges at once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tenfold.arrays import Array, Floats, NotFinite, like, namespace, wide
+from tenfold.data import Rows
+from tenfold.judge.certificate import NOT_JUDGED, VARIANTS, Certificate
+from tenfold.judge.network import judge_network
+from tenfold.objectives.network import Network
+from tenfold.objectives.network_loss import NetworkLoss
+from tenfold.plans.result import not_judged
+from tenfold.solvers import lbfgs
+from tenfold.solvers.loop import Callback, Record, Status, Step, run
+from tenfold.solvers.mlp_epochs import Epochs, Progress
+
+SMALLEST_DECREASE = 2.2e-9  # of the loss in a step, relative: where SciPy's L-BFGS stops by default
+SMALLEST_SHARE = 1e-4  # of tol, where that is less
+
+__all__ = ["MlpFit", "fit_epochs", "minimise"]
+
+
+@dataclass(frozen=True)
+class MlpFit:
+    """The result of a fit: the vector of weights in the dtype and on the device of the samples, the mean loss of each
+    epoch or the loss after each iteration, the scores on validation samples, and what another call goes on with.
+    """
+
+    params: Array
+    certificate: Certificate
+    status: Status
+    iterations: int
+    trace: tuple[Record, ...]
+    losses: list[float]
+    scores: list[float]
+    progress: Progress | None = None
+
+
+def fit_epochs(path: Epochs, max_iter: int, time_limit: float | None, callback: Callback | None) -> MlpFit:
+    """Epochs until the loss, or the score on validation samples, has not improved for long."""
+    solution = run(path, max_iter, time_limit, callback)
+    status, losses = solution.status, path.losses
+    rising = not path.scores and len(losses) > 1 and losses[-1] > max(losses[0], 2.0 * min(losses))
+    if path.diverged or (rising and status is not Status.INTERRUPTED):
+        status = Status.DIVERGED
+    params = solution.params if path.best_params is None else path.best_params
+    note = "Judging takes some sixty passes over the samples; ask for it with tenfold.certify(model, X, y)."
+    tol = VARIANTS["network"].tol
+    certificate = Certificate(
+        "stationarity", np.inf, 1.0, tol, 0.0, np.inf, status=NOT_JUDGED, note=note, _variant="network"
+    )
+    return MlpFit(
+        params, certificate, status, solution.iterations, solution.trace[1:], losses, path.scores, path.progress
+    )
+
+
+def minimise(
+    network: Network,
+    rows: Rows,
+    alpha: float,
+    start: Array,
+    solver: str,
+    *,
+    tol: float,
+    max_iter: int,
+    max_fun: int,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+) -> MlpFit:
+    """Minimise the loss of all samples until no derivative exceeds `tol`, and judge the result."""
+    objective = NetworkLoss(network, rows, alpha, rows.dtype)
+    begin = wide(start)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(objective.read(begin).value):
+            raise NotFinite
+        path = _limit(SOLVERS[solver](objective, begin, tol), objective, max_fun, tol)
+        solution = run(path, max_iter, time_limit, callback)
+    status = solution.status
+    if status is Status.STALLED and objective.readings >= max_fun:
+        status = Status.MAX_ITER
+    xp = namespace(start)
+    params = xp.astype(like(solution.params, start), start.dtype, copy=False)
+    try:
+        certificate = judge_network(network, rows, alpha, wide(params), status=status.value)
+    except KeyboardInterrupt:
+        certificate = not_judged("stationarity")
+    losses = [record.objective for record in solution.trace[1:]] or [solution.trace[0].objective]
+    return MlpFit(params, certificate, status, solution.iterations, solution.trace, losses, [])
+
+
+def _lbfgs(objective: NetworkLoss, start: Floats, tol: float) -> Iterator[Step]:
+    return lbfgs.steps(lbfgs.WolfePoints(objective), start, lambda g: g, lambda g, _: _largest(g, tol))
+
+
+SOLVERS = {"lbfgs": _lbfgs}
+
+
+def _largest(gradient: Floats, tol: float) -> float:
+    """The measure of convergence: the largest derivative by the tolerance."""
+    return float(np.max(np.abs(gradient))) / max(tol, float(np.finfo(np.float64).tiny))
+
+
+def _limit(path: Iterator[Step], objective: NetworkLoss, max_fun: int, tol: float) -> Iterator[Step]:
+    """The steps, until the loss was read `max_fun` times, or a step lowers it by next to nothing."""
+    before = np.inf
+    for step in path:
+        size = max(abs(before), abs(step.objective), 1.0)
+        ended = before - step.objective <= min(SMALLEST_DECREASE, SMALLEST_SHARE * tol) * size < np.inf
+        before = step.objective
+        yield step._replace(measure=0.0) if ended else step
+        if objective.readings >= max_fun:
+            return
