@@ -161,11 +161,22 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge.certificate import Certificate as Certificate
+    from tenfold.judge.convexity import ConvexityCheck as ConvexityCheck
+    from tenfold.judge.convexity import check_convexity as check_convexity
+    from tenfold.judge.gradient_check import GradientCheck as GradientCheck
+    from tenfold.judge.gradient_check import check_gradient as check_gradient
+    from tenfold.judge.gradient_check import check_hessian as check_hessian
+    from tenfold.judge.local_minimum import StationaryPoint as StationaryPoint
     from tenfold.judge.quadratic_program import kkt as kkt
     from tenfold.judge.quadratic_program import lagrange_dual as lagrange_dual
     from tenfold.persist import load as load
     from tenfold.persist import save as save
+    from tenfold.plans.linear_solvers import leading_eigenvectors as leading_eigenvectors
+    from tenfold.plans.linear_solvers import solve_linear as solve_linear
+    from tenfold.plans.optimisers import classify_stationary as classify_stationary
+    from tenfold.plans.optimisers import minimize as minimize
     from tenfold.plans.quadratic_program import minimize_qp as minimize_qp
+    from tenfold.plans.solver_result import SolverResult as SolverResult
     from tenfold.stats.moments import Moments as Moments
 # isort: on
 # imports:end
@@ -294,15 +305,23 @@ ESTIMATORS = {
 
 OTHERS = {
     "Certificate": "judge.certificate",
+    "ConvexityCheck": "judge.convexity",
     "Evaluation": "evaluation",
     "Figure": "evaluation",
+    "GradientCheck": "judge.gradient_check",
     "Margins": "geometry",
     "Moments": "stats.moments",
     "RidgePath": "cross_validation.ridge_path",
+    "SolverResult": "plans.solver_result",
+    "StationaryPoint": "judge.local_minimum",
     "TableEncoder": "features",
     "ambiguity": "estimators.ambiguity",
     "certify": "certification",
+    "check_convexity": "judge.convexity",
+    "check_gradient": "judge.gradient_check",
+    "check_hessian": "judge.gradient_check",
     "check_table": "features",
+    "classify_stationary": "plans.optimisers",
     "em": "estimators.mixture.em_driver",
     "enet_path": "estimators.lasso.functions",
     "evaluate": "evaluation",
@@ -317,9 +336,11 @@ OTHERS = {
     "lars_path": "estimators.greedy.lars_functions",
     "lars_path_gram": "estimators.greedy.lars_functions",
     "lasso_path": "estimators.lasso.functions",
+    "leading_eigenvectors": "plans.linear_solvers",
     "linear_or_not": "advice",
     "load": "persist",
     "margins": "geometry",
+    "minimize": "plans.optimisers",
     "minimize_qp": "plans.quadratic_program",
     "orthogonal_mp": "estimators.greedy.functions",
     "orthogonal_mp_gram": "estimators.greedy.functions",
@@ -332,6 +353,7 @@ OTHERS = {
     "rows": "data.open_rows",
     "save": "persist",
     "separability": "estimators.separability",
+    "solve_linear": "plans.linear_solvers",
     "spectral_clustering": "estimators.spectral.functions",
     "spectral_embedding": "estimators.spectral.functions",
 }

@@ -17,6 +17,7 @@ EXAMPLES = sorted(p for p in (Path(__file__).parents[2] / "examples").glob("*.py
 each = pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 
 EXPECTED = {
+    "zig_zag": r"gradient-descent +\{\} +2\d\d steps, certified: True(.|\n)*cg[^\n]* 2 steps(.|\n)*gradient -7\.575",
     "batch_contest": r"full batch\s+5\.\d+e-01[^\n]*\nbatches of 200",
     "best_of_many": r"best of 1000 random classifiers, 200 samples: error (3\d|4[01])\.\d%, corrected (49|50|51)\.",
     "bias_and_variance": r"best trade-off is degree 3\.",

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, NotFinite, like, namespace, wide
+from tenfold.arrays import TINY, Array, Floats, NotFinite, like, namespace, wide
 from tenfold.data import Rows
 from tenfold.judge.certificate import NOT_JUDGED, VARIANTS, Certificate
 from tenfold.judge.network import judge_network
 from tenfold.objectives.network import Network
 from tenfold.objectives.network_loss import NetworkLoss
+from tenfold.objectives.network_residuals import NetworkResiduals
 from tenfold.plans.result import not_judged
-from tenfold.solvers import lbfgs
+from tenfold.solvers import lbfgs, levenberg_marquardt, line_search, scaled_cg, truncated_newton
 from tenfold.solvers.loop import Callback, Record, Status, Step, run
 from tenfold.solvers.mlp_epochs import Epochs, Progress
 
@@ -74,12 +75,15 @@ def minimise(
     callback: Callback | None = None,
 ) -> MlpFit:
     """Minimise the loss of all samples until no derivative exceeds `tol`, and judge the result."""
-    objective = NetworkLoss(network, rows, alpha, rows.dtype)
+    squares = solver == "levenberg-marquardt"
+    objective: Minimised = (
+        NetworkResiduals(network, rows, alpha) if squares else NetworkLoss(network, rows, alpha, rows.dtype)
+    )
     begin = wide(start)
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(objective.read(begin).value):
             raise NotFinite
-        path = _limit(SOLVERS[solver](objective, begin, tol), objective, max_fun, tol)
+        path = _limit(_steps(objective, begin, solver, tol), objective, max_fun, tol)
         solution = run(path, max_iter, time_limit, callback)
     status = solution.status
     if status is Status.STALLED and objective.readings >= max_fun:
@@ -94,19 +98,25 @@ def minimise(
     return MlpFit(params, certificate, status, solution.iterations, solution.trace, losses, [])
 
 
-def _lbfgs(objective: NetworkLoss, start: Floats, tol: float) -> Iterator[Step]:
-    return lbfgs.steps(lbfgs.WolfePoints(objective), start, lambda g: g, lambda g, _: _largest(g, tol))
+Minimised = NetworkLoss | NetworkResiduals
 
 
-SOLVERS = {"lbfgs": _lbfgs}
+def _steps(objective: Minimised, start: Floats, solver: str, tol: float) -> Iterator[Step]:
+    """The steps of a solver; the measure of convergence is the largest derivative, in units of `tol`."""
+
+    def measure(gradient: Floats, _: float) -> float:
+        return float(np.max(np.abs(gradient))) / max(tol, TINY)
+
+    if isinstance(objective, NetworkResiduals):
+        return levenberg_marquardt.steps(objective, start, measure)
+    if solver == "scaled-cg":
+        return scaled_cg.steps(objective, start, measure)
+    if solver == "truncated-newton":
+        return truncated_newton.steps(objective, start, measure)
+    return lbfgs.steps(line_search.LineSearch(objective), start, lambda g: g, measure)
 
 
-def _largest(gradient: Floats, tol: float) -> float:
-    """The measure of convergence: the largest derivative by the tolerance."""
-    return float(np.max(np.abs(gradient))) / max(tol, float(np.finfo(np.float64).tiny))
-
-
-def _limit(path: Iterator[Step], objective: NetworkLoss, max_fun: int, tol: float) -> Iterator[Step]:
+def _limit(path: Iterator[Step], objective: Minimised, max_fun: int, tol: float) -> Iterator[Step]:
     """The steps, until the loss was read `max_fun` times, or a step lowers it by next to nothing."""
     before = np.inf
     for step in path:

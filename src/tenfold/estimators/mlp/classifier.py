@@ -42,9 +42,9 @@ class MLPClassifier(ScoreMixin, MlpBase, ClassifierMixin, BaseEstimator):
         The number of units of each hidden layer; an empty one gives a linear model.
     activation : {"identity", "logistic", "tanh", "relu"}, default="relu"
         The function f of the hidden units: a, 1 / (1 + exp(-a)), tanh a, or max(0, a).
-    solver : {"lbfgs", "sgd", "adam"}, default="adam"
-        "sgd" and "adam" take steps on batches of samples, the others read all samples in each iteration: "lbfgs" is
-        L-BFGS.
+    solver : {"lbfgs", "sgd", "adam", "scaled-cg", "truncated-newton"}, default="adam"
+        "sgd" and "adam" take steps on batches of samples, the others read all samples in each iteration: L-BFGS,
+        scaled conjugate gradients and truncated Newton with products of the Hessian.
     alpha : float, default=1e-4
         Strength of the weight decay; it is divided by the sum of the sample weights, as in scikit-learn.
     batch_size : int or "auto", default="auto"
@@ -153,7 +153,8 @@ class MLPClassifier(ScoreMixin, MlpBase, ClassifierMixin, BaseEstimator):
     Ctrl-C ends a fit with the last complete epoch. A loss that is no longer finite ends it with the last weights of a
     finite one, where scikit-learn raises. Samples of weight zero are removed samples.
     Seeger, chapter 3, sections 7.2.1 and 8; Welling, ch. 7. Rumelhart, Hinton and Williams, Nature 323 (1986);
-    Kingma and Ba, Adam (2015); Liu and Nocedal, L-BFGS (1989).
+    Kingma and Ba, Adam (2015); Liu and Nocedal, L-BFGS (1989);
+    Moller, Scaled conjugate gradients (1993); Pearlmutter, Multiplication by the Hessian (1994).
 
     Examples
     --------

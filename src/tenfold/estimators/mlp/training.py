@@ -51,7 +51,7 @@ from tenfold.solvers.mlp_epochs import Epochs, Patience, Progress, Rule, draw_st
 WHERE: tuple[Source, ...] = ("arrays", "sparse", "files", "devices")
 INSTEAD = "Steps follow one another, so that rows are read in order, by one machine."
 EPOCHS = ("sgd", "adam")
-SOLVERS = (*EPOCHS, "lbfgs")
+SOLVERS = (*EPOCHS, "lbfgs", "scaled-cg", "truncated-newton", "levenberg-marquardt")
 
 # the most samples of a batch with batch_size="auto", as in scikit-learn
 AUTO_BATCH = 200
@@ -299,6 +299,10 @@ class MlpBase(CallbackSupportMixin, Predictor):
         return np.array(on_host(start), dtype=dtype)
 
     def _minimise(self, network: Network, X: Array, y: Array, weight: Array | None, start: Array) -> MlpFit:
+        if self.solver == "levenberg-marquardt" and network.output != "identity":
+            raise ValueError(
+                "The solver 'levenberg-marquardt' is for sums of squares: MLPRegressor with loss='squared_error'."
+            )
         X, y, weight = drop_zero_weights(X, y, weight)
         return minimise(
             network,
