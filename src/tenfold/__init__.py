@@ -108,6 +108,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
     from tenfold.estimators.mlp.classifier import MLPClassifier as MLPClassifier
     from tenfold.estimators.mlp.regressor import MLPRegressor as MLPRegressor
+    from tenfold.estimators.mlp.same_network import same_network as same_network
     from tenfold.estimators.naive_bayes.categorical import CategoricalNB as CategoricalNB
     from tenfold.estimators.naive_bayes.discrete import BernoulliNB as BernoulliNB
     from tenfold.estimators.naive_bayes.discrete import ComplementNB as ComplementNB
@@ -352,6 +353,7 @@ OTHERS = {
     "ridge_regression": "estimators.least_squares.functions",
     "rows": "data.open_rows",
     "save": "persist",
+    "same_network": "estimators.mlp.same_network",
     "separability": "estimators.separability",
     "solve_linear": "plans.linear_solvers",
     "spectral_clustering": "estimators.spectral.functions",

@@ -12,6 +12,7 @@ import pytest
 import sklearn.decomposition
 import sklearn.kernel_ridge
 import sklearn.manifold
+import sklearn.neural_network
 from excess import Reference
 from symmetries import SYMMETRIES, is_permuted, move, move_alone
 from tampering import outputs, same_or_raises, tamper
@@ -109,6 +110,12 @@ def dual(name, module=tenfold, **settings):
     return getattr(module, name)(**settings).fit(X, y), X, y
 
 
+def network(name, module=tenfold):
+    X, y, _ = classes(60, 4, count=3) if name == "MLPClassifier" else regression(60, 4)
+    settings = {"activation": "tanh", "solver": "lbfgs", "alpha": 1.0, "tol": 1e-7, "max_iter": 5000}
+    return getattr(module, name)(hidden_layer_sizes=(4,), random_state=0, **settings).fit(X, y), X, y
+
+
 def spectral(name, module=tenfold, **settings):
     X = blobs().X
     return getattr(module, name)(**settings).fit(X), X, None
@@ -139,6 +146,9 @@ OTHERS = {
     "KernelRidgeCV in folds": lambda: dual("KernelRidgeCV", gammas=[0.1, 1.0], cv=3),
     "KernelRidgeClassifierCV": lambda: dual("KernelRidgeClassifierCV", gammas=[0.1, 1.0]),
     "KernelRidge of scikit-learn": lambda: dual("KernelRidge", sklearn.kernel_ridge, kernel="rbf", alpha=0.1),
+    "MLPClassifier": lambda: network("MLPClassifier"),
+    "MLPRegressor": lambda: network("MLPRegressor"),
+    "MLPClassifier of scikit-learn": lambda: network("MLPClassifier", sklearn.neural_network),
     "SGDClassifier at the optimum": lambda: best_online("SGDClassifier"),
     "SGDRegressor at the optimum": lambda: best_online("SGDRegressor"),
     "MiniBatchKMeans at rest": lambda: best_centres("MiniBatchKMeans"),

@@ -1,5 +1,6 @@
 """Multi-layer perceptrons: derivatives, steps, stops, sources, and what the judge finds."""
 
+import copy
 import pickle
 import warnings
 
@@ -15,6 +16,7 @@ from tenfold.data import MemoryRows
 from tenfold.judge.network import judge_network
 from tenfold.objectives.network import HIDDEN, OUTPUTS, Network
 from tenfold.objectives.network_loss import NetworkLoss
+from tenfold.objectives.network_residuals import NetworkResiduals
 
 CONVERGED = {"solver": "lbfgs", "activation": "tanh", "alpha": 1.0, "tol": 1e-6, "max_iter": 5000, "random_state": 0}
 
@@ -225,6 +227,75 @@ def test_rows_of_weight_zero_are_removed():
         removed = tenfold.MLPRegressor(**settings, batch_size=10).fit(X[inside], X[inside, 0], weight[inside])
     for one, other in zip(weighted.coefs_, removed.coefs_, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["scaled-cg", "truncated-newton", "levenberg-marquardt"])
+def test_solvers_of_all_samples(solver):
+    """Each ends where no derivative exceeds tol, and the judge gains nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2))
+    y = np.tanh(X[:, 0] - X[:, 1]) + 0.1 * rng.standard_normal(80)
+    settings = {**CONVERGED, "solver": solver, "hidden_layer_sizes": (3,)}
+    weight = rng.uniform(0.5, 1.5, 80)
+    model = tenfold.MLPRegressor(**settings).fit(X, y, weight)
+    assert model.certificate_.ok
+    assert model.certificate_.value < 1e-6
+    assert model.loss_ == pytest.approx(model.certificate_.objective, rel=1e-9)
+    network = Network((2, 3, 1), "tanh", "identity")
+    objective = NetworkLoss(network, MemoryRows(X, y[:, None], weight), 1.0)
+    x = np.concatenate([np.append(w.ravel(), b) for w, b in zip(model.coefs_, model.intercepts_, strict=True)])
+    assert np.max(np.abs(objective.read(x).gradient)) < 1e-4
+    if solver != "levenberg-marquardt":
+        assert tenfold.MLPClassifier(**settings).fit(X, y > 0).certificate_.ok
+    else:
+        with pytest.raises(ValueError, match="sums of squares"):
+            tenfold.MLPClassifier(solver=solver).fit(X, y > 0)
+
+
+def test_residuals_are_the_loss():
+    network, rows, x, _ = problem("tanh", "identity", n=20)
+    squares, loss = NetworkResiduals(network, rows, 0.3), NetworkLoss(network, rows, 0.3)
+    here, there = squares.read(x), loss.read(x)
+    assert here.value == pytest.approx(there.value, rel=1e-12)
+    np.testing.assert_allclose(here.gradient, there.gradient, rtol=1e-10, atol=1e-13)
+
+
+# -- symmetries
+
+
+def move(model, activation, rng):
+    """The same network in another form: the hidden units permuted, and flipped or scaled."""
+    other = copy.deepcopy(model)
+    for number in range(len(other.coefs_) - 1):
+        w, v, b, c = (np.array(part[k]) for part in (other.coefs_, other.intercepts_) for k in (number, number + 1))
+        order = rng.permutation(len(b))
+        factor = rng.uniform(0.2, 5.0, len(b)) if activation == "relu" else rng.choice([-1.0, 1.0], len(b))
+        w, b, v = w[:, order] * factor, b[order] * factor, v[order]
+        if activation == "logistic":
+            c = c + v[factor < 0].sum(axis=0)
+            v = np.where((factor < 0)[:, None], -v, v)
+        else:
+            v = v / factor[:, None]
+        other.coefs_[number], other.coefs_[number + 1] = w, v
+        other.intercepts_[number], other.intercepts_[number + 1] = b, c
+    return other
+
+
+@pytest.mark.parametrize("activation", HIDDEN)
+def test_symmetric_networks_are_recognised(activation):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    model = tenfold.MLPRegressor(hidden_layer_sizes=(6, 4), activation=activation, random_state=0)
+    model.partial_fit(X, X[:, 0])
+    other = move(model, activation, rng)
+    np.testing.assert_allclose(other.predict(X), model.predict(X), rtol=1e-9, atol=1e-12)
+    match = tenfold.same_network(model, other)
+    assert match
+    assert match.difference < 1e-12
+    other.coefs_[0][0, 0] *= 1.01
+    assert not tenfold.same_network(model, other)
+    wide = tenfold.MLPRegressor(hidden_layer_sizes=(7,), activation=activation, random_state=0).partial_fit(X, X[:, 0])
+    assert tenfold.same_network(model, wide).difference == np.inf
 
 
 # -- the judge

@@ -5,7 +5,7 @@ iteration reads all samples, so that the judge costs little beside them, and jud
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -94,6 +94,8 @@ def minimise(
         certificate = judge_network(network, rows, alpha, wide(params), status=status.value)
     except KeyboardInterrupt:
         certificate = not_judged("stationarity")
+    if status is Status.CONVERGED and not certificate.ok:
+        certificate = replace(certificate, status=Status.STALLED.value)
     losses = [record.objective for record in solution.trace[1:]] or [solution.trace[0].objective]
     return MlpFit(params, certificate, status, solution.iterations, solution.trace, losses, [])
 

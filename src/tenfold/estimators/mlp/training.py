@@ -455,14 +455,18 @@ class MlpBase(CallbackSupportMixin, Predictor):
         return getattr(self, "validation_scores_", None) or []
 
     def _warn(self, fitted: MlpFit) -> None:
+        """Say how a fit ended that did not converge, and what the judge found, where it judged."""
+        certificate, words = fitted.certificate, []
         if fitted.status is Status.MAX_ITER:
             name = "Stochastic Optimizer: " if self.solver in EPOCHS else f"{self.solver}: "
-            message = name + UNFINISHED.format(limit=self.max_iter)
+            words.append(name + UNFINISHED.format(limit=self.max_iter))
         elif fitted.status in (Status.TIME_LIMIT, Status.STOPPED, Status.INTERRUPTED, Status.DIVERGED):
-            message = fitted.status.message
-        else:
-            return
-        warnings.warn(f"{type(self).__name__} ({fitted.status.value}): {message}", ConvergenceWarning, stacklevel=6)
+            words.append(fitted.status.message)
+        if words:
+            if self.solver not in EPOCHS and not certificate.ok:
+                words.append(certificate.explain())
+            message = f"{type(self).__name__} ({fitted.status.value}): {' '.join(words)}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
     def _network(self) -> Network:
         """The fitted network."""
