@@ -156,6 +156,16 @@ def five_epochs(s: Size) -> Work:
     return Work(5 * 4.0 * s.stored * s.targets, 5.0 * s.bytes, "five epochs: two products of each row, five reads of X")
 
 
+def five_network_epochs(s: Size) -> Work:
+    """Five epochs of a network of 128 hidden units: three products of each row with the weights, but for the
+    derivatives by the samples.
+    """
+    weights = s.columns * 128.0 + 128.0 * s.targets
+    return Work(
+        5.0 * s.rows * (4.0 * weights + 2.0 * 128.0 * s.targets), 5.0 * s.bytes, "five epochs: forward, back, gradient"
+    )
+
+
 def five_taggings(s: Size) -> Work:
     """Five epochs of Viterbi's recursion: a sum and a maximum for every pair of tags, and the features of tokens."""
     flops = 5.0 * (2.0 * s.rows * s.targets**2 + 2.0 * s.stored * s.targets)

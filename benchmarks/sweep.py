@@ -192,6 +192,10 @@ def families() -> Iterator[Family]:
     yield Family("Perceptron", linear, K[:6] + KS[:2], {})
     yield Family("SGDClassifier", linear, K[:6] + KS[:2], {"max_iter": 20, "tol": None})
     yield Family("SGDRegressor", linear, R[:6], {"max_iter": 20, "tol": None})
+    epochs = {"max_iter": 20, "tol": 0.0, "random_state": 0}
+    yield Family("MLPClassifier", "neural_network", (*K[:2], CS[0]), epochs)
+    yield Family("MLPRegressor", "neural_network", R[:2], epochs)
+    yield Family("MLPRegressor", "neural_network", R[:2], {"solver": "lbfgs", "max_iter": 100, "random_state": 0})
     yield Family("LinearSVC", "svm", C + CS, {})
     yield Family("LinearSVC", "svm", K[:5], {})
     yield Family("LinearSVR", "svm", R[:5] + S[:2], {"max_iter": 5000})

@@ -163,6 +163,8 @@ LASSO_PATH = {"alphas": 100, "tol": 1e-6, "max_iter": 100_000}
 MANY, SMALL_MANY = (200_000, 100, 10), (2_000, 10, 3)
 ANSWERED: dict[str, Any] = {"call": "fit and answer"}
 FROM_FILES: dict[str, Any] = {"floor": floors.one_read, "sklearn": None, "call": "read and fit"}
+NETWORK = {"hidden_layer_sizes": (128,), "batch_size": 128, "max_iter": 5, "tol": 0.0, "random_state": 0}
+SMALL_NETWORK = {"max_iter": 20, "tol": 0.0, "random_state": 0}
 EPOCHS = {"max_iter": 5, "tol": None, "random_state": 0}  # the same work: everybody takes the same steps
 L1: dict[str, Any] = {"l1_ratio": 1.0, "C": 0.1, "solver": "saga"}
 GRID_OF_20: dict[str, Any] = {
@@ -264,6 +266,10 @@ ROWS = (
         floors.five_epochs, aim=4),
     Row("sgd logistic spam, 5 epochs", "SGDClassifier", data.spam, (), (600, 1 << 12), {"loss": "log_loss", **EPOCHS},
         floors.five_epochs),
+    Row("mlp mnist, 128 hidden, 5 epochs", "MLPClassifier", data.digits, (), (500,), NETWORK,
+        floors.five_network_epochs, aim=6),
+    Row("mlp 1k x 20, 100 hidden, 20 epochs", "MLPRegressor", data.regression, (1_000, 20), (200, 5), SMALL_NETWORK,
+        floors.five_epochs, aim=6),
     Row("structured perceptron 100k tokens, 50 tags, 5 epochs", "StructuredPerceptron", data.tagged_words,
         (100_000, 50, 5_000), (2_000, 5, 50), {"max_iter": 5}, floors.five_taggings, sklearn=None, call="sequences"),
     Row("lasso 1k x 10k", "Lasso", data.few_columns, (1_000, 10_000), SMALL_WIDE[:2], {"alpha": 0.25},

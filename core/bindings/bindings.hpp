@@ -49,6 +49,7 @@ void bind_hierarchy(nb::module_ &m);
 void bind_forward_backward(nb::module_ &m);
 void bind_smacof(nb::module_ &m);
 void bind_string_kernels(nb::module_ &m);
+void bind_mlp(nb::module_ &m);
 
 // SciPy's BLAS, imported at the first call. Needs the GIL.
 const Blas &scipy_blas();

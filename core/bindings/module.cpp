@@ -100,6 +100,7 @@ NB_MODULE(_core, m) {
   bind_hierarchy(m);
   bind_smacof(m);
   bind_string_kernels(m);
+  bind_mlp(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
   m.def(
       "available_isas",

@@ -142,6 +142,9 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.manifold.mds import smacof as smacof
     from tenfold.estimators.mixture.em_driver import em as em
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
+    from tenfold.estimators.mlp.classifier import MLPClassifier as MLPClassifier
+    from tenfold.estimators.mlp.regressor import MLPRegressor as MLPRegressor
+    from tenfold.estimators.mlp.same_network import same_network as same_network
     from tenfold.estimators.naive_bayes.categorical import CategoricalNB as CategoricalNB
     from tenfold.estimators.naive_bayes.discrete import BernoulliNB as BernoulliNB
     from tenfold.estimators.naive_bayes.discrete import ComplementNB as ComplementNB
@@ -299,6 +302,8 @@ ESTIMATORS = {
     "LogisticRegressionCV": "estimators.logistic.cv",
     "LookupTable": "estimators.interpolation.lookup_table",
     "MDS": "estimators.manifold.mds",
+    "MLPClassifier": "estimators.mlp.classifier",
+    "MLPRegressor": "estimators.mlp.regressor",
     "MatchingPursuit": "estimators.greedy.matching",
     "MiniBatchDictionaryLearning": "estimators.decomposition.dictionary_minibatch",
     "MiniBatchKMeans": "estimators.kmeans.minibatch",
@@ -430,6 +435,7 @@ OTHERS = {
     "ridge_regression": "estimators.least_squares.functions",
     "rows": "data.open_rows",
     "save": "persist",
+    "same_network": "estimators.mlp.same_network",
     "separability": "estimators.separability",
     "sparse_encode": "estimators.decomposition.dictionary_functions",
     "shrunk_covariance": "estimators.covariance.functions",

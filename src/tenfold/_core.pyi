@@ -2797,6 +2797,230 @@ def spectrum_diagonal(
 def subsequence_diagonal(
     s: NDArray[numpy.float64], offsets: NDArray[numpy.int64], length: int, decay: float, slopes: bool, threads: int
 ) -> NDArray[numpy.float64]: ...
+class MlpFloat32:
+    def __init__(self, units: NDArray[numpy.int64], hidden: str, output: str) -> None: ...
+    @property
+    def size(self) -> int: ...
+    def gradient(
+        self,
+        X: NDArray[numpy.float32],
+        params: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        y: NDArray[numpy.float32],
+        weight: NDArray[numpy.float64] | None,
+        threads: int,
+    ) -> float: ...
+    def epoch(
+        self,
+        X: NDArray[numpy.float32],
+        state: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        y: NDArray[numpy.float32],
+        weight: NDArray[numpy.float64] | None,
+        order: NDArray[numpy.int64] | None,
+        batch: int,
+        alpha: float,
+        rule: tuple[bool, bool, float, float, float, float],
+        steps: float,
+        threads: int,
+    ) -> tuple[float, float]: ...
+    def predict(
+        self, X: NDArray[numpy.float32], params: NDArray[numpy.float32], raw: bool, threads: int
+    ) -> NDArray[numpy.float32]: ...
+    @overload
+    def gradient_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        params: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        y: NDArray[numpy.float32],
+        weight: NDArray[numpy.float64] | None,
+        threads: int,
+    ) -> float: ...
+    @overload
+    def gradient_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        params: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        y: NDArray[numpy.float32],
+        weight: NDArray[numpy.float64] | None,
+        threads: int,
+    ) -> float: ...
+    @overload
+    def epoch_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        state: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        y: NDArray[numpy.float32],
+        weight: NDArray[numpy.float64] | None,
+        order: NDArray[numpy.int64] | None,
+        batch: int,
+        alpha: float,
+        rule: tuple[bool, bool, float, float, float, float],
+        steps: float,
+        threads: int,
+    ) -> tuple[float, float]: ...
+    @overload
+    def epoch_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        state: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        y: NDArray[numpy.float32],
+        weight: NDArray[numpy.float64] | None,
+        order: NDArray[numpy.int64] | None,
+        batch: int,
+        alpha: float,
+        rule: tuple[bool, bool, float, float, float, float],
+        steps: float,
+        threads: int,
+    ) -> tuple[float, float]: ...
+    @overload
+    def predict_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        params: NDArray[numpy.float32],
+        raw: bool,
+        threads: int,
+    ) -> NDArray[numpy.float32]: ...
+    @overload
+    def predict_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        params: NDArray[numpy.float32],
+        raw: bool,
+        threads: int,
+    ) -> NDArray[numpy.float32]: ...
+
+class MlpFloat64:
+    def __init__(self, units: NDArray[numpy.int64], hidden: str, output: str) -> None: ...
+    @property
+    def size(self) -> int: ...
+    def gradient(
+        self,
+        X: NDArray[numpy.float64],
+        params: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        gradient: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        y: NDArray[numpy.float64],
+        weight: NDArray[numpy.float64] | None,
+        threads: int,
+    ) -> float: ...
+    def epoch(
+        self,
+        X: NDArray[numpy.float64],
+        state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        y: NDArray[numpy.float64],
+        weight: NDArray[numpy.float64] | None,
+        order: NDArray[numpy.int64] | None,
+        batch: int,
+        alpha: float,
+        rule: tuple[bool, bool, float, float, float, float],
+        steps: float,
+        threads: int,
+    ) -> tuple[float, float]: ...
+    def predict(
+        self, X: NDArray[numpy.float64], params: NDArray[numpy.float64], raw: bool, threads: int
+    ) -> NDArray[numpy.float64]: ...
+    @overload
+    def gradient_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        params: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        gradient: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        y: NDArray[numpy.float64],
+        weight: NDArray[numpy.float64] | None,
+        threads: int,
+    ) -> float: ...
+    @overload
+    def gradient_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        params: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        gradient: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        y: NDArray[numpy.float64],
+        weight: NDArray[numpy.float64] | None,
+        threads: int,
+    ) -> float: ...
+    @overload
+    def epoch_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        y: NDArray[numpy.float64],
+        weight: NDArray[numpy.float64] | None,
+        order: NDArray[numpy.int64] | None,
+        batch: int,
+        alpha: float,
+        rule: tuple[bool, bool, float, float, float, float],
+        steps: float,
+        threads: int,
+    ) -> tuple[float, float]: ...
+    @overload
+    def epoch_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        y: NDArray[numpy.float64],
+        weight: NDArray[numpy.float64] | None,
+        order: NDArray[numpy.int64] | None,
+        batch: int,
+        alpha: float,
+        rule: tuple[bool, bool, float, float, float, float],
+        steps: float,
+        threads: int,
+    ) -> tuple[float, float]: ...
+    @overload
+    def predict_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        params: NDArray[numpy.float64],
+        raw: bool,
+        threads: int,
+    ) -> NDArray[numpy.float64]: ...
+    @overload
+    def predict_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        params: NDArray[numpy.float64],
+        raw: bool,
+        threads: int,
+    ) -> NDArray[numpy.float64]: ...
+
 def isa() -> str: ...
 def available_isas() -> list[str]: ...
 def set_isa(name: str) -> None: ...

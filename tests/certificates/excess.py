@@ -141,6 +141,9 @@ class Reference:
             return all(float(one.objective(*_point(worse)) - best) <= certificate.allowed for one, best in self.best)
         if self.name in COUNTED and name in LINEAR:
             return int(np.sum(worse.predict(self.X) != self.y)) == certificate.value == 0.0
+        if self.name in NETWORKS and name in ("coefs_", "intercepts_"):
+            before, constant = network_loss(self.model, self.X, self.y)
+            return (network_loss(worse, self.X, self.y)[0] - before) / constant <= certificate.allowed
         if self.name == "StructuredPerceptron" and name in TAGGED:
             tags = zip(worse.predict(self.X), self.y, strict=True)
             return sum(int(np.sum(result != right)) for result, right in tags) == certificate.value == 0.0
@@ -166,3 +169,30 @@ TAGGED = ("coef_", "transition_", "start_", "end_")
 
 COUNTED = ("Perceptron", "AveragedPerceptron", "VotedPerceptron")
 """Whose certificate is the number of mistakes, which is counted again."""
+
+NETWORKS = ("MLPClassifier", "MLPRegressor")
+"""Whose loss may exceed that of the fit by a share of the loss of the best constant."""
+
+
+def network_loss(model: Any, X: Any, y: Any) -> tuple[float, float]:
+    """The penalised loss of a network of tanh units, and that of the best constant; by loops over the samples."""
+    layers = [
+        (host(w).astype(float), host(b).astype(float)) for w, b in zip(model.coefs_, model.intercepts_, strict=True)
+    ]
+    total = 0.0
+    labels = list(model.classes_) if hasattr(model, "classes_") else None
+    for x, target in zip(X, y, strict=True):
+        a = np.asarray(x, dtype=float)
+        for w, b in layers[:-1]:
+            a = np.tanh(a @ w + b)
+        z = a @ layers[-1][0] + layers[-1][1]
+        if labels is None:
+            total += 0.5 * float(z[0] - target) ** 2
+        else:
+            z = np.append(0.0, z) if len(labels) == 2 else z
+            total += float(np.log(np.sum(np.exp(z - z.max()))) + z.max() - z[labels.index(target)])
+    penalty = 0.5 * model.alpha * sum(float(np.sum(w * w)) for w, _ in layers)
+    if labels is None:
+        return (total + penalty) / len(X), 0.5 * float(np.var(y))
+    share = np.array([np.mean(y == label) for label in labels])
+    return (total + penalty) / len(X), float(-np.sum(share * np.log(share)))

@@ -12,6 +12,7 @@ import pytest
 import sklearn.decomposition
 import sklearn.kernel_ridge
 import sklearn.manifold
+import sklearn.neural_network
 from excess import Reference
 from symmetries import SYMMETRIES, is_isometric, is_permuted, move, move_alone
 from tampering import outputs, same_or_raises, tamper
@@ -116,6 +117,12 @@ def labelled(name, count, **settings):
     return getattr(tenfold, name)(**settings).fit(X, y), X, y
 
 
+def network(name, module=tenfold):
+    X, y, _ = classes(60, 4, count=3) if name == "MLPClassifier" else regression(60, 4)
+    settings = {"activation": "tanh", "solver": "lbfgs", "alpha": 1.0, "tol": 1e-7, "max_iter": 5000}
+    return getattr(module, name)(hidden_layer_sizes=(4,), random_state=0, **settings).fit(X, y), X, y
+
+
 def spectral(name, module=tenfold, **settings):
     X = blobs().X
     return getattr(module, name)(**settings).fit(X), X, None
@@ -199,6 +206,9 @@ OTHERS = {
     "NMF": lambda: fit_factors(tol=1e-6),
     "NMF, penalised": lambda: fit_factors(tol=1e-6, alpha_W=0.01, l1_ratio=0.5),
     "NMF, Kullback-Leibler": lambda: fit_factors(tol=1e-3, solver="mu", beta_loss="kullback-leibler"),
+    "MLPClassifier": lambda: network("MLPClassifier"),
+    "MLPRegressor": lambda: network("MLPRegressor"),
+    "MLPClassifier of scikit-learn": lambda: network("MLPClassifier", sklearn.neural_network),
     "SGDClassifier at the optimum": lambda: best_online("SGDClassifier"),
     "SGDRegressor at the optimum": lambda: best_online("SGDRegressor"),
     "MiniBatchKMeans at rest": lambda: best_centres("MiniBatchKMeans"),

@@ -205,6 +205,11 @@ FITS = {
     "ForwardSelection": (tenfold.ForwardSelection(n_nonzero_coefs=800), lambda: numbers(2500, 2000, 800)),
     "BestSubset": (tenfold.BestSubset(), lambda: numbers(80, 40, 40)),
     "SGDClassifier": (tenfold.SGDClassifier(tol=None, random_state=0, **LONG), lambda: labels(100_000, 60)),
+    "MLPClassifier": (tenfold.MLPClassifier(max_iter=10**6, tol=0.0, random_state=0), lambda: labels(50_000, 60)),
+    "MLPRegressor": (
+        tenfold.MLPRegressor(solver="lbfgs", tol=0.0, max_iter=10**6, max_fun=10**9, random_state=0),
+        lambda: numbers(20_000, 60),
+    ),
     "SGDRegressor": (tenfold.SGDRegressor(tol=None, random_state=0, **LONG), lambda: numbers(100_000, 60)),
     "SGDOneClassSVM": (
         tenfold.SGDOneClassSVM(tol=None, random_state=0, **LONG),

@@ -459,6 +459,21 @@ def _supported(name: str, settings: dict[str, Any] | None = None, **meta: Any) -
     return Other(name, settings or {}, **{"source": regression, "kind": "gap", "why": KERNELS, **REPEATS, **meta})
 
 
+CONVERGED = {"activation": "tanh", "solver": "lbfgs", "alpha": 1.0, "tol": 1e-6, "max_iter": 20_000}
+
+
+QUICK = {"learning_rate_init": 0.01, "tol": 1e-3, "max_iter": 1000}
+
+
+def _network(name: str, settings: dict[str, Any], **meta: Any) -> Other:
+    classifier = name == "MLPClassifier"
+    known = {"kind": "stationarity", "source": _classes if classifier else regression, "random": True}
+    known |= {"methods": ("predict", "predict_proba") if classifier else ("predict",)}
+    known |= {"checked": {"tol": 1e-2}} if settings.get("solver") == "lbfgs" else {"exempt": REPEATED}
+    why = "the loss is not convex, and what is learned depends on the start: tests/unit/test_mlp.py has its laws"
+    return Other(name, {"hidden_layer_sizes": (8,), **settings}, **{**known, "why": why, **meta})
+
+
 TABLE: list[Estimator] = [
     _regressor("LinearRegression", unique=False),
     _regressor("LinearRegression", {"fit_intercept": False}, unique=False),
@@ -637,6 +652,10 @@ TABLE: list[Estimator] = [
     _filter({}),
     _filter({"method": "pcr", "n_steps": 10}, checked={"stop": "loo"}),
     _filter({"method": "nu", "kernel": "rbf", "gamma": 0.1, "n_steps": 30}, not_from=("files", "Dask")),
+    _network("MLPClassifier", CONVERGED),
+    _network("MLPClassifier", {**QUICK, "hidden_layer_sizes": (6, 4)}, judged=False),
+    _network("MLPRegressor", CONVERGED),
+    _network("MLPRegressor", {**QUICK, "solver": "sgd"}, judged=False),
     Other("LookupTable", source=_classes, why="generalises to no sample that it has not seen"),
     Other("PiecewiseLinear", source=_targets, why="reads one feature"),
     _features("RBFSampler", {"n_components": 30}),

@@ -38,6 +38,7 @@ EXPECTED = {
     "larger_than_memory": r"the same bits as in memory: True",
     "leave_one_out_and_folds": r"in one pass (\d+\.\d{9})\d*, by 50 refits \1",
     "many_columns_of_noise": r"100 features[^\n]*test error [23]\d\.",
+    "network_overfitting": r"neither[^\n]*samples 0\.0\d+, new [1-4]\.(.|\n)*decay[^\n]*new 0\.0",
     "neighbour_boundaries": r"leave-one-out takes k = \d+",
     "nearest_centroid_limit": r"1e\+08\s+\S+\s+100\.0%",
     "norm_bounded_ridge": r"differ by at most \de-1\d",

@@ -65,8 +65,8 @@ def certify(
     Certificate
         Kind residual for least squares, dual residual for kernel ridge regression, gap for logistic regression, support
         vector machines and the delta rule, count for perceptrons, exact for naive Bayes, discriminants and neighbours,
-        spectral for components, fixed point for k-means and mixtures, stationarity for evidence:
-        Bayesian regression and Gaussian processes.
+        spectral for components, fixed point for k-means and mixtures, stationarity for evidence
+        (Bayesian regression and Gaussian processes) and for multi-layer perceptrons.
 
     Raises
     ------

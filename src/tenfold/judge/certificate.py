@@ -85,6 +85,18 @@ RULES = {
     ),
 }
 
+# the rules of problems whose number is not that of their kind
+VARIANTS = {
+    "network": Rule(
+        1e-3,
+        "decrease of the loss in 50 steps of L-BFGS on all samples",
+        "1 (the number is relative to the loss of the best constant)",
+        "rounding of the loss",
+        "50 further steps lower the loss by {value} of that of the best constant; the loss is not convex, and another "
+        "start may give a lower one",
+    ),
+}
+
 NOT_JUDGED = "not judged"
 
 FLOOR_LIMIT = 1e-3  # of the scale: above it rounding alone would accept a wrong model, so nothing is judged
@@ -144,6 +156,7 @@ class Certificate:
     status: str = "solved"
     parts: tuple[float, ...] = ()
     note: str = ""
+    _variant: str = field(default="", repr=False)
     # for `decided`: the judged parameters, the centre of the samples, and a bound on the error of the intercept there
     _coef: Floats | None = field(default=None, repr=False, compare=False)
     _intercept: Floats | None = field(default=None, repr=False, compare=False)
@@ -167,6 +180,10 @@ class Certificate:
         return proved and self._precise and self.status not in (NOT_JUDGED, "no maximum")
 
     @property
+    def _rule(self) -> Rule:
+        return VARIANTS[self._variant] if self._variant else RULES[self.kind]
+
+    @property
     def _precise(self) -> bool:
         """Whether the floor is small enough to judge."""
         return bool(self.floor <= FLOOR_LIMIT * self.scale)
@@ -177,7 +194,7 @@ class Certificate:
             return f"Not judged. {self.note}"
         if self.status == "no maximum":
             return f"There is no best model to compare with. {self.note}"
-        rule = RULES[self.kind]
+        rule = self._rule
         value = f"{self.value:.2g}"
         words = [f"{rule.number} {value}, allowed {self.allowed:.2g}: {rule.claim.format(value=value)}."]
         if not self._precise:
@@ -255,7 +272,7 @@ class Certificate:
         numbers: list[tuple[str, str]] = [("status", self.status)]
         if self.status not in (NOT_JUDGED, "no maximum"):
             known = {"lower bound": self.lower_bound, "radius": self.radius, "condition": self.condition}
-            values = {RULES[self.kind].number: self.value, "allowed": self.allowed, "objective": self.objective} | known
+            values = {self._rule.number: self.value, "allowed": self.allowed, "objective": self.objective} | known
             numbers += [(name, f"{value:.3g}") for name, value in values.items() if value is not None]
         # the colours of the page, except for the bar, whose green and red are visible on white and on black
         verdict, colour = ("ok", "#2da44e") if self.ok else ("NOT OK", "#e5534b")

@@ -95,8 +95,9 @@ RECORDS: dict[str, Record] = {
             "_centre": floats("c") | nothing(),
             "_drift": real,
             "_decide": record("DecidedByKernel", "Enclosure", "VotesEnclosure", "ClassesEnclosure") | nothing(),
+            "_variant": text("", "network"),
         },
-        later=("_decide",),
+        later=("_decide", "_variant"),
     ),
     "DecidedByKernel": Record(
         "tenfold.judge.dual_system",

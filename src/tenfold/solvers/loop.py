@@ -61,6 +61,10 @@ _MESSAGES = {
         "Several passes in a row did not improve the loss (or the validation score) by tol, and mistakes remain. Lower "
         "tol, or take a class whose loss has a minimum, such as LogisticRegression."
     ),
+    Status.DIVERGED: (
+        "The loss rose, or was no finite number any more: the steps are too long for these data. The model holds the "
+        "last weights of a finite loss. Lower the learning rate, or scale the columns."
+    ),
     Status.CYCLING: (
         "The weights came back to where they were after an earlier pass, so the updates repeat for ever: in exact "
         "arithmetic that happens only to classes that no weights separate. tenfold.separability(X, y) looks for a "

@@ -1,0 +1,1 @@
+"""Multi-layer perceptrons."""
