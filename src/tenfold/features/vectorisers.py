@@ -22,7 +22,7 @@ _tables: Any = weakref.WeakKeyDictionary()
 """The compiled table of the vocabulary of a vectoriser: (the vocabulary, its length, table, columns)."""
 
 
-def _known_terms(model: Any) -> tuple[Any, Integers] | None:
+def _table_of(model: Any) -> tuple[Any, Integers] | None:
     """The compiled table of a vocabulary, and the columns of its terms; None where terms are no texts."""
     terms = model.vocabulary_
     last = _tables.get(model)
@@ -166,7 +166,7 @@ class CountVectorizer(sklearn_text.CountVectorizer):
 
     def _count_vocab(self, raw_documents: Any, fixed_vocab: bool) -> Any:
         """scikit-learn's hook: the vocabulary, and the counts of its terms."""
-        known = _known_terms(self) if fixed_vocab and is_compiled(self) else None
+        known = _table_of(self) if fixed_vocab and is_compiled(self) else None
         if known is None:
             return super()._count_vocab(raw_documents, fixed_vocab)
         table, columns = known
