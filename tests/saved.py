@@ -184,6 +184,18 @@ def _encoder() -> tuple[Any, Any]:
     return model[0], X
 
 
+TEXTS = ["the cat sat", "a cat and a dog", "Ünï the dog", "", "dog dog cat"]
+
+
+def _vectoriser(name: str, **settings: Any) -> Saved:
+    return Saved(name, name, lambda: (getattr(tenfold, name)(**settings).fit(TEXTS), TEXTS[::-1]))
+
+
+def _fit_weights() -> tuple[Any, Any]:
+    counts = tenfold.CountVectorizer().fit_transform(TEXTS)
+    return tenfold.TfidfTransformer().fit(counts), counts[:2]
+
+
 MODELS = [
     *_rows(),
     Saved("KNeighborsClassifier, two targets", "KNeighborsClassifier", _several_classes),
@@ -204,6 +216,10 @@ MODELS = [
     ),
     Saved("ConformalClassifier", "ConformalClassifier", _fit_sets),
     Saved("TableEncoder, all kinds of columns", "TableEncoder", _encoder),
+    _vectoriser("CountVectorizer", ngram_range=(1, 2), stop_words="english"),
+    _vectoriser("TfidfVectorizer", min_df=2),
+    _vectoriser("HashingVectorizer", n_features=16),
+    Saved("TfidfTransformer", "TfidfTransformer", _fit_weights),
 ]
 """A model of every row of the table, and others that hold something else."""
 

@@ -36,6 +36,7 @@ void bind_residual_cosines(nb::module_ &m);
 void bind_ridge_loo(nb::module_ &m);
 void bind_knn(nb::module_ &m);
 void bind_csv(nb::module_ &m);
+void bind_term_counts(nb::module_ &m);
 void bind_columns_to_rows(nb::module_ &m);
 void bind_elementwise(nb::module_ &m);
 void bind_cosine_features(nb::module_ &m);

@@ -88,6 +88,7 @@ NB_MODULE(_core, m) {
   bind_ridge_loo(m);
   bind_knn(m);
   bind_csv(m);
+  bind_term_counts(m);
   bind_columns_to_rows(m);
   bind_elementwise(m);
   bind_cosine_features(m);

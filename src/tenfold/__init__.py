@@ -200,7 +200,11 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.evaluation import Figure as Figure
     from tenfold.evaluation import evaluate as evaluate
     from tenfold.evaluation import evaluate_online as evaluate_online
+    from tenfold.features import CountVectorizer as CountVectorizer
+    from tenfold.features import HashingVectorizer as HashingVectorizer
     from tenfold.features import TableEncoder as TableEncoder
+    from tenfold.features import TfidfTransformer as TfidfTransformer
+    from tenfold.features import TfidfVectorizer as TfidfVectorizer
     from tenfold.features import check_table as check_table
     from tenfold.features import read_table as read_table
     from tenfold.geometry import Margins as Margins
@@ -378,15 +382,19 @@ ESTIMATORS = {
 OTHERS = {
     "Certificate": "judge.certificate",
     "ConvexityCheck": "judge.convexity",
+    "CountVectorizer": "features",
     "Evaluation": "evaluation",
     "Figure": "evaluation",
     "GradientCheck": "judge.gradient_check",
+    "HashingVectorizer": "features",
     "Margins": "geometry",
     "Moments": "stats.moments",
     "RidgePath": "cross_validation.ridge_path",
     "SolverResult": "plans.solver_result",
     "StationaryPoint": "judge.local_minimum",
     "TableEncoder": "features",
+    "TfidfTransformer": "features",
+    "TfidfVectorizer": "features",
     "ambiguity": "estimators.ambiguity",
     "certify": "certification",
     "check_convexity": "judge.convexity",

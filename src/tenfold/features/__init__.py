@@ -12,14 +12,17 @@ from tenfold.features.table_reader import Reading, read_table
 from tenfold.features.target import Target, infer_task, split_target
 from tenfold.features.target_leakage import Suspect, suspects
 from tenfold.features.text import Texts, count_vocabulary, text_vectoriser
+from tenfold.features.vectorisers import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from tenfold.features.words import share_counts
 
 __all__ = [
     "ColumnType",
     "CountBins",
+    "CountVectorizer",
     "DateParts",
     "Decision",
     "Finding",
+    "HashingVectorizer",
     "Levels",
     "Numbers",
     "Ranks",
@@ -32,6 +35,8 @@ __all__ = [
     "Target",
     "TargetMeans",
     "Texts",
+    "TfidfTransformer",
+    "TfidfVectorizer",
     "check_table",
     "count_vocabulary",
     "find_sentinels",

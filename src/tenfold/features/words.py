@@ -1,4 +1,4 @@
-"""Word counts of texts, tokenised by polars once for all folds of a table.
+"""Word counts of texts, tokenised once for all folds of a table, by the compiled loop of the vectorisers.
 
 A word is a run of two or more letters, digits or underscores, in lower case, as in scikit-learn's `CountVectorizer`.
 Folds of a table share their texts, and tokenising dominates the cost: inside `share_counts` the counts of the columns
@@ -15,11 +15,13 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
+from tenfold import _core
 from tenfold.arrays import Integers
 from tenfold.features.frames import pl
+from tenfold.features.ngram_rules import word_rules
+from tenfold.machine import threads
 
-WORD = r"[\p{L}\p{N}_]{2,}"  # the \w\w+ of Python's regular expressions
-CHUNK_BYTES = 1 << 26  # of text tokenised at a time: its words take about ten times as much memory
+CHUNK_BYTES = 1 << 24  # of text that is tokenised at a time
 CACHE_BYTES = 1 << 28  # of cached counts and texts
 
 
@@ -117,21 +119,23 @@ def _indices(texts: pl.Series, known: pl.Series) -> pl.Series:
 
 
 def _tokenise(texts: pl.Series) -> WordCounts:
-    parts = []
+    counted = _core.TermCounts()
     for chunk in _chunks(texts):
-        tokens = chunk.str.to_lowercase().str.extract_all(WORD)
-        flat = tokens.explode().drop_nulls()  # an empty list becomes a null
-        words = flat.unique().sort()
-        parts.append((words, _codes(flat, words), tokens.list.len().to_numpy()))
-    vocabulary = pl.concat([words for words, _, _ in parts]).unique().sort()
-    indices = np.concatenate([_codes(words, vocabulary)[codes] for words, codes, _ in parts])
-    ends = np.concatenate([[0], np.cumsum(np.concatenate([lengths for _, _, lengths in parts]), dtype=np.int64)])
-    shape = (len(texts), len(vocabulary))
-    counts = sparse.csr_array((np.ones(len(indices)), indices, ends), shape=shape)
-    counts.sum_duplicates()
-    if counts.nnz < 2**31:
-        counts.indices, counts.indptr = counts.indices.astype(np.int32), counts.indptr.astype(np.int32)
-    return WordCounts(vocabulary.to_list(), counts)
+        # Python knows the lower case of letters that are not in ASCII; the compiled loop that of the others
+        lower = [text if text.isascii() else text.lower() for text in chunk.to_list()]
+        counted.add(lower, word_rules(), threads())
+    columns = np.empty(counted.terms, dtype=np.int64)
+    columns[counted.order(threads())] = np.arange(counted.terms)
+    ends, indices, values = counted.matrix(columns, threads())
+    vocabulary = counted.vocabulary(columns)
+    words = sorted(vocabulary, key=vocabulary.__getitem__)
+    kind = np.int32 if len(indices) < 2**31 else np.int64
+    counts = sparse.csr_array(
+        (values.astype(np.float64), indices.astype(kind, copy=False), np.concatenate([[0], ends]).astype(kind)),
+        shape=(len(texts), len(words)),
+    )
+    counts.sort_indices()
+    return WordCounts(words, counts)
 
 
 def _chunks(texts: pl.Series) -> Iterator[pl.Series]:
@@ -142,10 +146,3 @@ def _chunks(texts: pl.Series) -> Iterator[pl.Series]:
     edges = [0, *np.unique(np.minimum(cuts, len(texts))).tolist()]
     for begin, end in pairwise([*edges, len(texts)]):
         yield texts[begin:end]
-
-
-def _codes(tokens: pl.Series, words: pl.Series) -> Integers:
-    """Indices of tokens among the words, which are sorted and distinct."""
-    if not len(words):
-        return np.zeros(0, dtype=np.int64)
-    return tokens.cast(pl.Enum(words)).to_physical().cast(pl.Int64).to_numpy()

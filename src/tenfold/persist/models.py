@@ -27,9 +27,13 @@ from tenfold.persist.schema_sklearn import TRANSFORMERS
 from tenfold.persist.schema_tenfold import schema_of_class
 from tenfold.persist.values import Reader, Writer
 
+VECTORISERS = ("CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer")
+"""Classes of ours that keep what those of the same name in scikit-learn do."""
+
 # our classes that are not exported by `tenfold` itself: their modules and schemas
 MODULES: dict[str, tuple[str, Schema]] = {
     **{name: ("tenfold.features", schema) for name, schema in TABLES.items()},
+    **{name: ("tenfold.features", TRANSFORMERS[name][1]) for name in TRANSFORMERS if name in VECTORISERS},
     **{name: ("tenfold.decide", schema) for name, schema in DECISIONS.items()},
     **{name: ("tenfold.estimators.gaussian_process.binary", schema) for name, schema in PROCESSES.items()},
 }
