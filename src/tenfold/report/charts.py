@@ -147,6 +147,7 @@ DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
     "residuals": (_residuals, "Held-out samples. A trend or a funnel means that something is left to explain."),
     "errors": (_errors, "Error of every value tried; the dashed line is the one chosen."),
     "eigenvalues": (_errors, "Eigenvalues of the Laplacian of the neighbours; the dashed line is before the gap."),
+    "parts": (_errors, "Variance held by sums of so many non-negative parts; the dashed line is the number chosen."),
     "criterion": (_errors, "The criterion of every value tried; the dashed line is the one chosen."),
     "path": (_path, "How the weights of standardised features shrink as the penalty grows."),
     "plane": (_plane, "The boundary, the margins beside it, and the samples that carry it: free ones are on a margin."),

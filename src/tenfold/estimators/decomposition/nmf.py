@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from tenfold.estimators.decomposition.nmf_model import BASIC, REPORT_ONLY, FactorsModel, beta_of, problem_of
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats, number
@@ -114,6 +115,13 @@ class NMF(CallbackSupportMixin, FactorsModel):
         outputs="nmf.codes",
         report_only=REPORT_ONLY,
         stored={"components_": floats("k p", low=0.0), "reconstruction_err_": number(0.0)},
+        board=Entry(
+            "parts",
+            "structure",
+            {"tol": 1e-3, "max_iter": 1000, "random_state": 0},
+            {"n_components": (2, 3, 4, 5, 6, 8)},
+            dense=True,
+        ),
         transform_uses="samples",
     )
     _constraints: ClassVar[Constraints] = {**BASIC, "solver": (choice("mu", "cd"),), "shuffle": (boolean(),)}
