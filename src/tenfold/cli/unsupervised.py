@@ -61,8 +61,8 @@ def _components(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
 
 
 def _parts(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
-    """Non-negative factors of what evenly spaced rows have above the smallest value of each feature, for every number of
-    parts of the grid; the fewest that hold most of the variance.
+    """Non-negative factors of what evenly spaced rows have above the smallest value of each feature, for every number
+    of parts of the grid; the fewest that hold most of the variance.
     """
     begin = time.perf_counter()
     Z = Z[:: -(-len(Z) // PARTS_ROWS)]

@@ -14,7 +14,8 @@ def describe_groups(models: Sequence[Any], Z: Floats, names: Sequence[str], rows
     """Of fitted models without a target, on encoded and standardised samples Z.
 
     `map`: the first two components of a sub-sample, with their clusters and rows in the file. `loadings`: of the first
-    components. `parts`: the first non-negative ones, of length one. `clusters`: sizes, and the means of the features that differ most between them, in standard deviations.
+    components. `parts`: the first non-negative ones, of length one. `clusters`: sizes, and the means of the features
+    that differ most between them, in standard deviations.
     """
     components = next((model for model in models if hasattr(model, "explained_variance_ratio_")), None)
     parts = next((model for model in models if hasattr(model, "reconstruction_err_")), None)
