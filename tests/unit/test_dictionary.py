@@ -268,6 +268,8 @@ def test_all_components_are_zero_with_a_large_penalty():
     assert model.certificate_.ok
     assert np.all(model.components_ == 0.0)
     assert np.all(model.transform(X) == 0.0)
+    model.components_ = np.eye(12)[:2]
+    assert not tenfold.certify(model, X).ok
 
 
 def test_batches_are_not_judged_and_come_nearer():

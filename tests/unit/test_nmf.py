@@ -382,3 +382,20 @@ def test_projected_gradient_steps_never_raise_the_objective():
     assert np.all(np.diff(values) <= 1e-12 * values[0])
     with pytest.raises(ValueError, match="does not handle"):
         tenfold.NMF(2, solver="pg", beta_loss=1.0).fit(X)
+
+
+@pytest.mark.parametrize("solver", ["cd", "mu"])
+def test_a_component_that_no_sample_uses_is_zero_under_an_l1_penalty(solver):
+    """Its projected gradient has no weight, as the curvature is zero: the judge looks at the penalty."""
+    X = low_rank()
+    settings = {"alpha_W": 0.3, "l1_ratio": 1.0, "random_state": 0, "max_iter": 20_000, "tol": 1e-4}
+    model = tenfold.NMF(4, init="random", solver=solver, **settings).fit(X)
+    assert model.certificate_.ok
+    assert tenfold.certify(model, X).ok
+    codes = model.transform(X)
+    assert np.array_equal(codes.any(axis=0), model.components_.any(axis=1))
+    model.components_ = np.vstack([model.components_, 1e-3 * np.ones((1, 20))])
+    model.n_components_ = model.n_components = 5
+    certificate = tenfold.certify(model, X)
+    assert not certificate.ok
+    assert "no sample uses" in certificate.note

@@ -99,6 +99,8 @@ def components(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     if not certificate.ok:
         return certificate
     norms = np.linalg.norm(C, axis=1)
+    if np.any((norms > 0.0) & (lengths == 0.0)):
+        return contradict(certificate, "A component is not zero, and no sample has a score on it.")
     if model.n_components_ != len(C):
         return contradict(certificate, f"n_components_ is {model.n_components_}, and there are {len(C)} components.")
     if np.any(np.abs(norms - 1.0)[norms > 0.0] > 16.0 * np.sqrt(X.shape[1]) * u):

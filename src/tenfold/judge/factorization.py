@@ -54,7 +54,7 @@ def stationary_factors(
     own, floor_H = _project(H.T, _transpose(data.slopes_H(W, H)), squares[0], problem.l1_H, problem.l2_H, dtype)
     witness, _ = _project(W, data.slopes_W(W, H), squares[1], problem.l1_W, problem.l2_W, dtype)
     value = max(own, witness, floor_H)
-    wrong = _complain_of_components(data, W, H, problem)
+    wrong = _complain_of_components(data, W, H, problem) or _complain_of_cost(W, H, problem)
     if not wrong and value <= max(tol, floor_H):  # else the stored error is of another W
         wrong = _complain_of_error(X, error, loss, problem.beta, tol)
     value = value if np.isfinite(objective) and not wrong else np.inf
@@ -127,6 +127,15 @@ def _complain_of_components(data: Divergence, W: Floats, H: Floats, problem: Fac
     if deficit <= max(np.sqrt(problem.l2_W * problem.l2_H), rounding):
         return ""
     return f"{empty} components are zero, and another value of them would decrease the objective."
+
+
+def _complain_of_cost(W: Floats, H: Floats, problem: Factorization) -> str:
+    """Whether a part of a component has a penalty though the other part is zero: curvatures are zero there, and with
+    them the projected gradients."""
+    idle_H, idle_W = H.any(axis=1) & ~W.any(axis=0), W.any(axis=0) & ~H.any(axis=1)
+    if (problem.l1_H > 0.0 and idle_H.any()) or (problem.l1_W > 0.0 and idle_W.any()):
+        return "A component that no sample uses has a penalty: zeros would decrease the objective."
+    return ""
 
 
 def _complain_of_error(X: Array, error: float | None, loss: float, beta: float, tol: float) -> str:

@@ -218,6 +218,9 @@ def _certify(
     if not (np.isfinite(factors.W).all() and np.isfinite(factors.H).all()):
         raise NotFinite
     H = np.ascontiguousarray(factors.H.astype(X.dtype).astype(np.float64))
+    if problem.l1_H > 0.0:  # steps leave what no sample uses as it is
+        H[~factors.W.any(axis=0)] = 0.0
+        factors = Factors(factors.W, H)
     W = (
         best_codes(X, H, problem, tol=WITNESS * tolerance(tol))
         if problem.beta == 2.0 and not has_missing(X)
