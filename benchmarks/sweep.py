@@ -227,6 +227,8 @@ def families() -> Iterator[Family]:
     yield Family("SpectralClustering", "cluster", graphs, {**grouped, "gamma": 0.1})
     yield Family("SpectralClustering", "cluster", graphs, {**grouped, "affinity": "nearest_neighbors"})
     yield Family("SpectralEmbedding", "manifold", graphs, {"n_neighbors": 20, "random_state": 0})
+    for linkage in ("ward", "average", "single"):
+        yield Family("AgglomerativeClustering", "cluster", graphs, {"n_clusters": 8, "linkage": linkage})
     for kind in ("full", "tied", "diag", "spherical"):
         settings = {"n_components": 8, "covariance_type": kind, "random_state": 0, "max_iter": 50, "tol": 0.0}
         yield Family("GaussianMixture", "mixture", U[:3], settings)

@@ -25,6 +25,7 @@ COMPILE = ("skglm",)
 
 MODULES = {OURS: "tenfold", SKLEARN: "sklearn.linear_model", INTELEX: "sklearnex.linear_model"}
 HOMES = {
+    "AgglomerativeClustering": "cluster",
     "BernoulliNB": "naive_bayes",
     "CCA": "cross_decomposition",
     "CategoricalNB": "naive_bayes",
@@ -333,6 +334,10 @@ ROWS = (
         (120, 3, 3), {"n_clusters": 8, "gamma": 0.1, "random_state": 0}, None, aim=8, **ANSWERED),
     Row("spectral clustering 200 x 5, 4 clusters", "SpectralClustering", data.gaussian_classes, (200, 5, 4),
         (120, 3, 3), {"n_clusters": 4, "gamma": 0.1, "random_state": 0}, None, **ANSWERED),
+    Row("ward 10k x 16, 8 clusters", "AgglomerativeClustering", data.gaussian_classes, (10_000, 16, 8), (120, 3, 3),
+        {"n_clusters": 8}, None, aim=3, **ANSWERED),
+    Row("ward 200 x 5, 4 clusters", "AgglomerativeClustering", data.gaussian_classes, (200, 5, 4), (120, 3, 3),
+        {"n_clusters": 4}, None, **ANSWERED),
     Row("spectral embedding 5k x 10 by neighbours, 3 components", "SpectralEmbedding", data.gaussian_classes,
         (5_000, 10, 8), (120, 3, 3), {"n_components": 3, "n_neighbors": 20, "random_state": 0}, None, **ANSWERED),
     Row("neighbours mnist, 2k queries", "NearestNeighbors", data.digits, (20_000,), (500,), TEN_NEAREST,

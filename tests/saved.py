@@ -42,7 +42,7 @@ BAYES = row_of("BayesClassifier")
 
 METHODS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples"),
-    *("kneighbors", "radius_neighbors", "predict_interval"),
+    *("kneighbors", "radius_neighbors", "predict_interval", "mahalanobis"),
 )
 
 
@@ -193,17 +193,15 @@ PIPELINES = [Saved("all transformers", "", whole_table), Saved("a table behind o
 
 def answers(model: Any, X: Any) -> dict[str, Any]:
     """What a model says of queries, method by method; one that refuses them says why."""
-    # a model that answers nothing about other samples has what it found of its own
-    result = {name: getattr(model, name) for name in ("embedding_", "labels_") if hasattr(model, name)}
+    result = {}
     for name in METHODS:
         if hasattr(model, name):
             try:
                 result[name] = getattr(model, name)(X)
             except (ValueError, TypeError, NotImplementedError) as reason:
                 result[name] = f"{type(reason).__name__}: {reason}"
-    if not result:  # an embedding of the samples of the fit alone
-        result["embedding_"] = model.embedding_
-    return result
+    # a model that answers nothing about other samples has what it found of its own
+    return result or {name: getattr(model, name) for name in ("embedding_", "labels_") if hasattr(model, name)}
 
 
 def same(one: Any, other: Any) -> bool:

@@ -45,6 +45,10 @@ void bind_kde_tree(nb::module_ &m);
 void bind_pairwise(nb::module_ &m);
 void bind_dense_glm(nb::module_ &m);
 void bind_svm(nb::module_ &m);
+void bind_hierarchy(nb::module_ &m);
+void bind_forward_backward(nb::module_ &m);
+void bind_smacof(nb::module_ &m);
+void bind_string_kernels(nb::module_ &m);
 
 // SciPy's BLAS, imported at the first call. Needs the GIL.
 const Blas &scipy_blas();

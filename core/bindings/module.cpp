@@ -97,6 +97,9 @@ NB_MODULE(_core, m) {
   bind_pairwise(m);
   bind_dense_glm(m);
   bind_svm(m);
+  bind_hierarchy(m);
+  bind_smacof(m);
+  bind_string_kernels(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
   m.def(
       "available_isas",

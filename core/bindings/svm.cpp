@@ -104,6 +104,7 @@ template <class T> void bind_cache(nb::module_ &m, const char *name) {
   c.def_prop_ro(
       "evaluated", [](const BoundCache<T> &b) { return b.cache.evaluated(); },
       "The number of values that were evaluated.");
+  c.def("clear", [](BoundCache<T> &b) { b.cache.clear(); }, "Frees all rows; problems fetch theirs again.");
 }
 
 template <class T> void bind_solver(nb::module_ &m, const char *name) {
@@ -153,6 +154,7 @@ template <class T> void bind_solver(nb::module_ &m, const char *name) {
   c.def_prop_ro("violation", &Solver::violation);
   c.def_prop_ro("steps", &Solver::steps);
   c.def_prop_ro("rounds", &Solver::rounds);
+  c.def_prop_ro("operations", &Solver::operations, "Operations, without those of kernel values.");
   c.def_prop_ro("multipliers", [](const Solver &s) { return std::make_tuple(s.multipliers()[0], s.multipliers()[1]); });
 }
 

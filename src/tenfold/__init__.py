@@ -16,6 +16,19 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.cross_validation.ridge_path import RidgePath as RidgePath
     from tenfold.data.open_rows import rows as rows
     from tenfold.estimators.ambiguity import ambiguity as ambiguity
+    from tenfold.estimators.covariance.empirical import EmpiricalCovariance as EmpiricalCovariance
+    from tenfold.estimators.covariance.functions import empirical_covariance as empirical_covariance
+    from tenfold.estimators.covariance.functions import ledoit_wolf as ledoit_wolf
+    from tenfold.estimators.covariance.functions import ledoit_wolf_shrinkage as ledoit_wolf_shrinkage
+    from tenfold.estimators.covariance.functions import log_likelihood as log_likelihood
+    from tenfold.estimators.covariance.functions import oas as oas
+    from tenfold.estimators.covariance.functions import shrunk_covariance as shrunk_covariance
+    from tenfold.estimators.covariance.graphical import GraphicalLasso as GraphicalLasso
+    from tenfold.estimators.covariance.graphical import GraphicalLassoCV as GraphicalLassoCV
+    from tenfold.estimators.covariance.graphical import graphical_lasso as graphical_lasso
+    from tenfold.estimators.covariance.shrunk import LedoitWolf as LedoitWolf
+    from tenfold.estimators.covariance.shrunk import OAS as OAS
+    from tenfold.estimators.covariance.shrunk import ShrunkCovariance as ShrunkCovariance
     from tenfold.estimators.cross_decomposition.canonical import CCA as CCA
     from tenfold.estimators.cross_decomposition.kernel import KernelCCA as KernelCCA
     from tenfold.estimators.cross_decomposition.partial import PLSCanonical as PLSCanonical
@@ -71,8 +84,15 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.greedy.omp import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy.omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy.omp_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+    from tenfold.estimators.hierarchy.agglomerative import AgglomerativeClustering as AgglomerativeClustering
+    from tenfold.estimators.hierarchy.divisive import DivisiveClustering as DivisiveClustering
+    from tenfold.estimators.hierarchy.features import FeatureAgglomeration as FeatureAgglomeration
+    from tenfold.estimators.hierarchy.functions import linkage_tree as linkage_tree
+    from tenfold.estimators.hierarchy.functions import ward_tree as ward_tree
     from tenfold.estimators.interpolation.lookup_table import LookupTable as LookupTable
     from tenfold.estimators.interpolation.piecewise_linear import PiecewiseLinear as PiecewiseLinear
+    from tenfold.estimators.isotonic import IsotonicRegression as IsotonicRegression
+    from tenfold.estimators.isotonic import isotonic_regression as isotonic_regression
     from tenfold.estimators.kernel_approximation.chi_squared import AdditiveChi2Sampler as AdditiveChi2Sampler
     from tenfold.estimators.kernel_approximation.chi_squared import SkewedChi2Sampler as SkewedChi2Sampler
     from tenfold.estimators.kernel_approximation.count_sketch import PolynomialCountSketch as PolynomialCountSketch
@@ -117,6 +137,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.logistic.smallest_c import l1_min_c as l1_min_c
     from tenfold.estimators.manifold.classical import ClassicalMDS as ClassicalMDS
     from tenfold.estimators.manifold.isomap import Isomap as Isomap
+    from tenfold.estimators.manifold.mds import MDS as MDS
+    from tenfold.estimators.manifold.mds import smacof as smacof
     from tenfold.estimators.mixture.em_driver import em as em
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
     from tenfold.estimators.naive_bayes.categorical import CategoricalNB as CategoricalNB
@@ -158,6 +180,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.svm.classification import LinearSVC as LinearSVC
     from tenfold.estimators.svm.kernel_classification import NuSVC as NuSVC
     from tenfold.estimators.svm.kernel_classification import SVC as SVC
+    from tenfold.estimators.svm.kernel_cv import SVCCV as SVCCV
+    from tenfold.estimators.svm.kernel_cv import SVRCV as SVRCV
     from tenfold.estimators.svm.kernel_one_class import OneClassSVM as OneClassSVM
     from tenfold.estimators.svm.kernel_regression import NuSVR as NuSVR
     from tenfold.estimators.svm.kernel_regression import SVR as SVR
@@ -172,11 +196,22 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge.certificate import Certificate as Certificate
+    from tenfold.judge.convexity import ConvexityCheck as ConvexityCheck
+    from tenfold.judge.convexity import check_convexity as check_convexity
+    from tenfold.judge.gradient_check import GradientCheck as GradientCheck
+    from tenfold.judge.gradient_check import check_gradient as check_gradient
+    from tenfold.judge.gradient_check import check_hessian as check_hessian
+    from tenfold.judge.local_minimum import StationaryPoint as StationaryPoint
     from tenfold.judge.quadratic_program import kkt as kkt
     from tenfold.judge.quadratic_program import lagrange_dual as lagrange_dual
     from tenfold.persist import load as load
     from tenfold.persist import save as save
+    from tenfold.plans.linear_solvers import leading_eigenvectors as leading_eigenvectors
+    from tenfold.plans.linear_solvers import solve_linear as solve_linear
+    from tenfold.plans.optimisers import classify_stationary as classify_stationary
+    from tenfold.plans.optimisers import minimize as minimize
     from tenfold.plans.quadratic_program import minimize_qp as minimize_qp
+    from tenfold.plans.solver_result import SolverResult as SolverResult
     from tenfold.stats.moments import Moments as Moments
 # isort: on
 # imports:end
@@ -187,6 +222,7 @@ __version__ = "0.1.0"
 ESTIMATORS = {
     "ARDRegression": "estimators.least_squares.bayesian",
     "AdditiveChi2Sampler": "estimators.kernel_approximation.chi_squared",
+    "AgglomerativeClustering": "estimators.hierarchy.agglomerative",
     "AveragedPerceptron": "estimators.perceptron.averaged",
     "BayesClassifier": "estimators.discriminant.bayes_classifier",
     "BayesianRidge": "estimators.least_squares.bayesian",
@@ -198,10 +234,13 @@ ESTIMATORS = {
     "ClassicalMDS": "estimators.manifold.classical",
     "ComplementNB": "estimators.naive_bayes.discrete",
     "DictionaryLearning": "estimators.decomposition.dictionary",
+    "DivisiveClustering": "estimators.hierarchy.divisive",
     "ElasticNet": "estimators.lasso.lasso",
     "ElasticNetCV": "estimators.lasso.cv",
+    "EmpiricalCovariance": "estimators.covariance.empirical",
     "Falkon": "estimators.falkon",
     "FalkonClassifier": "estimators.falkon",
+    "FeatureAgglomeration": "estimators.hierarchy.features",
     "ForwardSelection": "estimators.greedy.omp",
     "GammaRegressor": "estimators.glm.families",
     "GaussianMixture": "estimators.mixture.gaussian",
@@ -211,10 +250,13 @@ ESTIMATORS = {
     "GaussianProcessRegressor": "estimators.gaussian_process.regressor",
     "GeneralizedLinear": "estimators.glm.generalized_linear",
     "GeneralizedLinearClassifier": "estimators.glm.classifier",
+    "GraphicalLasso": "estimators.covariance.graphical",
+    "GraphicalLassoCV": "estimators.covariance.graphical",
     "Histogram": "estimators.neighbours.histogram",
     "HuberRegressor": "estimators.glm.huber",
     "IncrementalPCA": "estimators.decomposition.incremental",
     "Isomap": "estimators.manifold.isomap",
+    "IsotonicRegression": "estimators.isotonic",
     "KMeans": "estimators.kmeans.kmeans",
     "KNeighborsCV": "estimators.neighbours.cv",
     "KNeighborsClassifier": "estimators.neighbours.classification",
@@ -237,6 +279,7 @@ ESTIMATORS = {
     "LassoLars": "estimators.greedy.lasso_lars",
     "LassoLarsCV": "estimators.greedy.lars_cv",
     "LassoLarsIC": "estimators.greedy.lasso_lars",
+    "LedoitWolf": "estimators.covariance.shrunk",
     "LinearDiscriminantAnalysis": "estimators.discriminant.linear",
     "LinearRegression": "estimators.least_squares.ols",
     "LinearSVC": "estimators.svm.classification",
@@ -244,6 +287,7 @@ ESTIMATORS = {
     "LogisticRegression": "estimators.logistic.regression",
     "LogisticRegressionCV": "estimators.logistic.cv",
     "LookupTable": "estimators.interpolation.lookup_table",
+    "MDS": "estimators.manifold.mds",
     "MatchingPursuit": "estimators.greedy.matching",
     "MiniBatchDictionaryLearning": "estimators.decomposition.dictionary_minibatch",
     "MiniBatchKMeans": "estimators.kmeans.minibatch",
@@ -262,6 +306,7 @@ ESTIMATORS = {
     "NuSVC": "estimators.svm.kernel_classification",
     "NuSVR": "estimators.svm.kernel_regression",
     "Nystroem": "estimators.kernel_approximation.nystroem",
+    "OAS": "estimators.covariance.shrunk",
     "OneClassSVM": "estimators.svm.kernel_one_class",
     "OnlineKMeans": "estimators.kmeans.online",
     "OrthogonalMatchingPursuit": "estimators.greedy.omp",
@@ -294,7 +339,10 @@ ESTIMATORS = {
     "SGDOneClassSVM": "estimators.sgd.one_class",
     "SGDRegressor": "estimators.sgd.regressor",
     "SVC": "estimators.svm.kernel_classification",
+    "SVCCV": "estimators.svm.kernel_cv",
     "SVR": "estimators.svm.kernel_regression",
+    "SVRCV": "estimators.svm.kernel_cv",
+    "ShrunkCovariance": "estimators.covariance.shrunk",
     "SkewedChi2Sampler": "estimators.kernel_approximation.chi_squared",
     "SparseCoder": "estimators.decomposition.sparse_coder",
     "SparsePCA": "estimators.decomposition.sparse_pca",
@@ -310,22 +358,33 @@ ESTIMATORS = {
 
 OTHERS = {
     "Certificate": "judge.certificate",
+    "ConvexityCheck": "judge.convexity",
     "Evaluation": "evaluation",
     "Figure": "evaluation",
+    "GradientCheck": "judge.gradient_check",
     "Margins": "geometry",
     "Moments": "stats.moments",
     "RidgePath": "cross_validation.ridge_path",
+    "SolverResult": "plans.solver_result",
+    "StationaryPoint": "judge.local_minimum",
     "TableEncoder": "features",
     "ambiguity": "estimators.ambiguity",
     "certify": "certification",
+    "check_convexity": "judge.convexity",
+    "check_gradient": "judge.gradient_check",
+    "check_hessian": "judge.gradient_check",
     "check_table": "features",
     "dict_learning": "estimators.decomposition.dictionary_functions",
     "dict_learning_online": "estimators.decomposition.dictionary_functions",
+    "classify_stationary": "plans.optimisers",
     "em": "estimators.mixture.em_driver",
+    "empirical_covariance": "estimators.covariance.functions",
     "enet_path": "estimators.lasso.functions",
     "evaluate": "evaluation",
     "evaluate_online": "evaluation",
+    "graphical_lasso": "estimators.covariance.graphical",
     "infer": "certification.inference",
+    "isotonic_regression": "estimators.isotonic",
     "k_means": "estimators.kmeans.functions",
     "kkt": "judge.quadratic_program",
     "kmeans_plusplus": "estimators.kmeans.functions",
@@ -335,11 +394,18 @@ OTHERS = {
     "lars_path": "estimators.greedy.lars_functions",
     "lars_path_gram": "estimators.greedy.lars_functions",
     "lasso_path": "estimators.lasso.functions",
+    "ledoit_wolf": "estimators.covariance.functions",
+    "ledoit_wolf_shrinkage": "estimators.covariance.functions",
+    "leading_eigenvectors": "plans.linear_solvers",
     "linear_or_not": "advice",
+    "linkage_tree": "estimators.hierarchy.functions",
     "load": "persist",
+    "log_likelihood": "estimators.covariance.functions",
     "margins": "geometry",
+    "minimize": "plans.optimisers",
     "minimize_qp": "plans.quadratic_program",
     "non_negative_factorization": "estimators.decomposition.nmf_functions",
+    "oas": "estimators.covariance.functions",
     "orthogonal_mp": "estimators.greedy.functions",
     "orthogonal_mp_gram": "estimators.greedy.functions",
     "principal_angles": "estimators.decomposition.angles",
@@ -352,8 +418,12 @@ OTHERS = {
     "save": "persist",
     "separability": "estimators.separability",
     "sparse_encode": "estimators.decomposition.dictionary_functions",
+    "shrunk_covariance": "estimators.covariance.functions",
+    "smacof": "estimators.manifold.mds",
+    "solve_linear": "plans.linear_solvers",
     "spectral_clustering": "estimators.spectral.functions",
     "spectral_embedding": "estimators.spectral.functions",
+    "ward_tree": "estimators.hierarchy.functions",
 }
 """Public names that are no estimators, and their modules."""
 

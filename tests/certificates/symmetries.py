@@ -10,6 +10,7 @@ from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 import tenfold
 
@@ -152,6 +153,11 @@ def is_permuted(model: Any, worse: Any) -> bool:
         all(np.allclose(getattr(model, name)[list(order)], getattr(worse, name), rtol=1e-9) for name in names)
         for order in permutations(range(len(model.weights_)))
     )
+
+
+def is_isometric(model: Any, worse: Any) -> bool:
+    """Whether the points of an embedding were moved, turned or reflected as a whole."""
+    return bool(np.allclose(pdist(model.embedding_), pdist(worse.embedding_), rtol=1e-9))
 
 
 def _per_component(model: Any, name: str) -> bool:

@@ -13,7 +13,7 @@ import sklearn.decomposition
 import sklearn.kernel_ridge
 import sklearn.manifold
 from excess import Reference
-from symmetries import SYMMETRIES, is_permuted, move, move_alone
+from symmetries import SYMMETRIES, is_isometric, is_permuted, move, move_alone
 from tampering import outputs, same_or_raises, tamper
 
 import tenfold
@@ -46,7 +46,9 @@ def survivors(model, X, y):
                 if not different:
                     continue
                 change = f"{change} (report only, but {', '.join(different)} differ)"
-            symmetric = type(model).__name__ == "GaussianMixture" and is_permuted(model, worse)
+            kind = type(model).__name__
+            symmetric = kind == "GaussianMixture" and is_permuted(model, worse)
+            symmetric |= kind == "MDS" and is_isometric(model, worse)
             if not symmetric and not reference.within(worse, certificate, name):
                 result.append(f"{name}: {change}")
         return result
@@ -155,6 +157,9 @@ OTHERS = {
     "KernelPCA of all components": lambda: spectral("KernelPCA"),
     "ClassicalMDS": lambda: spectral("ClassicalMDS", n_components=3),
     "ClassicalMDS of scikit-learn": lambda: spectral("ClassicalMDS", sklearn.manifold, n_components=3),
+    "MDS": lambda: spectral("MDS", init="classical_mds", n_components=3, eps=1e-9, max_iter=3000),
+    "MDS without a metric": lambda: spectral("MDS", init="random", random_state=0, metric_mds=False),
+    "MDS of scikit-learn": lambda: spectral("MDS", sklearn.manifold, init="classical_mds", random_state=0),
     "KernelFisherDiscriminant": lambda: dual("KernelFisherDiscriminant", beta=0.1),
     "Isomap": lambda: spectral("Isomap", n_neighbors=40),
     "Isomap of scikit-learn": lambda: spectral("Isomap", sklearn.manifold, n_neighbors=40),

@@ -194,9 +194,11 @@ def test_unsupervised_models_without_a_target(houses, tmp_path):
     assert {row["name"] for row in record["board"]} == {
         "principal-components",
         "parts",
+        "kernel-components",
         "k-means",
         "mixture",
         "spectral-clustering",
+        "dendrogram",
     }
     assert all(row["certified"] for row in record["board"])
     assert all(row["weight"] >= 0.0 for part in record["groups"]["parts"] for row in part["features"])

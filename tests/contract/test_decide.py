@@ -1,16 +1,18 @@
-"""scikit-learn's own checks of the classifiers that calibrate and decide."""
+"""scikit-learn's own checks of what calibrates, decides, and gives intervals."""
 
 import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tenfold import GaussianNB, LogisticRegression
-from tenfold.decide import Calibrator, DecisionClassifier
+from tenfold.decide import Calibrator, ConformalClassifier, ConformalRegressor, DecisionClassifier
 
 ALL = [
     Calibrator(),
     Calibrator(GaussianNB(), method="isotonic"),
     DecisionClassifier(LogisticRegression()),
+    ConformalClassifier(random_state=0),
+    ConformalRegressor(random_state=0),
 ]
 
 

@@ -228,6 +228,7 @@ FITS = {
         lambda: clouds(100_000, 20, 100),
     ),
     "BisectingKMeans": (tenfold.BisectingKMeans(200, random_state=0), lambda: clouds(100_000, 20, 200)),
+    "KernelKMeans": (tenfold.KernelKMeans(60, n_init=20, random_state=0), lambda: clouds(4000, 20, 60)),
     "OnlineKMeans": (tenfold.OnlineKMeans(200, random_state=0), lambda: clouds(200_000, 20, 200)),
     "GaussianMixture": (tenfold.GaussianMixture(15, tol=0, random_state=0, **LONG), lambda: clouds(50_000, 15, 15)),
     "GaussianMixture diagonal": (

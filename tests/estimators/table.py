@@ -162,6 +162,22 @@ def _centroids(settings: dict[str, Any] | None = None, **meta: Any) -> Statistic
     return _statistical("NearestCentroid", settings, **{**known, **meta})
 
 
+def _covariance(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
+    learned = ("location_", "covariance_")
+    known = {"source": cloud, "learned": learned, "seen": learned, "methods": ("mahalanobis",), "parts": False}
+    return _statistical(name, settings, **{**known, **meta})
+
+
+GRAPH = {"seen": ("covariance_", "precision_"), "alike": False, "widths": False, "step": 1e-2, "mean": 1e3}
+FOLDED_GRAPH: dict[str, Any] = {
+    "kind": "gap",
+    "source": cloud,
+    "methods": ("mahalanobis",),
+    "weighted": False,
+    "checked": {"alphas": 2},
+    "why": "the penalty is chosen in folds: tests/certificates/test_graphical_lasso.py has its laws",
+}
+
 AXES = ("components_", "singular_values_", "explained_variance_", "explained_variance_ratio_")
 
 
@@ -345,6 +361,13 @@ def _graph(name: str, settings: dict[str, Any], **meta: Any) -> Other:
     )
 
 
+def _tree(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    why = "the tree of all samples is kept; its laws are in tests/certificates/test_hierarchy.py"
+    known = {"kind": "exact", "source": blobs, "methods": (), "weighted": False, "why": why}
+    return Other(name, settings or {}, **{**known, **meta})
+
+
+STRESS = "keeps the dissimilarities of its samples alone: tests/unit/test_manifold.py has its laws"
 IN_PARTS = "The number of connected components of the neighbors graph"
 
 
@@ -383,12 +406,30 @@ def _tasks(name: str, why: str) -> Other:
     return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
 
 
+def _monotone(n: int = 90, p: int = 4, seed: int = 0) -> Data:
+    """One feature, with ties, and a target that rises with it."""
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.uniform(0.0, 9.0, n), 1)
+    return Data(x, np.sqrt(x) + rng.standard_normal(n))
+
+
+ONE_FEATURE = "takes one feature, not a matrix: tests/certificates/test_isotonic.py has its laws"
+
+
+def _isotonic(settings: dict[str, Any] | None = None) -> Other:
+    known = {"kind": "gap", "source": _monotone, "matrices": False, "why": ONE_FEATURE, "outside": ONE_FEATURE}
+    return Other("IsotonicRegression", settings or {}, **known)
+
+
 PAIRS = "machines of all pairs of classes on support vectors, with tests of their own"
 KERNELS = "coefficients of support vectors, with tests of their own"
 REPEATS = {"checked": {"gamma": "auto", "tol": 1e-10}}  # the default gamma is by the variance without weights
 IGNORED = (
     "check_class_weight_classifiers",
 )  # no effect, as in scikit-learn's; nu does not suit all weights of the checks
+IN_FOLDS = {"in_sklearn": False, "checked": {"Cs": 2, "gammas": "auto", "cv": 2}, "exempt": REPEATED}
+CALIBRATED = {**IN_FOLDS["checked"], "calibrate": False}  # the likeliest class need not have the most votes
+SCORED = ("predict", "decision_function", "predict_proba")
 OVO = "the checks expect a value for each class"
 
 
@@ -431,7 +472,11 @@ TABLE: list[Estimator] = [
     _dual("KernelRidgeClassifier"),
     _dual("KernelRidgeClassifier", {"kernel": "laplacian", "class_weight": "balanced"}, outside=COUNTS),
     _dual("KernelRidgeCV", {"alphas": ALPHAS}),
-    _dual("KernelRidgeCV", {"alphas": ALPHAS, "kernel": "poly", "gammas": [0.1, 1.0], "cv": 3}),
+    _dual(
+        "KernelRidgeCV",
+        {"alphas": ALPHAS, "kernel": "poly", "gammas": [0.1, 1.0], "cv": 3},
+        checked={"kernel": "laplacian"},  # cubes of their features, some hundreds, leave no digit to the residual
+    ),
     _dual("KernelRidgeClassifierCV", {"alphas": ALPHAS, "gammas": [0.1, 1.0]}),
     _dual("KernelRidgeClassifierCV", {"alphas": ALPHAS, "gammas": [0.1, 1.0], "cv": 3}),
     _evidence("BayesianRidge", {"compute_score": True}),
@@ -562,7 +607,7 @@ TABLE: list[Estimator] = [
     _sinks("RandomKitchenSinks", {"alpha": 0.1, "kernel": "matern", "orthogonal": True}, source=_targets, exempt=()),
     _sinks("RandomKitchenSinksClassifier", {"alphas": ALPHAS}, source=_classes),
     _filter({}),
-    _filter({"method": "pcr", "n_steps": 4}, checked={"stop": 1}),
+    _filter({"method": "pcr", "n_steps": 10}, checked={"stop": "loo"}),
     _filter({"method": "nu", "kernel": "rbf", "gamma": 0.1, "n_steps": 30}, not_from=("files", "Dask")),
     Other("LookupTable", source=_classes, why="generalises to no sample that it has not seen"),
     Other("PiecewiseLinear", source=_targets, why="reads one feature"),
@@ -584,8 +629,23 @@ TABLE: list[Estimator] = [
         "Nystroem", {"n_components": 8, "centres": "kmeans", "gamma": 0.1}, judged=True, in_sklearn=False, warns=FEWER
     ),
     _spectral("KernelPCA", {"n_components": 2}),
-    _spectral("KernelPCA", {"n_components": 3, "kernel": "rbf", "gamma": 0.1, "fit_inverse_transform": True}),
+    _spectral(
+        "KernelPCA",
+        {"n_components": 3, "kernel": "rbf", "gamma": 0.1, "fit_inverse_transform": True},
+        checked={"fit_inverse_transform": False},  # which refuses sparse samples, as scikit-learn's does
+    ),
     _spectral("ClassicalMDS", methods=()),
+    Other("MDS", {"init": "classical_mds"}, kind="fixed point", source=cloud, methods=(), weighted=False, why=STRESS),
+    Other(
+        "MDS",
+        {"init": "random", "n_components": 3, "metric_mds": False},
+        kind="fixed point",
+        source=cloud,
+        methods=(),
+        weighted=False,
+        random=True,
+        why=STRESS,
+    ),
     _spectral(
         "KernelFisherDiscriminant",
         {"kernel": "rbf", "gamma": 0.1, "beta": 0.1},
@@ -595,7 +655,29 @@ TABLE: list[Estimator] = [
     _spectral("Isomap", warns=IN_PARTS),
     _spectral("Isomap", {"n_neighbors": 8, "n_components": 3, "path_method": "D"}, warns=IN_PARTS),
     _spectral("KernelCCA", {"ridge": 1.0, "kernel": "rbf", "gamma": 0.1}, source=pairs),
+    _spectral(
+        "KernelCCA",
+        {"n_components": 2, "kernel": "linear", "random_state": 0},
+        source=pairs,
+        checked={"n_components": 1},  # their second view has one feature
+    ),
     _spectral("KernelCCA", {"n_components": 2, "kernel": "linear", "random_state": 0}, source=pairs),
+    _covariance("EmpiricalCovariance", mean=1e3),
+    _covariance("EmpiricalCovariance", {"assume_centered": True, "store_precision": False}, mean=0.0),
+    _covariance("ShrunkCovariance", {"shrinkage": 0.3}),
+    _covariance("LedoitWolf"),
+    _covariance("OAS", {"store_precision": False}),
+    _covariance("GraphicalLasso", {"alpha": 0.1, "tol": 1e-8}, kind="gap", in_sklearn=False, **GRAPH),
+    _covariance(
+        "GraphicalLasso",
+        {"alpha": 0.5, "assume_centered": True, "enet_tol": 1e-10},
+        kind="gap",
+        **{**GRAPH, "mean": 0.0},
+    ),
+    Other("GraphicalLassoCV", {"alphas": [0.1, 0.3], "cv": 3}, **FOLDED_GRAPH),
+    _isotonic(),
+    _isotonic({"increasing": False, "y_min": 1.5, "y_max": 2.5, "out_of_bounds": "clip"}),
+    _isotonic({"increasing": "auto", "out_of_bounds": "raise"}),
     _blocks("CCA", {"n_components": 2, **EXACT}),
     _blocks("CCA", {"n_components": 1, "ridge": 0.1, "scale": False}, in_sklearn=False),
     _blocks("PLSRegression", {"n_components": 2, **EXACT}),
@@ -660,9 +742,21 @@ TABLE: list[Estimator] = [
     _separated("NuSVC", {"nu": 0.3}, checked={**REPEATS["checked"], "nu": 0.5}, exempt=(*IGNORED, *REPEATED)),
     _supported("SVR"),
     _supported(
-        "SVR", {"kernel": "poly", "coef0": 1.0, "C": 10.0, "loss": "squared_epsilon_insensitive"}, in_sklearn=False
+        "SVR",
+        {"kernel": "poly", "coef0": 1.0, "C": 10.0, "loss": "squared_epsilon_insensitive"},
+        checked={"kernel": "rbf", **REPEATS["checked"]},  # cubes of their features leave no digit to the gap
+        in_sklearn=False,
     ),
     _supported("NuSVR", {"C": 10.0}),
+    _separated(
+        "SVCCV",
+        {"Cs": [0.1, 1.0, 10.0], "gammas": [0.02, 0.1], "cv": 3},
+        **{**IN_FOLDS, "checked": CALIBRATED},
+        methods=SCORED,
+    ),
+    _separated("SVCCV", {"Cs": 3, "cv": "span", "calibrate": False}, **IN_FOLDS),
+    _supported("SVRCV", {"Cs": [0.1, 1.0, 10.0], "gammas": [0.02, 0.1], "cv": 3}, **IN_FOLDS),
+    _supported("SVRCV", {"Cs": 3, "cv": "span"}, **IN_FOLDS),
     _supported(
         "OneClassSVM",
         {"nu": 0.2},
@@ -699,6 +793,12 @@ TABLE: list[Estimator] = [
     _dictionary("MiniBatchSparsePCA", {"n_components": 2, "max_iter": 20}, judged=False, random=True),
     _coder({"transform_algorithm": "lasso_cd", "transform_alpha": 0.2}, kind="gap"),
     _coder({"transform_n_nonzero_coefs": 2}),
+    _tree("AgglomerativeClustering", {"n_clusters": 3}),
+    _tree("AgglomerativeClustering", {"n_clusters": None, "distance_threshold": 2.0, "linkage": "average"}),
+    _tree("AgglomerativeClustering", {"linkage": "centroid", "compute_distances": True}, in_sklearn=False),
+    _tree("FeatureAgglomeration", {"linkage": "complete"}, methods=("transform",)),
+    _tree("DivisiveClustering", {"n_clusters": 3}),
+    _tree("DivisiveClustering", {"rule": "farthest", "metric": "manhattan"}),
     Other(
         "StructuredPerceptron",
         {"max_iter": 20},

@@ -17,6 +17,7 @@ EXAMPLES = sorted(p for p in (Path(__file__).parents[2] / "examples").glob("*.py
 each = pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 
 EXPECTED = {
+    "zig_zag": r"gradient-descent +\{\} +2\d\d steps, certified: True(.|\n)*cg[^\n]* 2 steps(.|\n)*gradient -7\.575",
     "batch_contest": r"full batch\s+5\.\d+e-01[^\n]*\nbatches of 200",
     "best_of_many": r"best of 1000 random classifiers, 200 samples: error (3\d|4[01])\.\d%, corrected (49|50|51)\.",
     "bias_and_variance": r"best trade-off is degree 3\.",
@@ -45,6 +46,8 @@ EXPECTED = {
     "polynomial_fits": r"10\s+\S+e-\d\d",
     "process_of_cosine": r"certified: True(.|\n)*are data +deviation 0\.0(.|\n)*beyond them +deviation 0\.[4-9]",
     "prediction_intervals": r"90%\s+(8[89]|9\d)\.\d%",
+    "protein_motif": r"exact words of 5: [78]\d\.\d%[^\n]*True\none substitution: (9\d\.\d|100\.0)%[^\n]*True",
+    "spam_substrings": r"words +[456]\d\.\d%[^\n]*True\nsubstrings of 3 +(9\d\.\d|100\.0)%[^\n]*True\nsubsequences",
     "ridge_path_shrinkage": r"with nu: True",
     "tags_of_words": r"structured perceptron +8[789]\.\d%[^%]*%[^\n]*\n +perceptron on single words +7\d\.",
     "robust_errors": r"nonrobust:\s+\S+\s+0\.[67]\d[^:]*HC3:\s+\S+\s+0\.[78]\d[^:]*cluster:\s+\S+\s+0\.9\d",

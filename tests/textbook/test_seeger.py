@@ -735,3 +735,20 @@ def test_10_2_1_relevance_determination_finds_the_columns():
     assert {3, 7} <= set(np.flatnonzero(model.coef_))
     assert np.count_nonzero(model.coef_) <= 10
     assert 1.0 / np.sqrt(model.alpha_) == pytest.approx(0.3, rel=0.15)
+
+
+def test_7_3_1_the_wishart_mode_is_a_shrunk_covariance():
+    """With the prior W(m I, a) on the precision the mode is, but for a factor, S moved towards m I by a / (a + n), with
+    the same axes and no eigenvalue below a m / (a + n - p - 1).
+    """
+    rng = np.random.default_rng(0)
+    n, p, a = 30, 6, 12.0
+    X = rng.standard_normal((n, p)) @ rng.standard_normal((p, p))
+    S = X.T @ X / n
+    m = np.trace(S) / p
+    mode = (a * m * np.eye(p) + n * S) / (a + n - p - 1)
+    shrunk = tenfold.ShrunkCovariance(shrinkage=a / (a + n), assume_centered=True).fit(X)
+    np.testing.assert_allclose(mode, shrunk.covariance_ * (a + n) / (a + n - p - 1), rtol=1e-12)
+    values = np.linalg.eigvalsh(S)
+    np.testing.assert_allclose(np.linalg.eigvalsh(mode), (a * m + n * values) / (a + n - p - 1), rtol=1e-9)
+    assert np.linalg.eigvalsh(mode)[0] >= a * m / (a + n - p - 1)

@@ -61,7 +61,7 @@ def rosenbrock(x):
 @pytest.mark.parametrize(("high", "expected"), [(5.0, [1.0, 1.0]), (0.5, [0.5, 0.25])])
 def test_search_without_a_model_of_the_curvature(high, expected):
     bounds = np.array([[-5.0, high], [-5.0, 5.0]])
-    solution = run(steps(rosenbrock, np.array([-1.2, 1.0]), bounds, 1.0, 1e-12), 300)
+    solution = run(steps(rosenbrock, np.array([-1.2, 1.0]), bounds, 1.0, 1e-12, 1e-5), 300)
     assert solution.status is Status.CONVERGED
     np.testing.assert_allclose(solution.params, expected, atol=1e-4)
 
@@ -72,7 +72,7 @@ def test_search_stays_where_the_function_is_defined():
             return Reading(np.inf, np.zeros(1), None)
         return Reading(float(x[0] - np.log(x[0] - 0.3 + 1e-12)), 1.0 - 1.0 / (x - 0.3 + 1e-12), None)
 
-    solution = run(steps(read, np.array([8.0]), np.array([[-9.0, 9.0]]), 1.0, 1e-10), 300)
+    solution = run(steps(read, np.array([8.0]), np.array([[-9.0, 9.0]]), 1.0, 1e-10, 1e-4), 300)
     assert solution.params[0] == pytest.approx(1.3, abs=1e-4)
 
 

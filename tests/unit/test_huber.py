@@ -28,11 +28,11 @@ def heavy(n=200, p=4, seed=0):
 def test_beside_scikit_learn(settings):
     X, y, weight = heavy()
     ours = HuberRegressor(**settings).fit(X, y, sample_weight=weight)
-    his = theirs.HuberRegressor(tol=1e-9, max_iter=10_000, **settings).fit(X, y, sample_weight=weight)
-    np.testing.assert_allclose(ours.coef_, his.coef_, atol=2e-5)
-    np.testing.assert_allclose(ours.scale_, his.scale_, rtol=2e-5)
-    np.testing.assert_array_equal(ours.outliers_, his.outliers_)
-    judged = tenfold.certify(his, X, y, sample_weight=weight)
+    sklearn_model = theirs.HuberRegressor(tol=1e-9, max_iter=10_000, **settings).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.coef_, sklearn_model.coef_, atol=2e-5)
+    np.testing.assert_allclose(ours.scale_, sklearn_model.scale_, rtol=2e-5)
+    np.testing.assert_array_equal(ours.outliers_, sklearn_model.outliers_)
+    judged = tenfold.certify(sklearn_model, X, y, sample_weight=weight)
     assert ours.certificate_.objective <= judged.objective + ours.certificate_.value
     np.testing.assert_allclose(judged.objective, ours.certificate_.objective, rtol=1e-7)
     dense, sparse_model = (HuberRegressor(**settings).fit(part, y) for part in (X, sparse.csr_array(X)))

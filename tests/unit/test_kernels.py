@@ -484,3 +484,13 @@ def test_base_class_raises_not_implemented():
         Kernel()(X)
     assert isinstance(Gaussian(), S.Kernel)
     assert "kernels" not in tenfold.__all__
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Laplacian(), Laplacian() + Linear()], ids=repr)
+def test_dense_queries_of_sparse_samples(kernel):
+    rng = np.random.default_rng(0)
+    X, Z, V = rng.random((7, 3)), rng.random((5, 3)), rng.standard_normal((5, 2))
+    expected = kernel(X, Z)
+    for x, z in ((sparse.csr_array(X), Z), (X, sparse.csr_array(Z))):
+        np.testing.assert_allclose(kernel(x, z), expected, rtol=1e-12)
+        np.testing.assert_allclose(kernel.multiply(x, z, V), expected @ V, rtol=1e-12)

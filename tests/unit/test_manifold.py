@@ -1,14 +1,19 @@
 """Embeddings of distances: beside scikit-learn's, certificates, bad input."""
 
+import copy
+
 import numpy as np
 import pytest
 import sklearn.manifold
+import sklearn.neighbors
 from scipy import sparse
 from scipy.sparse.csgraph import shortest_path
 from scipy.spatial.distance import squareform
 from sklearn.datasets import make_swiss_roll
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.isotonic import IsotonicRegression
 
-from tenfold import PCA, ClassicalMDS, Isomap, NearestNeighbors, certify
+from tenfold import MDS, PCA, ClassicalMDS, Isomap, NearestNeighbors, certify, smacof
 from tenfold.judge.geodesics import path_error
 
 rng = np.random.default_rng(0)
@@ -178,3 +183,160 @@ class TestPathError:
         D = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
         assert path_error(D, graph) == 0.0
         assert path_error(0.5 * D, graph) > 0.1
+
+
+def test_isomap_on_a_graph_of_neighbours_and_within_any_radius():
+    X, _ = make_swiss_roll(60, random_state=0)
+    graph = sklearn.neighbors.KNeighborsTransformer(n_neighbors=10, mode="distance").fit_transform(X)
+    chained = Isomap(n_neighbors=10, metric="precomputed").fit_transform(graph)
+    np.testing.assert_allclose(chained, Isomap(n_neighbors=10).fit_transform(X), rtol=1e-6, atol=1e-8)
+    flat = Isomap(n_neighbors=None, radius=np.inf).fit(X)
+    np.testing.assert_allclose(flat.dist_matrix_, np.linalg.norm(X[:, None] - X, axis=2), rtol=1e-7)
+
+
+def fit_mds(library=MDS, **settings):
+    return library(**{"init": "random", "random_state": 0, **settings}).fit(X)
+
+
+MDS_SETTINGS = {
+    "metric": {},
+    "order alone": {"metric_mds": False},
+    "order alone, raw stress": {"metric_mds": False, "normalized_stress": False},
+    "from classical scaling": {"init": "classical_mds", "n_components": 3},
+    "several starts": {"n_init": 3},
+    "several jobs": {"n_init": 2, "n_jobs": 2},
+    "Stress-1": {"normalized_stress": True},
+    "one coordinate": {"n_components": 1},
+    "manhattan": {"metric": "manhattan"},
+}
+
+
+class TestMDS:
+    @pytest.mark.parametrize("settings", MDS_SETTINGS.values(), ids=MDS_SETTINGS)
+    def test_beside_scikit_learn(self, settings):
+        ours, other = (fit_mds(library, **settings) for library in (MDS, sklearn.manifold.MDS))
+        np.testing.assert_allclose(ours.embedding_, other.embedding_, atol=1e-8)
+        assert ours.n_iter_ == other.n_iter_
+        counts = settings.get("metric_mds", True)
+        assert ours.stress_ == pytest.approx(other.stress_, rel=1e-8 if counts else 1e-4)
+        assert ours.stress_ <= other.stress_ * (1 + 1e-9)
+        assert ours.certificate_.ok
+        assert certify(ours, X).ok
+        assert certify(other, X).ok
+
+    @pytest.mark.parametrize("metric", [True, False])
+    def test_decrease_of_the_step_by_hand(self, metric):
+        """Of the matrix B of the Guttman transform, and of scikit-learn's monotone regression."""
+        model = fit_mds(metric_mds=metric, eps=1e-3)
+        Z, D = model.embedding_, model.dissimilarity_matrix_
+        upper = np.triu_indices(len(X), 1)
+
+        def stress(points):
+            d = np.linalg.norm(points[upper[0]] - points[upper[1]], axis=1)
+            e = D[upper] if metric else IsotonicRegression().fit(D[upper], d).predict(D[upper])
+            return np.sum((d - e) ** 2) / (1.0 if metric else np.sum(d**2)), d, e
+
+        before, d, e = stress(Z)
+        ratio = np.zeros_like(D)
+        ratio[upper] = e / d
+        ratio += ratio.T
+        after, *_ = stress((np.diag(ratio.sum(axis=1)) - ratio) @ Z / len(Z))
+        expected = (before - after) / (np.sum(d**2) if metric else 1.0)
+        assert certify(model, X).parts[0] == pytest.approx(expected, rel=1e-6)
+        assert expected > 0.0
+
+    @pytest.mark.parametrize("scale", [1e-60, 1e-6, 1.0, 1e6, 1e60])
+    @pytest.mark.parametrize("metric", [True, False])
+    def test_units_and_offsets(self, scale, metric):
+        settings = {"metric_mds": metric, "init": "classical_mds", "eps": 1e-7, "max_iter": 2000}
+        one, other = MDS(**settings).fit(X), MDS(**settings).fit((X + 1e3) * scale)
+        assert other.certificate_.ok
+        np.testing.assert_allclose(
+            np.abs(one.embedding_), np.abs(other.embedding_) / (scale if metric else 1.0), atol=1e-4
+        )
+
+    @pytest.mark.parametrize("metric", [True, False])
+    def test_a_worse_configuration_is_not_certified(self, metric):
+        model = fit_mds(metric_mds=metric)
+        for change in (lambda Z: 1.01 * Z, lambda Z: Z[::-1], lambda Z: 0.0 * Z, lambda Z: Z + 0.05 * X[:, :2]):
+            worse = copy.deepcopy(model)
+            worse.embedding_ = np.ascontiguousarray(change(model.embedding_))
+            assert not certify(worse, X).ok
+
+    def test_iteration_limit_is_not_certified(self):
+        with pytest.warns(ConvergenceWarning, match="iteration limit"):
+            model = fit_mds(max_iter=3)
+        assert model.n_iter_ == 3
+        assert not certify(model, X).ok
+
+    def test_points_that_coincide_rest_at_no_minimum(self):
+        """Two samples at equal distances from all others, and not from each other, begin at one point."""
+        D = fit_mds().dissimilarity_matrix_.copy()
+        D[1, 2:], D[2:, 1] = D[0, 2:], D[2:, 0]
+        start = np.random.default_rng(1).standard_normal((60, 2))
+        start[1] = start[0]
+        with pytest.warns(ConvergenceWarning, match="Points 0 and 1 coincide"):
+            MDS(init="random", metric="precomputed").fit(D, init=start)
+        with pytest.warns(ConvergenceWarning, match="All points coincide"):
+            MDS(init="random", metric="precomputed").fit(D, init=0.0 * start)
+
+    def test_equal_samples_and_missing_dissimilarities(self):
+        twice = np.vstack([X, X[:10]])
+        assert MDS(init="random", random_state=0).fit(twice).certificate_.ok
+        D = fit_mds().dissimilarity_matrix_.copy()
+        D[2, 3] = D[3, 2] = 0.0  # missing
+        model = MDS(init="random", random_state=0, metric="precomputed", metric_mds=False).fit(D)
+        assert certify(model, D).ok
+
+    def test_one_sample(self):
+        model = MDS(init="random", random_state=0, metric="precomputed").fit([[0.0]])
+        assert model.embedding_.shape == (1, 2)
+        assert model.stress_ == 0.0
+
+    def test_given_start(self):
+        start = fit_mds().embedding_
+        model = MDS(init="random").fit(X, init=start)
+        other = sklearn.manifold.MDS(init="random").fit(X, init=start)
+        np.testing.assert_allclose(model.embedding_, other.embedding_, atol=1e-9)
+        with pytest.warns(UserWarning, match="performing only one init"):
+            MDS(init="random", n_init=2).fit(X, init=start)
+
+    def test_function(self):
+        D = fit_mds().dissimilarity_matrix_
+        for settings in ({}, {"metric": False}, {"n_init": 2}, {"normalized_stress": True}):
+            ours = smacof(D, random_state=0, return_n_iter=True, **settings)
+            other = sklearn.manifold.smacof(D, random_state=0, return_n_iter=True, **settings)
+            np.testing.assert_allclose(ours[0], other[0], atol=1e-8)
+            assert ours[1] == pytest.approx(other[1], rel=1e-4)
+            assert ours[2] == other[2]
+        assert len(smacof(D, random_state=0)) == 2
+
+    @pytest.mark.parametrize(
+        ("settings", "given", "words"),
+        [
+            ({"metric": "precomputed"}, np.triu(np.ones((4, 4))), "symmetric"),
+            ({"metric": "precomputed"}, X, "square"),
+            ({"metric": "precomputed"}, -np.ones((3, 3)), "negative"),
+            ({"metric": "cosine", "dissimilarity": "euclidean"}, X, "both"),
+            ({"n_components": 0}, X, "n_components"),
+            ({}, [[np.nan, 1.0]], "NaN"),
+        ],
+    )
+    def test_bad_input(self, settings, given, words):
+        with pytest.raises(ValueError, match=words):
+            MDS(init="random", **settings).fit(given)
+        with pytest.raises(ValueError, match="init matrix"):
+            MDS(init="random").fit(X, init=X[:5, :2])
+
+    def test_deprecated_parameters_warn_as_in_scikit_learn(self):
+        for settings, words in (
+            ({"init": "warn"}, "default value of `init`"),
+            ({"init": "random", "dissimilarity": "euclidean"}, "dissimilarity"),
+            ({"init": "random", "metric": False}, "Use metric_mds"),
+        ):
+            for library in (MDS, sklearn.manifold.MDS):
+                with pytest.warns(FutureWarning, match=words):
+                    model = library(random_state=0, **settings).fit(X)
+                assert certify(model, X).ok
+        with pytest.warns(UserWarning, match="square matrix"):
+            MDS(init="random", random_state=0).fit(X[:4])

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
-from sklearn.mixture import GaussianMixture as His
+from sklearn.mixture import GaussianMixture as SklearnMixture
 
 import tenfold
 from tenfold import GaussianMixture, KMeans, certify, em
@@ -328,12 +328,12 @@ def test_a_plateau_does_not_pass_for_the_end():
     means = X.mean(axis=0) + 1e-2 * np.random.default_rng(5).standard_normal((3, 2))
     precision = np.tile(np.linalg.inv(np.cov(X.T, bias=True)), (3, 1, 1))
     start = {"weights_init": np.full(3, 1 / 3), "means_init": means, "precisions_init": precision}
-    ours, his = (cls(3, tol=1e-5, max_iter=1000, **start).fit(X) for cls in (GaussianMixture, His))
-    assert his.converged_
-    assert his.n_iter_ < 5
-    assert not certify(his, X).ok
+    ours, sklearn_model = (cls(3, tol=1e-5, max_iter=1000, **start).fit(X) for cls in (GaussianMixture, SklearnMixture))
+    assert sklearn_model.converged_
+    assert sklearn_model.n_iter_ < 5
+    assert not certify(sklearn_model, X).ok
     assert ours.certificate_.ok
-    assert ours.score(X) > his.score(X) + 0.2
+    assert ours.score(X) > sklearn_model.score(X) + 0.2
 
 
 BAD = {

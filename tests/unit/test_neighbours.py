@@ -126,8 +126,10 @@ def test_precomputed_graphs():
     model = NearestNeighbors(n_neighbors=4, radius=0.7, metric="precomputed").fit(graph)
     np.testing.assert_allclose(model.kneighbors()[0], plain.kneighbors(n_neighbors=4)[0])
     np.testing.assert_array_equal(model.kneighbors()[1], plain.kneighbors(n_neighbors=4)[1])
-    his = sklearn.neighbors.NearestNeighbors(n_neighbors=4, radius=0.7, metric="precomputed").fit(graph)
-    for a, b in zip(model.radius_neighbors(graph), his.radius_neighbors(graph), strict=True):
+    full = NearestNeighbors(n_neighbors=11, metric="precomputed").fit(graph)  # all that the graph has beside the sample
+    np.testing.assert_array_equal(full.kneighbors()[1], plain.kneighbors(n_neighbors=11)[1])
+    sklearn_model = sklearn.neighbors.NearestNeighbors(n_neighbors=4, radius=0.7, metric="precomputed").fit(graph)
+    for a, b in zip(model.radius_neighbors(graph), sklearn_model.radius_neighbors(graph), strict=True):
         for one, other in zip(a, b, strict=True):
             np.testing.assert_allclose(one, other)
     with pytest.raises(ValueError, match="13 neighbors per samples are required, but some samples have only"):

@@ -16,6 +16,8 @@ import tenfold
 from tenfold.plots import (
     CertificateDisplay,
     DecisionBoundaryDisplay,
+    DescentDisplay,
+    GradientCheckDisplay,
     LeaveOneOutDisplay,
     PathDisplay,
     ReliabilityDisplay,
@@ -380,3 +382,27 @@ def test_report_shows_the_plane_of_a_machine_of_two_features():
     assert "free (" in chart["svg"]
     assert plane_of(make_pipeline(StandardScaler(), SVC()).fit(X, names), X, names) is None
     assert plane_of(make_pipeline(StandardScaler(), tenfold.LogisticRegression()).fit(X, names), X, names) is None
+
+
+def valley(x):
+    return 0.5 * (x[0] ** 2 + 25.0 * x[1] ** 2)
+
+
+def test_path_of_an_optimiser_on_contours():
+    result = tenfold.minimize(valley, [25.0, 1.0], method="gradient-descent", max_iter=10)
+    display = check_drawn(DescentDisplay.from_result(valley, result))
+    assert np.array_equal(display.path, result.path)
+    assert display.values[3, 5] == valley(np.array([display.first[5], display.second[3]]))
+    assert display.first[0] < result.path[:, 0].min()
+    assert display.second[-1] > result.path[:, 1].max()
+    with pytest.raises(ValueError, match="two coordinates"):
+        DescentDisplay.of(valley, tenfold.minimize(valley, [25.0, 1.0], keep_path=False))
+    still = tenfold.minimize(valley, [0.0, 0.0], grad=lambda x: np.array([1.0, 25.0]) * x)
+    check_drawn(DescentDisplay.from_result(valley, still))
+
+
+def test_errors_of_differences():
+    check = tenfold.check_gradient(valley, lambda x: np.array([1.0, 25.0]) * x, np.array([0.4, -0.3]))
+    display = check_drawn(GradientCheckDisplay.from_check(check))
+    assert display.ok
+    assert len(display.lengths) == len(display.forward) == len(display.symmetric)

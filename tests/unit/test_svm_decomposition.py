@@ -18,9 +18,7 @@ SIDES = np.where(np.sin(2.0 * MANY[:, 0]) + 0.5 * RNG.standard_normal(1500) > 0.
 def solve(kernel, X, problem, cache=1e8, gap=1e-9):
     order = np.arange(len(X))
     samples = SvmSamples(kernel, X, order, np.array([0, len(X)], dtype=np.int64), cache)
-    decomposition = Decomposition(
-        Caches(samples), [0], problem.variables, problem.start, problem.scale, Rule(1e-6, gap)
-    )
+    decomposition = Decomposition(Caches(samples), [0], problem, Rule(1e-6, gap), None)
     solution = run(decomposition.path(), 1 << 40)
     assert solution.status is Status.CONVERGED
     return decomposition.of_samples(solution.params.beta)

@@ -207,6 +207,12 @@ struct Kernels {
                          const double *weight, double *sums, double *squares, Index step);
   // core/src/isa/viterbi.hpp
   void (*viterbi_step)(const double *score, const double *move, Index tags, double *best, double *back);
+  // core/src/isa/subsequence.hpp
+  Index subsequence_lanes; // strings of one call
+  void (*subsequence)(const double *s, Index rows, const double *t, Index columns, Index length, double decay,
+                      double *work, double *out, double *slope);
+  void (*subsequence_slope)(const double *s, Index rows, const double *t, Index columns, Index length, double decay,
+                            double *work, double *out, double *slope);
   // core/src/isa/mixture.hpp
   void (*whitened_sq_norms)(const double *x, Index step, Index count, Index columns, const double *centre,
                             const double *factor, double *scratch, double *q);

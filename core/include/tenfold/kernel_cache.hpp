@@ -114,9 +114,15 @@ public:
   int threads() const { return threads_; }
   // Values that were evaluated.
   double evaluated() const { return evaluated_; }
+  // Entries that made room for others: while it does not grow, all that `get` gave are valid.
+  Index dropped() const { return dropped_; }
+  void clear() {
+    while (oldest_ >= 0)
+      drop(oldest_);
+  }
 
-  // The entries of these samples with a segment. They stay valid until the capacity is filled by later requests; the
-  // requests of one round must fit together.
+  // The entries of these samples with a segment. They stay valid until the capacity is filled by later requests
+  // (`dropped`); the requests of one round must fit together.
   void get(std::span<const Index> samples, Index segment, std::vector<const T *> &out) {
     out.resize(samples.size());
     missing_.clear(), places_.clear();
@@ -170,6 +176,7 @@ private:
     place_[static_cast<std::size_t>(e.key)] = -1;
     used_ -= size_of(e);
     e.values = {};
+    ++dropped_;
     free_.push_back(at);
   }
   std::int32_t take(Index key, Index length) {
@@ -194,6 +201,7 @@ private:
   std::vector<Index> starts_;
   double bytes_, used_ = 0.0, evaluated_ = 0.0;
   int threads_;
+  Index dropped_ = 0;
   std::vector<std::int32_t> place_, free_;
   std::vector<Entry> entries_;
   std::int32_t newest_ = -1, oldest_ = -1;

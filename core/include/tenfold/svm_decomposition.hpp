@@ -59,6 +59,8 @@ public:
   Index count() const { return static_cast<Index>(v_.z.size()); }
   Index steps() const { return steps_; }
   Index rounds() const { return rounds_; }
+  // Floating-point operations of steps and of changes of f, without those of kernel values.
+  double operations() const { return operations_; }
   double gap() const { return gap_; }
   double violation() const { return violation_; }
   const std::vector<double> &beta() const { return beta_; }
@@ -92,6 +94,8 @@ public:
   }
 
 private:
+  static constexpr double step_operations = 12.0; // for each variable of the block (smo.hpp)
+
   std::size_t at(Index v) const { return static_cast<std::size_t>(v); }
   std::size_t sample(Index v) const { return static_cast<std::size_t>(v_.sample[at(v)]); }
   int group(Index v) const { return v < v_.first ? 0 : 1; }
@@ -149,9 +153,11 @@ private:
     const Index first =
         std::partition_point(chosen_.begin(), chosen_.end(), [&](Index v) { return group(v) == 0; }) - chosen_.begin();
     const Index total = static_cast<Index>(chosen_.size());
-    const bool known = block_ && total == count(); // of all variables the kernel is filled once
+    // of all variables the kernel is filled once, while no other problem has taken the room of its rows
+    const bool known = block_ && total == count() && dropped_ == cache_.dropped();
     if (!known) {
       fetch();
+      dropped_ = cache_.dropped();
       block_.emplace(first, total - first);
     }
     SmoBlock<T> &block = *block_;
@@ -166,6 +172,7 @@ private:
     const Index taken =
         block.solve(std::max(0.1 * violation_, rounding()), std::min<Index>(limit, 200 * total + 20000));
     steps_ += taken;
+    operations_ += static_cast<double>(taken * block.size()) * step_operations;
     change(block);
     return taken;
   }
@@ -265,6 +272,7 @@ private:
   // Takes beta from the block, and adds its change times the kernel to f.
   void change(const SmoBlock<T> &block) {
     std::vector<double> moved(numbers_.size());
+    const auto nonzero = [](double by) { return by != 0.0; };
     for (std::size_t k = 0; k < chosen_.size(); ++k) {
       const Index v = chosen_[k];
       const double beta = block.beta(places_[k]);
@@ -274,12 +282,13 @@ private:
     }
     for (std::size_t s = 0; s < segments_.size(); ++s) {
       const Index n = cache_.length(segments_[s]), piece = 2048;
+      operations_ += 2.0 * static_cast<double>(n * std::count_if(moved.begin(), moved.end(), nonzero));
       double *f = f_.data() + offsets_[s];
       parallel((n + piece - 1) / piece, n * static_cast<Index>(moved.size()) < 1 << 16 ? 1 : cache_.threads(),
                [&](Index item, int) {
                  const Index begin = item * piece, some = std::min(piece, n - begin);
                  for (std::size_t k = 0; k < moved.size(); ++k)
-                   if (moved[k] != 0.0)
+                   if (nonzero(moved[k]))
                      kernels().dense<T>().axpy(moved[k], rows_of_[s][k] + begin, some, f + begin);
                });
     }
@@ -288,7 +297,8 @@ private:
   KernelCache<T> &cache_;
   std::vector<Index> segments_, offsets_{0};
   SvmVariables v_;
-  Index set_ = 2, steps_ = 0, rounds_ = 0, stuck_ = 0;
+  Index set_ = 2, steps_ = 0, rounds_ = 0, stuck_ = 0, dropped_ = -1;
+  double operations_ = 0.0;
   std::vector<double> beta_, f_, value_;
   std::vector<Index> age_; // rounds in the working set; -1 outside
   std::vector<Index> chosen_, places_, candidates_, numbers_;

@@ -30,6 +30,7 @@
 #include "smo.hpp"
 #include "softmax.hpp"
 #include "sparse.hpp"
+#include "subsequence.hpp"
 #include "viterbi.hpp"
 
 namespace tenfold::TENFOLD_ISA {
@@ -100,6 +101,9 @@ constexpr Kernels kernels = {
     .truncate_l1 = truncate_l1,
     .add_class_rows = add_class_rows,
     .viterbi_step = viterbi_step,
+    .subsequence_lanes = subsequence_lanes,
+    .subsequence = subsequence<false>,
+    .subsequence_slope = subsequence<true>,
     .whitened_sq_norms = whitened_sq_norms,
     .whiten = whiten,
     .scaled_sq_norms = scaled_sq_norms,

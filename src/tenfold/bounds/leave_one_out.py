@@ -109,14 +109,14 @@ def svm_leave_one_out(
     if fit_intercept and not free.any():
         reached = support
     spans = np.zeros(n)
-    spans[support] = np.sqrt(_compute_spans(K, free, support, fit_intercept)[support])
+    spans[support] = np.sqrt(compute_spans(K, free, support, fit_intercept)[support])
     wrong = support & (alpha * spans**2 >= values)
     return SvmLeaveOneOut(
         float(np.mean(support)), float(np.mean(reached & support)), float(np.mean(wrong)), float(np.sqrt(square)), spans
     )
 
 
-def _compute_spans(K: Floats, free: Any, support: Any, fit_intercept: bool) -> Floats:
+def compute_spans(K: Floats, free: Any, support: Any, fit_intercept: bool) -> Floats:
     """S^2 (n,): of free samples 1 / (M^-1)_ii with M = [K 1; 1' 0] of the free ones; of bound samples the distance from
     all free ones, k - v' M^-1 v with v = (K_free,i, 1).
     """

@@ -15,6 +15,7 @@ from tenfold.certification.models import contradict, is_pipeline
 from tenfold.certification.outputs import find_difference
 from tenfold.data import BudgetSpent, limit_passes
 from tenfold.estimators.registration import Registration, registration_of
+from tenfold.estimators.validation import read_strings
 from tenfold.judge.certificate import NOT_JUDGED, Certificate
 
 __all__ = ["certify"]
@@ -106,6 +107,7 @@ def certify(
             "scikit-learn, and their counterparts in tenfold."
         )
     check_is_fitted(model)
+    X = read_strings(model, X)
     if offset is not None and not registration.offset:
         raise ValueError(f"{type(model).__name__} has no offset.")
     known = {} if offset is None else {"offset": offset}

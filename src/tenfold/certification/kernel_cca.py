@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import clone
 
 from tenfold.arrays import Array, Floats, is_sparse, numpy_dtype, unit_roundoff, wide
 from tenfold.certification.kernel_pca import bound_rounding
@@ -19,7 +19,7 @@ from tenfold.kernels.centring import CentredKernel, project_on
 
 def directions(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """The certificate of KernelCCA; X may be a list of views."""
-    views = validate_views(BaseEstimator(), X, y, reset=True)
+    views = validate_views(clone(model), X, y, reset=True)
     if len(views) != len(model.X_fit_) or views[0].shape[1] != model.n_features_in_:
         raise ValueError("The views are not those of the fit: their number or their features differ.")
     kernels, k = name_kernels(model, views), int(model.n_components)

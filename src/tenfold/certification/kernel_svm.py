@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from tenfold.arrays import FLOATS, Array, Floats, Integers, is_sparse
 from tenfold.certification.models import check_known_classes, contradict, fit_status, validate_like_fit
-from tenfold.estimators.validation import validate_weights
+from tenfold.estimators.svm.kernel_model import read_weights
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.kernel_machines import Coefficients
 from tenfold.judge.kernel_machines import classification as judge_classes
@@ -57,7 +57,7 @@ def kernel_of(model: Any, gamma: float) -> Kernel:
 
 
 @dataclass(frozen=True)
-class _Data:
+class Data:
     """What was fitted: all samples, targets, weights (n,), and the numbers of those of positive weight."""
 
     X: Any
@@ -70,7 +70,7 @@ class _Data:
         return (len(self.X),) if isinstance(self.X, list) else tuple(self.X.shape)
 
 
-def _read(model: Any, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> _Data:
+def read_data(model: Any, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> Data:
     if callable(model.kernel):
         X = X if isinstance(X, list) or is_sparse(X) or hasattr(X, "shape") else np.asarray(X)
         X = X.to_numpy() if hasattr(X, "to_numpy") else X
@@ -80,22 +80,22 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> _
         X, y = X.astype(np.float64), column_or_1d(y)
     y = np.asarray(y, dtype=np.float64) if numeric else y
     n = len(X) if isinstance(X, list) else X.shape[0]
-    checked = validate_weights(sample_weight, np.zeros((n, 1)))
-    weight: Floats = np.ones(n) if checked is None else np.asarray(checked)
+    weight = read_weights(sample_weight, n)
     if len(y) != n:
         raise ValueError(f"X has {n} samples, and y {len(y)}.")
-    return _Data(X, y, weight, np.flatnonzero(weight > 0.0))
+    return Data(X, y, weight, np.flatnonzero(weight > 0.0))
 
 
-def _samples(model: Any, data: _Data) -> tuple[KernelSamples, str]:
+def _samples(model: Any, data: Data) -> tuple[KernelSamples, str]:
     """The samples with their kernel, and what of the model contradicts them."""
     stored = getattr(model, "_gamma", None)
     if callable(model.kernel) or model.kernel == "precomputed":
         gamma, complaint = 0.0, ""
     else:
-        gamma = gamma_of(model.gamma, data.X)
+        given = model.gamma_ if hasattr(model, "gamma_") else model.gamma
+        gamma = gamma_of(given, data.X)
         wrong = stored is not None and not abs(stored - gamma) <= GAMMA_ROUNDING * abs(gamma)
-        complaint = f"_gamma is {stored!r}; gamma={model.gamma!r} of these samples is {gamma!r}." if wrong else ""
+        complaint = f"_gamma is {stored!r}; gamma={given!r} of these samples is {gamma!r}." if wrong else ""
         gamma = gamma if wrong or stored is None else float(stored)
     return KernelSamples(kernel_of(model, gamma), data.X, data.index), complaint
 
@@ -104,7 +104,7 @@ def _dense(part: Any) -> Floats:
     return np.asarray(part.toarray() if is_sparse(part) else part)
 
 
-def _coefficients(model: Any, data: _Data, rows: int, machines: int) -> tuple[Coefficients | None, str]:
+def _coefficients(model: Any, data: Data, rows: int, machines: int) -> tuple[Coefficients | None, str]:
     """The public coefficients, or None, and what is wrong with them."""
     support, dual = np.asarray(model.support_), _dense(model.dual_coef_)
     b = np.asarray(model.intercept_, dtype=np.float64)
@@ -124,7 +124,7 @@ def _coefficients(model: Any, data: _Data, rows: int, machines: int) -> tuple[Co
     return coefficients, _find_contradiction(model, data, coefficients)
 
 
-def _find_contradiction(model: Any, data: _Data, given: Coefficients) -> str:
+def _find_contradiction(model: Any, data: Data, given: Coefficients) -> str:
     """What of the stored arrays contradicts the public coefficients or the samples, as a sentence; "" where nothing
     does.
     """
@@ -145,7 +145,7 @@ def _find_contradiction(model: Any, data: _Data, given: Coefficients) -> str:
     return _check_support(model, data, given.support)
 
 
-def _check_support(model: Any, data: _Data, support: Integers) -> str:
+def _check_support(model: Any, data: Data, support: Integers) -> str:
     vectors = model.support_vectors_
     if callable(model.kernel) or model.kernel == "precomputed":
         if _dense(vectors).size:
@@ -184,7 +184,7 @@ def _contradict_model(complaint: str) -> Certificate:
 
 
 def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    data = _read(model, X, y, sample_weight, numeric=False)
+    data = read_data(model, X, y, sample_weight, numeric=False)
     check_known_classes(model, data.y)
     classes = np.unique(data.y)
     if not np.array_equal(model.classes_, classes):
@@ -207,7 +207,7 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
     weight = data.weight[data.index]
     if nu is None:
         with np.errstate(invalid="ignore"):  # infinite C, no weight
-            weight = np.nan_to_num(float(model.C) * factors[present][number] * weight, nan=0.0, posinf=np.inf)
+            weight = np.nan_to_num(_penalty(model) * factors[present][number] * weight, nan=0.0, posinf=np.inf)
     return judge_classes(
         samples,
         number,
@@ -223,7 +223,7 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    data = _read(model, X, y, sample_weight, numeric=True)
+    data = read_data(model, X, y, sample_weight, numeric=True)
     samples, complaint = _samples(model, data)
     given, more = _coefficients(model, data, 1, 1)
     if given is None or complaint or more:
@@ -231,7 +231,7 @@ def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     return judge_regression(
         samples,
         data.y[data.index],
-        float(model.C) * data.weight[data.index],
+        _penalty(model) * data.weight[data.index],
         given,
         epsilon=_parameter(model, "epsilon") or 0.0,
         nu=_parameter(model, "nu"),
@@ -242,13 +242,18 @@ def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 def one_class(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     n = len(X) if hasattr(X, "__len__") and not is_sparse(X) else X.shape[0]
-    data = _read(model, X, np.ones(n), sample_weight, numeric=True)
+    data = read_data(model, X, np.ones(n), sample_weight, numeric=True)
     samples, complaint = _samples(model, data)
     given, more = _coefficients(model, data, 1, 1)
     if given is None or complaint or more:
         return _contradict_model(complaint or more)
     weight = data.weight[data.index]
     return judge_one_class(samples, weight, given, nu=float(model.nu), status=fit_status(model))
+
+
+def _penalty(model: Any) -> float:
+    """C, or the one that was chosen."""
+    return float(model.C_ if hasattr(model, "C_") else model.C)
 
 
 def _parameter(model: Any, name: str) -> Any:

@@ -11,6 +11,10 @@ from tenfold.judge.kernel_samples import take
 from tenfold.judge.svm_enclosure import pairs_of
 from tenfold.kernels.evaluation import count
 
+CERTAIN = 1e-7  # probabilities of pairs stay this far from 0 and 1
+HEAVY = 1e5  # of the row of the sum, beside rows of about one
+COUPLING = 1e-6  # of probabilities: the weight of the sum is finite here
+
 
 def values(model: Any, X: Array) -> list[Output | Labels]:
     """Regression: sum_i coef_i k(x_i, x) + b."""
@@ -59,6 +63,37 @@ def classes(model: Any, X: Array) -> list[Output | Labels]:
     if model.decision_function_shape == "ovr" and len(model.n_support_) < len(model.classes_) and not ours:
         return [] if model.break_ties else [label]  # scikit-learn's decision_function raises an IndexError
     return [decision, label]
+
+
+def probabilities(model: Any, X: Array) -> list[Output | Labels]:
+    """Likewise, and where sigmoid functions of the values are fitted the probabilities that agree best with those of
+    all pairs: r_ji p_i = r_ij p_j, in the sense of least squares.
+    """
+    result = classes(model, X)
+    if not model.calibrate:
+        return result
+    u, rounding = _decisions(model, X, _pairs(model))
+    number = len(model.n_support_)
+    u = -u if number == 2 else u
+    A, B = model.sigmoids_.T
+    with np.errstate(over="ignore"):
+        r = np.clip(1.0 / (1.0 + np.exp(A * u + B)), CERTAIN, 1.0 - CERTAIN)
+    p = np.array([_couple(row, number) for row in r])
+    spread = np.sum(np.abs(A) * rounding, axis=1, keepdims=True)
+    return [*result, Output("predict_proba", p, number * spread + COUPLING)]
+
+
+def _couple(r: Floats, number: int) -> Floats:
+    """The p with sum 1 that minimises sum_ij (r_ji p_i - r_ij p_j)^2, as least squares with a heavy last row."""
+    first, second = pairs_of(number)
+    everything = np.arange(len(r))
+    A = np.zeros((len(r) + 1, number))
+    A[everything, first], A[everything, second] = 1.0 - r, -r
+    A[-1] = HEAVY
+    right = np.zeros(len(r) + 1)
+    right[-1] = HEAVY
+    p = np.clip(np.linalg.lstsq(A, right)[0], 0.0, 1.0)
+    return np.asarray(p / np.sum(p))
 
 
 def _pairs(model: Any) -> Floats:

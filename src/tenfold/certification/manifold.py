@@ -7,12 +7,14 @@ from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import EPS, FLOATS, Floats, numpy_dtype, unit_roundoff, wide
 from tenfold.certification.kernel_pca import bound_rounding
-from tenfold.certification.models import contradict
+from tenfold.certification.models import contradict, fit_status
 from tenfold.certification.neighbours import index as judge_neighbours
 from tenfold.certification.outputs import Labels, Output
 from tenfold.estimators.decomposition.kernel import scale_vectors
 from tenfold.estimators.manifold.classical import compute_dissimilarities
 from tenfold.estimators.manifold.isomap import link, make_graph
+from tenfold.estimators.manifold.mds import dissimilarities_of, resolve_metric
+from tenfold.judge import smacof as smacof_judge
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.geodesics import path_error
 from tenfold.judge.kernel_pca import kernel_components
@@ -58,6 +60,32 @@ def judge_scaling(D: Floats, embedding: Floats, values: Floats, count: int, dtyp
     lengths = np.sum(embedding[:, ~kept] ** 2, axis=0)
     if not (np.all(np.abs(values[~kept]) <= noise) and np.all(lengths <= noise)):
         return contradict(verdict, "Coordinates of eigenvalue zero are not zero.")
+    return verdict
+
+
+def mds(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """The certificate of MDS, of ours and of scikit-learn's: the dissimilarities, and one SMACOF step."""
+    X = validate_data(model, X, dtype=list(FLOATS), reset=False)
+    D, metric = dissimilarities_of(model, X), resolve_metric(model, warn=False)[1]
+    normalised = not metric if model.normalized_stress == "auto" else bool(model.normalized_stress)
+    ours = type(model).__module__.startswith("tenfold")
+    tol = smacof_judge.max_decrease(model.eps)
+    embedding = wide(model.embedding_)
+    if embedding.ndim != 2 or (embedding.shape[1] != model.n_components and ours):
+        raise ValueError(f"The embedding has the shape {embedding.shape}, n_components is {model.n_components}.")
+    verdict = smacof_judge.smacof_step(
+        D,
+        embedding,
+        metric=metric,
+        stored=float(model.stress_),
+        normalised=normalised,
+        tol=tol,
+        status=fit_status(model),
+        slack=0.0 if ours or metric else tol,  # scikit-learn's is by the disparities of the step before
+    )
+    stored, size = wide(model.dissimilarity_matrix_), float(np.max(D**2, initial=0.0))
+    if stored.shape != D.shape or not np.all(np.abs(stored**2 - D**2) <= CLOSE * size):
+        return contradict(verdict, "dissimilarity_matrix_ are not the dissimilarities of the samples.")
     return verdict
 
 

@@ -274,6 +274,8 @@ PICTURES_OF_GROUPS = {
     "k-means": "errors",
     "mixture": "criterion",
     "spectral-clustering": "eigenvalues",
+    "dendrogram": "dendrogram",
+    "kernel-components": "kernel_plane",
 }
 """The picture of each method for tables without a target."""
 

@@ -1,4 +1,4 @@
-"""Tables without a target: principal components, parts, k-means, Gaussian mixtures and spectral clustering."""
+"""Tables without a target: principal and kernel components, parts, clusters, mixtures, graphs and trees."""
 
 import time
 import warnings
@@ -12,9 +12,13 @@ from sklearn.metrics import calinski_harabasz_score
 from tenfold.arrays import Floats
 from tenfold.cli.candidates import leaderboard_classes
 from tenfold.estimators.leaderboard_entry import Entry
+from tenfold.plots.dendrogram import DendrogramDisplay
 
 PARTS_ROWS = 20_000  # rows that are factored: some seconds for all numbers of parts of a hundred features
-GRAPH_ROWS = 2000  # rows whose graph of neighbours is clustered: a second for all numbers of clusters
+MOST_CLUSTERS = 10  # merges among which the largest gap of the dendrogram is looked for
+SHOWN_LEAVES = 30  # leaves of the dendrogram in the report
+GRAPH_ROWS = 2000  # rows whose graph of neighbours is clustered, or whose kernel is decomposed: a second
+SHOWN_ROWS = 800  # of them that a picture shows
 MOST_OF_VARIANCE = 0.9  # fraction of the variance for which components are counted
 
 
@@ -180,10 +184,54 @@ def _graph(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
     )
 
 
+def _dendrogram(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
+    """The tree of Ward's merges of evenly spaced rows; the number of clusters by the largest gap between heights, among
+    the last merges.
+    """
+    begin = time.perf_counter()
+    Z = Z[:: -(-len(Z) // GRAPH_ROWS)]
+    tree = cls(**entry.settings).fit(Z)
+    last = tree.distances_[::-1][:MOST_CLUSTERS]  # of 2, 3, ... clusters
+    size = int(np.argmax(last[:-1] - last[1:])) + 2 if len(last) > 1 else 2
+    model = cls(**{**entry.settings, "n_clusters": size}).fit(Z)
+    shown = DendrogramDisplay.of(model, max_leaves=SHOWN_LEAVES)
+    caption = f"The last {len(shown.x)} merges of {len(Z):,} rows; the dashed line leaves {size} clusters."
+    picture = {**shown.to_dict(), "caption": caption}
+    note = (
+        f"merged at up to {last[size - 1] if size <= len(last) else 0.0:.3g} within, from {last[size - 2]:.3g} between"
+    )
+    return UnsupervisedResult(
+        entry.name, model, None, {"clusters": size}, 1, time.perf_counter() - begin, f"{note}; {len(Z):,} rows", picture
+    )
+
+
+def _kernel_components(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
+    """Kernel components of evenly spaced rows, and the rows in the plane of the first two."""
+    begin = time.perf_counter()
+    Z = Z[:: -(-len(Z) // GRAPH_ROWS)]
+    model: Any = cls(**{**entry.settings, "n_components": min(entry.settings["n_components"], len(Z))}).fit(Z)
+    total = -float(model.certificate_.lower_bound or 0.0)
+    share = np.cumsum(model.eigenvalues_) / total if total > 0.0 else np.zeros(len(model.eigenvalues_))
+    points = (model.eigenvectors_ * np.sqrt(model.eigenvalues_))[:: -(-len(Z) // SHOWN_ROWS)]
+    second = points[:, 1] if points.shape[1] > 1 else np.zeros(len(points))
+    picture = {
+        "x": points[:, 0].tolist(),
+        "y": second.tolist(),
+        "caption": f"{len(points):,} rows by their first two components in the feature space of a Gaussian kernel: "
+        "groups that curve, or lie within each other, come apart.",
+    }
+    held = f"{len(share)} components hold {float(share[-1]) if len(share) else 0.0:.0%} of the variance"
+    note = f"{held} in the feature space of a Gaussian kernel; score not comparable with the others'; {len(Z):,} rows"
+    seconds = time.perf_counter() - begin
+    return UnsupervisedResult(entry.name, model, None, {"components": len(share)}, 1, seconds, note, picture)
+
+
 METHODS: dict[str, Callable[[Entry, type, Floats], UnsupervisedResult]] = {
     "PCA": _components,
     "NMF": _parts,
+    "KernelPCA": _kernel_components,
     "KMeans": _clusters,
     "GaussianMixture": _mixture,
     "SpectralClustering": _graph,
+    "AgglomerativeClustering": _dendrogram,
 }

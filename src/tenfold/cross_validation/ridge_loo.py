@@ -217,4 +217,8 @@ def jackknife_plus(
     weight = np.ones(len(X)) if block.weight is None else np.asarray(block.weight)
     kept = np.asarray(X, dtype=np.float64) - spectrum.mean
     base = 1.0 / total if intercept else 0.0
-    return JackknifePlus(errors, kept, weight, spectrum.mean, base, alpha, spectrum.values, spectrum.vectors)
+    inside = weight > 0.0  # a sample of weight zero is none
+    vectors = spectrum.vectors[inside] if isinstance(spectrum, Wide) else spectrum.vectors
+    return JackknifePlus(
+        errors[inside], kept[inside], weight[inside], spectrum.mean, base, alpha, spectrum.values, vectors
+    )

@@ -56,6 +56,7 @@ class FilteredFit:
 
 def fit_features(rows: Rows, filter_: Filter, stop: Stop, intercept: bool, dtype: Any) -> FilteredFit:
     """On the features of the samples."""
+    _check_samples(stop, rows.shape[0])
     system = system_of_features(rows, intercept)
     steps = _steps(filter_, stop, system.rank)
     path = system.coef_path(filter_.factors(system.values, steps))
@@ -75,6 +76,7 @@ def fit_kernel(
     kernel: Kernel, X: Array, Y: Array, weight: Array | None, filter_: Filter, stop: Stop, intercept: bool, dtype: Any
 ) -> FilteredFit:
     """On the kernel of the samples, which are in memory."""
+    _check_samples(stop, X.shape[0])
     targets = np.asarray(on_host(Y), dtype=np.float64).reshape(X.shape[0], -1)
     mass = None if weight is None else np.asarray(on_host(weight), dtype=np.float64)
     kernel_system = system_of_kernel(kernel, X, targets, mass, intercept)
@@ -97,6 +99,11 @@ def fit_kernel(
         b = _round(system.target_mean - dual @ kernel_system.column_means, dtype)
     certificate = judge.kernel(K, targets, weights, filter_, dual, b, intercept, dtype)
     return FilteredFit(dual, b, step, errors, certificate)
+
+
+def _check_samples(stop: Stop, n: int) -> None:
+    if isinstance(stop.rule, str) and n < 2:
+        raise ValueError(f"stop={stop.rule!r} needs at least two samples, got n_samples = {n}: name a step instead.")
 
 
 def _steps(filter_: Filter, stop: Stop, rank: int) -> int:

@@ -1,7 +1,10 @@
-"""Decisions from probabilities: losses, thresholds, reject option, class priors, and calibration."""
+"""Decisions from probabilities: losses, thresholds, reject option, class priors, calibration, conformal prediction."""
 
 from tenfold.decide.calibration import Calibrator, Isotonic, Sigmoid
 from tenfold.decide.classifier import DecisionClassifier
+from tenfold.decide.conformal import Guarantee
+from tenfold.decide.conformal_classification import ConformalClassifier
+from tenfold.decide.conformal_regression import ConformalRegressor
 from tenfold.decide.losses import (
     BestThreshold,
     Decisions,
@@ -19,8 +22,11 @@ from tenfold.decide.reject_option import RejectCurve, best_error, chow, cover_ha
 __all__ = [
     "BestThreshold",
     "Calibrator",
+    "ConformalClassifier",
+    "ConformalRegressor",
     "DecisionClassifier",
     "Decisions",
+    "Guarantee",
     "Isotonic",
     "Priors",
     "RejectCurve",

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv
@@ -26,7 +25,7 @@ from tenfold.estimators.least_squares.cv import RidgeClassifierCV
 from tenfold.estimators.least_squares.ridge import RidgeClassifier
 from tenfold.estimators.logistic.regression import LogisticRegression
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.isotonic import monotone
+from tenfold.plans.isotonic import fit_curve
 
 
 class Curve(Protocol):
@@ -93,17 +92,9 @@ class Isotonic:
     @classmethod
     def fit(cls, score: Floats, positive: Any, weight: Floats) -> "Isotonic":
         """Fit to scores, `score` (n,), of samples that are `positive` or not, by `weight` (n,)."""
-        nonzero = weight > 0.0
-        score, positive, weight = score[nonzero], positive[nonzero], weight[nonzero]
-        scores, group = np.unique(score, return_inverse=True)
-        weights = np.bincount(group, weight).astype(np.float64)
-        frequencies = np.bincount(group, weight * positive) / weights
-        values = np.asarray(isotonic_regression(frequencies, weights=weights).x)
-        certificate = monotone(frequencies, values, weights)
-        # the middle one of three equal values is redundant
-        keep = np.ones(len(values), dtype=bool)
-        keep[1:-1] = (values[1:-1] != values[:-2]) | (values[1:-1] != values[2:])
-        return cls(scores[keep], values[keep], certificate)
+        targets, weight = np.asarray(positive, dtype=np.float64), np.asarray(weight, dtype=np.float64)
+        fitted = fit_curve(score, targets, weight, increasing=True, low=-np.inf, high=np.inf, dtype=np.float64)
+        return cls(*fitted)
 
     def __call__(self, score: Floats) -> Floats:
         return np.interp(score, self.scores, self.values)

@@ -18,6 +18,7 @@ from tenfold.estimators.validation import (
     is_checked_csr,
     is_plain,
     load_dask_input,
+    read_strings,
     require_finite,
     resolve_target,
     rowwise,
@@ -57,6 +58,7 @@ class Predictor:
     ) -> Array:
         """`then` of the predictions of `_prediction_function`, or of another one, for validated samples."""
         check_is_fitted(self)
+        X = read_strings(self, X)
         of_rows = self._prediction_function if of_rows is None else of_rows
         if isinstance(X, Table):
             return self._raw_of_table(X, of_rows, then)

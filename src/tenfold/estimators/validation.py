@@ -95,12 +95,22 @@ def all_finite(values: Array) -> bool:
         return bool(np.isfinite(np.sum(values))) or bool(np.isfinite(values).all())
 
 
+def read_strings(estimator: Any, X: Any) -> Any:
+    """Strings as a CSR matrix of code points, where the kernel of an estimator reads strings; X of all others."""
+    for name in ("kernel", "affinity"):
+        kernel: Any = getattr(estimator, name, None)
+        if getattr(kernel, "reads_strings", False):
+            return kernel.encode_samples(X)
+    return X
+
+
 def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_output: bool = True) -> tuple[Array, Array]:
     """X dense or CSR in float32 or float64, or a table, and y, validated as scikit-learn does.
 
     A plain array or a table is not checked for non-finite values: the first pass over the rows finds them
     (`require_finite`). Raises where the estimator does not support the source of X.
     """
+    X = read_strings(estimator, X)
     if hasattr(estimator, "_registration"):
         estimator._registration.check_source(type(estimator).__name__, X)
     if (is_plain(X) or is_checked_csr(X)) and is_checked_target(y, X, numeric=numeric, multi_output=multi_output):
@@ -126,6 +136,7 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
 
 def validate_rows(estimator: Any, X: Any) -> Array:
     """As `validate`, without a target; that of a table is ignored."""
+    X = read_strings(estimator, X)
     if hasattr(estimator, "_registration"):
         estimator._registration.check_source(type(estimator).__name__, X)
     if is_dask(X):
@@ -388,12 +399,12 @@ def check_no_extra_params(estimator: Any, params: Iterable[str]) -> None:
         )
 
 
-def warn_unless_certified(estimator: Any) -> None:
-    """Issue a ConvergenceWarning with the certificate's sentence and advice where a fit is not certified."""
+def warn_unless_certified(estimator: Any, first: str = "") -> None:
+    """Issue a ConvergenceWarning, `first`, the certificate's sentence and advice, where a fit is not certified."""
     certificate = estimator.certificate_
     if not certificate.ok:
         advice = STATUS_ADVICE.get(certificate.status, "")
-        message = f"{type(estimator).__name__} ({certificate.status}): {certificate.explain()} {advice}"
+        message = f"{first}{type(estimator).__name__} ({certificate.status}): {certificate.explain()} {advice}"
         warnings.warn(message.rstrip(), ConvergenceWarning, stacklevel=5)
 
 

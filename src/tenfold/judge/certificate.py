@@ -52,7 +52,7 @@ RULES = {
         "norm of the gradient",
         "root mean square of the loss derivatives at zero weights (a bound on the gradient for columns of unit norm)",
         "rounding of the gradient",
-        "the gradient vanishes here up to {value}; the objective is not convex, and another start may give a lower one",
+        "the gradient vanishes here up to {value}; unless the objective is convex, another start may give a lower one",
     ),
     "exact": Rule(
         1e-9,

@@ -13,6 +13,8 @@ from tenfold.kernels.given import Callable, Precomputed
 from tenfold.kernels.kernel import Kernel
 from tenfold.kernels.products import AdditiveChi2, AllSubsets, ArcSine, Chi2, Linear, Polynomial, Sigmoid
 from tenfold.kernels.stationary import ARD, Exponential, Gaussian, Laplacian, Matern, Periodic, RationalQuadratic
+from tenfold.kernels.string_codes import decode_strings, encode_strings
+from tenfold.kernels.strings import Mismatch, Spectrum, Subsequence
 from tenfold.kernels.target_alignment import Mixture, align, alignment
 from tenfold.kernels.widths import WidthLimits, width_grid, width_limits
 
@@ -33,6 +35,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Matern",
+    "Mismatch",
     "Mixture",
     "Normalised",
     "Periodic",
@@ -43,6 +46,8 @@ __all__ = [
     "RationalQuadratic",
     "Scaled",
     "Sigmoid",
+    "Spectrum",
+    "Subsequence",
     "Sum",
     "White",
     "WidthLimits",
@@ -50,7 +55,9 @@ __all__ = [
     "alignment",
     "as_kernel",
     "check_precomputed",
+    "decode_strings",
     "effective_dimension",
+    "encode_strings",
     "is_psd",
     "spectrum",
     "width_grid",

@@ -12,10 +12,8 @@ import numpy as np
 
 from tenfold.arrays import Array, is_array_api, namespace
 from tenfold.kernels.constants import Constant
-from tenfold.kernels.evaluation import Image, PairForm, Tile, as_samples, count, inner_product, take
+from tenfold.kernels.evaluation import Image, PairForm, Tile, as_samples, inner_product
 from tenfold.kernels.kernel import FREE, OPERATORS, Bounds, Kernel
-
-DIAGONAL_SAMPLES = 64  # gradients of a diagonal are those of square tiles of so many samples
 
 
 class _Pair(Kernel):
@@ -256,18 +254,12 @@ class Normalised(_Outer):
         # dk = d(kernel) / sqrt(.) - k / 2 (d log kernel(x, x) + d log kernel(z, z))
         values, weight = self._values(tile), tile.x[1][:, None] * tile.z[1][None, :]
         inner = [weight * gradient for gradient in self.kernel._gradients(tile.part(0))]
-        xs, zs = (self._diagonal_gradients(part) for part in (tile.x, tile.z))
+        xs, zs = (self._log_gradients(part) for part in (tile.x, tile.z))
         return [g - 0.5 * values * (x[:, None] + z[None, :]) for g, x, z in zip(inner, xs, zs, strict=True)]
 
-    def _diagonal_gradients(self, image: Image) -> list[Array]:
+    def _log_gradients(self, image: Image) -> list[Array]:
         """d log kernel(x_i, x_i) / dtheta, each (m,)."""
-        parts = []
-        for start in range(0, count(image[0]), DIAGONAL_SAMPLES):
-            some = take(image[0], start, start + DIAGONAL_SAMPLES)
-            squares = self.kernel._gradients(Tile(some, some, start, start, True))
-            parts.append([1.0 * namespace(square).linalg.diagonal(square) for square in squares])
-        xp = namespace(image[1])
-        return [xp.concat(list(column)) * image[1] ** 2 for column in zip(*parts, strict=True)]
+        return [gradient * image[1] ** 2 for gradient in self.kernel._diagonal_gradients(image[0])]
 
     def _contract(self, tile: Tile, W: Array) -> list[float]:
         return [inner_product(W, gradient) for gradient in self._gradients(tile)]
@@ -293,6 +285,10 @@ class Composed(Kernel):
 
     @property
     def requires_vector_input(self) -> bool:
+        return False
+
+    @property
+    def reads_strings(self) -> bool:
         return False
 
     def _map(self, X: Array) -> Array:

@@ -88,6 +88,8 @@ def as_samples(kernel: "Kernel", X: Any) -> Array:
     """Samples as an array of floats: NumPy, sparse (CSR), or of another library; anything where the kernel takes
     samples that are no vectors.
     """
+    if kernel.reads_strings:
+        return kernel.encode_samples(X)
     if is_sparse(X):
         return X if X.format == "csr" and X.dtype in FLOATS else sparse.csr_array(X, dtype=np.float64)
     if is_array_api(X):
@@ -108,6 +110,8 @@ def _validate(kernel: "Kernel", X: Any, Y: Any) -> tuple[Array, Array | None]:
     Y = None if Y is None or Y is X else as_samples(kernel, Y)
     if Y is not None and kernel.requires_vector_input and X.shape[1] != Y.shape[1]:
         raise ValueError(f"Incompatible dimension for X and Y matrices: X has {X.shape[1]} features, Y {Y.shape[1]}.")
+    if Y is not None and is_sparse(X) != is_sparse(Y):  # tiles are of one storage
+        return (X, sparse.csr_array(Y)) if is_sparse(X) else (sparse.csr_array(X), Y)
     return X, Y
 
 

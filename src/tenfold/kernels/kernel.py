@@ -16,13 +16,15 @@ import sklearn.gaussian_process.kernels
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Hyperparameter
 
-from tenfold.arrays import Array, Floats
+from tenfold.arrays import Array, Floats, namespace
 from tenfold.kernels import evaluation
 from tenfold.kernels.evaluation import Image, PairForm, Tile
+from tenfold.kernels.string_codes import encode_strings
 
 Bounds = tuple[float, float] | str | Any
 """Lower and upper bound of a hyper-parameter, one pair for all its entries or one pair each; or "fixed"."""
 
+DIAGONAL_SAMPLES = 64  # gradients of a diagonal are those of square tiles of so many samples
 FREE = (1e-5, 1e5)  # the default bounds, as in scikit-learn
 
 
@@ -47,7 +49,9 @@ class Kernel:
                 raise ValueError("The gradient of a kernel is evaluated for Y=None only.")
             gradient = evaluation.evaluate_gradient(self, X)
             return self.block(X), gradient
-        if Y is not None and np.ndim(X) == 1 and np.ndim(Y) == 1 and np.asarray(X).dtype != object:
+        if isinstance(X, str) and isinstance(Y, str):
+            return float(self.block([X], [Y])[0, 0])
+        if Y is not None and np.ndim(X) == 1 and np.ndim(Y) == 1 and np.asarray(X).dtype.kind not in "OUT":
             return float(self.block(np.reshape(X, (1, -1)), np.reshape(Y, (1, -1)))[0, 0])
         return self.block(X, Y)
 
@@ -97,6 +101,15 @@ class Kernel:
         """k(x_i, x_i) from the image of the samples."""
         raise NotImplementedError
 
+    def _diagonal_gradients(self, image: Image) -> list[Array]:
+        """The derivatives of k(x_i, x_i) in the free hyper-parameters, each (n,), by square tiles."""
+        parts = []
+        for start in range(0, evaluation.count(image), DIAGONAL_SAMPLES):
+            some = evaluation.take(image, start, start + DIAGONAL_SAMPLES)
+            squares = self._gradients(Tile(some, some, start, start, True))
+            parts.append([1.0 * namespace(square).linalg.diagonal(square) for square in squares])
+        return [namespace(column[0]).concat(list(column)) for column in zip(*parts, strict=True)]
+
     def is_stationary(self) -> bool:
         """Whether k(x, z) is a function of x - z."""
         return False
@@ -105,6 +118,19 @@ class Kernel:
     def requires_vector_input(self) -> bool:
         """Whether samples are vectors of numbers."""
         return True
+
+    @property
+    def reads_strings(self) -> bool:
+        """Whether samples are strings."""
+        return any(child.reads_strings for child in self._children())
+
+    def encode_samples(self, X: Any) -> Any:
+        """Samples as estimators keep them: strings as a CSR matrix of code points, all others as they are."""
+        if not self.reads_strings:
+            return X
+        if self.requires_vector_input:
+            raise ValueError(f"{self!r} is made of kernels of strings and of kernels of vectors: samples are either.")
+        return encode_strings(X)
 
     @property
     def certainly_psd(self) -> bool:

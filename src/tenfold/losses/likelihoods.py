@@ -16,6 +16,8 @@ from tenfold.losses.deviances import IdentityDeviance, LogDeviance, Tweedie
 from tenfold.losses.loss import Loss
 from tenfold.losses.tweedie_density import log_saturated
 
+LARGEST_EXPONENT = 700.0  # of a number of float64
+
 
 @dataclass(frozen=True)
 class Likelihood:
@@ -44,7 +46,7 @@ class Likelihood:
         """(y - mean)^2 / variance: the squared slope over Fisher's information, zero where that is zero."""
         xp = namespace(z)
         if isinstance(self.loss, Logistic):
-            return xp.exp(-y * z)
+            return xp.exp(xp.minimum(-y * z, LARGEST_EXPONENT))
         u, expected = self.loss.slope(y, z), self.fisher_information(y, z)
         positive = expected > 0
         return xp.where(positive, u * u / xp.where(positive, expected, xp.ones_like(u)), xp.zeros_like(u))

@@ -259,4 +259,4 @@ BUILT: dict[str, tuple[str, tuple[str, ...]]] = {
 FUNCTIONS = dict.fromkeys(
     ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression", "r_regression"),
     "sklearn.feature_selection",
-)
+) | dict.fromkeys(("mean", "median", "sum", "max", "min"), "numpy")

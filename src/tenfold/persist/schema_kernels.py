@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from tenfold.estimators.schema import Check, Scope, anything, floats, many, mapping, nothing, number, text
+from tenfold.estimators.schema import Check, Scope, anything, floats, many, mapping, nothing, number, text, whole
 
 MODULES = {"tenfold": "tenfold.kernels", "sklearn": "sklearn.gaussian_process.kernels"}
 
@@ -32,6 +32,9 @@ PARAMETERS: dict[str, Check] = {
     **dict.fromkeys(("k1", "k2", "kernel"), kernel),
     **dict.fromkeys(("nu", "alpha", "periodicity", "sigma", "sigma_0", "noise_level"), _positive),
     **dict.fromkeys(("constant_value", "gamma", "coef0", "degree", "exponent"), _real),
+    **dict.fromkeys(("length", "mismatches"), whole(0)),
+    "alphabet_size": whole(1) | nothing(),
+    "decay": _positive,
     "metric": text(),
     "pairwise_kernels_kwargs": mapping(text(), anything()) | nothing(),
     "params": mapping(text(), anything()) | nothing(),
@@ -43,8 +46,9 @@ PARAMETERS: dict[str, Check] = {
 KERNELS: Mapping[str, tuple[str, ...]] = {
     "tenfold": (
         *("ARD", "AdditiveChi2", "AllSubsets", "ArcSine", "Callable", "Chi2", "Composed", "Constant", "Exp"),
-        *("Exponential", "Gaussian", "Laplacian", "Linear", "Matern", "Normalised", "Periodic", "Polynomial", "Power"),
-        *("Precomputed", "Product", "RationalQuadratic", "Scaled", "Sigmoid", "Sum", "White"),
+        *("Exponential", "Gaussian", "Laplacian", "Linear", "Matern", "Mismatch", "Normalised", "Periodic"),
+        *("Polynomial", "Power", "Precomputed", "Product", "RationalQuadratic", "Scaled", "Sigmoid", "Spectrum"),
+        *("Subsequence", "Sum", "White"),
     ),
     "sklearn": (
         *("ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "PairwiseKernel", "Product"),

@@ -37,6 +37,8 @@ MAX_STEPS = 200  # of Newton's method; some ten are usual
 
 TOLERANCE, COARSE_TOLERANCE = 1e-8, 1e-5  # expected gain in nats a target at the end, and at the end among few samples
 
+GRADIENT_TOLERANCE = 5e-5, 1e-6  # of the evidence's gradient at the end: in nats, or in nats a target if that is more
+
 LARGEST_TARGET = 1e100  # squares of sums of larger ones are no numbers
 
 MATRICES = 6  # n x n in memory at once: the kernel, its factor, the inverse, the stored factor, and copies
@@ -153,7 +155,9 @@ def maximise(
 
 
 def _climb(read: Read, start: Floats, bounds: Floats, scale: float, tol: float) -> tuple[Floats, float, Status]:
-    solution = run(steps(read, start, bounds, scale, tol * scale), MAX_STEPS)
+    absolute, relative = GRADIENT_TOLERANCE
+    gradient_tol = max(absolute, relative * scale) * (tol / TOLERANCE)
+    solution = run(steps(read, start, bounds, scale, tol * scale, gradient_tol), MAX_STEPS)
     return solution.params, solution.trace[-1].objective, solution.status
 
 

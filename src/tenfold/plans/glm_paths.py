@@ -9,7 +9,8 @@ blocks
     For a softmax with many coefficients: L-BFGS preconditioned by the Hessian's diagonal blocks, one a class, from a
     subsample that is solved first; they are formed anew where convergence is slow.
 diagonal
-    L-BFGS with a diagonal preconditioner, for many features.
+    L-BFGS with a diagonal preconditioner, for many features; and first of all, as long as it promises to converge for
+    half of the price of a Hessian, where that of the smallest useful subsample costs many passes.
 
 A loss that is not convex has Fisher's information or the curvature of a majorising parabola in place of its second
 derivative: the same steps descend to a stationary point.
@@ -47,6 +48,8 @@ LEAP_SAMPLES_PER_FEATURE = 3000  # enough for the direction and the length of th
 # L-BFGS steps with the Hessian of a subsample, more with many features, before Newton's method on all samples
 SAMPLE_HESSIAN_STEPS = 12
 
+TREND_STEPS = 6  # of L-BFGS, from whose measures its convergence is extrapolated
+
 BLOCK_STEPS = 15  # L-BFGS steps with the same blocks, before they are formed anew
 
 CLASS_STEPS, SUBSAMPLE_CLASS_STEPS = 3, 6  # of Newton's method for a softmax on all samples or on some, at most
@@ -72,6 +75,31 @@ def by_diagonal(objective: LinearObjective, first: Floats, measure: Measure) -> 
     walk: Walk = Margins(problem, rows, shift, outputs) if in_memory else lbfgs.Points(objective)
     scale = invert_diagonal(problem, rows, shift, _find_unbounded_mean(problem, rows), outputs)
     return lbfgs.steps(walk, first, scale, measure)
+
+
+def passes_of_hessian(rows: Rows) -> float:
+    """The price of the first Hessian of `sample` in passes over all samples, a product forward and one back."""
+    n, p = rows.shape
+    return _sizes(rows, True)[-1][0] * p / (4.0 * n) if p <= NEWTON_COLUMNS else np.inf
+
+
+def by_diagonal_first(
+    objective: LinearObjective, first: Floats, measure: Measure, otherwise: Callable[[Floats], Iterator[Step]]
+) -> Iterator[Step]:
+    """`by_diagonal` while its convergence, extrapolated, takes less than half of the price of a Hessian; then the steps
+    of `otherwise` from there.
+    """
+    patience, start, measures = 0.5 * passes_of_hessian(objective.rows), first, []
+    for count, step in enumerate(by_diagonal(objective, first, measure)):
+        measures.append(max(step.measure, 1e-300))
+        start = step.params
+        rate = np.log(measures[max(0, count - TREND_STEPS)] / measures[-1]) / TREND_STEPS
+        if count >= TREND_STEPS and (rate <= 0.0 or count + np.log(measures[-1]) / rate > patience):
+            break
+        yield step
+    else:
+        return
+    yield from otherwise(start)
 
 
 def _find_unbounded_mean(problem: Glm, rows: Rows) -> float | None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from tenfold.arrays import Array, Floats, Integers, is_array_api, is_sparse, on_host, take_rows
 from tenfold.data import MemoryRows, Rows
@@ -58,7 +59,7 @@ def certify(
     wide = np.asarray(N, dtype=np.float64)
     same = None
     if index is not None and isinstance(rows, MemoryRows):
-        same = _dense(centres), _dense(take_rows(rows.X, on_host(index)))
+        same = _dense(centres, take_rows(rows.X, on_host(index)))
     certificate = judge.inverse_root(kernel, K, wide, same, dtype)
     if not certificate.ok:
         return certificate
@@ -85,5 +86,14 @@ def _here(X: Array) -> Array:
     return on_host(X) if is_array_api(X) else X
 
 
-def _dense(X: Array) -> Floats:
-    return np.asarray(X.toarray() if is_sparse(X) else on_host(X), dtype=np.float64)
+def _dense(one: Array, other: Array) -> tuple[Floats, Floats]:
+    """Two sets of samples as arrays in float64; of sparse ones the columns in which either has entries."""
+    if is_sparse(one) and is_sparse(other) and one.shape[1] == other.shape[1]:
+        used = np.union1d(one.indices, other.indices)
+        one, other = (
+            sparse.csr_array((X.data, np.searchsorted(used, X.indices), X.indptr), shape=(X.shape[0], len(used)))
+            for X in (one, other)
+        )
+    parts = (part.toarray() if is_sparse(part) else on_host(part) for part in (one, other))
+    first, second = (np.asarray(part, dtype=np.float64) for part in parts)
+    return first, second

@@ -117,6 +117,12 @@ def _errors(held: Record) -> Chart:
     return Chart(held["title"], held["x_name"], held["y_name"], marks, words, log_x=held["log"])
 
 
+def _kernel_plane(held: Record) -> Chart:
+    marks = [Mark("points", held["x"], held["y"])]
+    words = f"{len(held['x']):,} samples by their first two components in the feature space of a kernel."
+    return Chart("Kernel components", "component 1", "component 2", marks, words)
+
+
 def _path(held: Record) -> Chart:
     marks = [Mark("line", held["x"], curve, tone=k) for k, curve in enumerate(held["curves"])]
     words = f"Weights of the {len(held['curves'])} largest features along the penalty."
@@ -140,6 +146,16 @@ def _spectrum(held: Record) -> Chart:
     return Chart(held["title"], held["x_name"], held["y_name"], marks, held.get("caption", ""))
 
 
+def _dendrogram(held: Record) -> Chart:
+    x = [held["x"][i][j + end] for i in range(len(held["x"])) for j in range(3) for end in range(2)]
+    y = [held["y"][i][j + end] for i in range(len(held["y"])) for j in range(3) for end in range(2)]
+    marks = [Mark("pieces", x, y)]
+    if held["cut"] is not None and x:
+        marks.append(Mark("dashes", (min(x), max(x)), (held["cut"],) * 2))
+    words = "The tree of merged clusters: a bracket joins two of them at their distance."
+    return Chart("Dendrogram", "clusters of rows, side by side", "distance", marks, words)
+
+
 DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
     "roc": (_roc, "True positives for false positives, on held-out samples. The diagonal is guessing."),
     "precision_recall": (_precision_recall, "On held-out samples. The dashed line is guessing."),
@@ -148,8 +164,10 @@ DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
     "errors": (_errors, "Error of every value tried; the dashed line is the one chosen."),
     "eigenvalues": (_errors, "Eigenvalues of the Laplacian of the neighbours; the dashed line is before the gap."),
     "parts": (_errors, "Variance held by sums of so many non-negative parts; the dashed line is the number chosen."),
+    "dendrogram": (_dendrogram, "Clusters that are merged, and their distances; the dashed line leaves the clusters."),
     "criterion": (_errors, "The criterion of every value tried; the dashed line is the one chosen."),
     "path": (_path, "How the weights of standardised features shrink as the penalty grows."),
     "plane": (_plane, "The boundary, the margins beside it, and the samples that carry it: free ones are on a margin."),
+    "kernel_plane": (_kernel_plane, "The first two components in the feature space of a Gaussian kernel."),
     "spectrum": (_spectrum, "Variance by direction."),
 }

@@ -4,7 +4,7 @@ Minimises F(x) over low <= x <= high. A reading has the value, the gradient g an
 Hessian, or none: then B is built up by damped BFGS updates. A step minimises g's + 1/2 s'B s over the box and
 |s_j| <= radius exactly, by an active set; it is taken where it decreases F, and the radius follows the ratio of the
 decrease to that of the model (Conn, Gould and Toint, Trust-region methods, 2000). The decrease that the model expects
-without the radius, in units of a tolerance, is the measure of convergence.
+without the radius and the largest projected gradient, each in units of its tolerance, measure convergence.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,9 +39,10 @@ class Reading(NamedTuple):
 Read = Callable[[Floats], Reading]
 
 
-def steps(read: Read, start: Floats, bounds: Floats, scale: float, tol: float) -> Iterator[Step]:
+def steps(read: Read, start: Floats, bounds: Floats, scale: float, tol: float, gradient_tol: float) -> Iterator[Step]:
     """Steps from `start`, (p,), within `bounds`, (p, 2). `scale` is the size of a curvature that is neither large nor
-    small; the measure is the expected decrease in units of `tol`.
+    small; the measure is the larger of the expected decrease in units of `tol` and of the largest
+    entry of the projected gradient in units of `gradient_tol`.
     """
     low, high = bounds.T
     x = np.clip(start, low, high)
@@ -49,7 +50,8 @@ def steps(read: Read, start: Floats, bounds: Floats, scale: float, tol: float) -
     B, correction = _first_model(here, scale), np.zeros((len(x), len(x)))
     while True:
         free = minimise_in_box(here.gradient, B, low - x, high - x)
-        yield Step(x, here.value, _decrease(here.gradient, B, free) / tol)
+        slope = _project_gradient(here.gradient, x, low, high)
+        yield Step(x, here.value, max(_decrease(here.gradient, B, free) / tol, slope / gradient_tol))
         s = minimise_in_box(here.gradient, B, np.maximum(low - x, -radius), np.minimum(high - x, radius))
         there, expected = read(x + s), _decrease(here.gradient, B, s)
         gained = here.value - there.value
@@ -111,6 +113,12 @@ def _update(B: Floats, s: Floats, change: Floats) -> Floats:
         change = change + (0.8 * along / (along - curvature)) * (Bs - change)
         curvature = float(s @ change)
     return B - np.outer(Bs, Bs) / along + np.outer(change, change) / curvature
+
+
+def _project_gradient(g: Floats, x: Floats, low: Floats, high: Floats) -> float:
+    """The largest entry of the gradient, without those that point out of the box at a bound."""
+    outward = ((x <= low) & (g > 0.0)) | ((x >= high) & (g < 0.0))
+    return float(np.max(np.abs(np.where(outward, 0.0, g)), initial=0.0))
 
 
 def _decrease(g: Floats, B: Floats, s: Floats) -> float:

@@ -25,6 +25,7 @@ class Status(Enum):
     NO_MAXIMUM = "no maximum"
     NO_IMPROVEMENT = "no improvement"
     CYCLING = "cycling"
+    DIVERGED = "diverged"
 
     @property
     def message(self) -> str:
@@ -64,6 +65,10 @@ _MESSAGES = {
         "The weights came back to where they were after an earlier pass, so the updates repeat for ever: in exact "
         "arithmetic that happens only to classes that no weights separate. tenfold.separability(X, y) looks for a "
         "proof."
+    ),
+    Status.DIVERGED: (
+        "The objective grew above that of the start: the steps are too long. The best point is returned. Lower the "
+        "learning rate, or take a method that searches along its steps."
     ),
 }
 
@@ -110,6 +115,33 @@ Callback = Callable[[Record, Any], bool]
 """Called after every step with its record and parameters; returning True ends the loop."""
 
 
+class Monitor:
+    """The stopping rules of the loop, and the trace that they are applied to."""
+
+    def __init__(self, max_iter: int, time_limit: float | None = None, callback: Callback | None = None) -> None:
+        self.max_iter, self.time_limit, self.callback = max_iter, time_limit, callback
+        self.trace: list[Record] = []
+        self.params: Any = None
+
+    def take(self, step: Step, seconds: float) -> Status | None:
+        """Take a step (the first is the start); returns how the loop ends where it does."""
+        self.params = step.params
+        self.trace.append(Record(step.objective, step.measure, seconds))
+        if self.callback is not None and len(self.trace) > 1 and self.callback(self.trace[-1], self.params):
+            return Status.STOPPED
+        if step.measure <= 1.0:
+            return Status.CONVERGED
+        if len(self.trace) > self.max_iter:
+            return Status.MAX_ITER
+        if self.time_limit is not None and seconds > self.time_limit:
+            return Status.TIME_LIMIT
+        return None
+
+    def solution(self, status: Status) -> Solution:
+        """What was reached."""
+        return Solution(self.params, status, tuple(self.trace))
+
+
 def run(
     steps: Iterable[Step], max_iter: int, time_limit: float | None = None, callback: Callback | None = None
 ) -> Solution:
@@ -118,34 +150,22 @@ def run(
     A solver that can make no further progress ends its iteration.
     """
     begin = time.perf_counter()
-    trace: list[Record] = []
-    params: Any = None
-    status = Status.STALLED
+    monitor = Monitor(max_iter, time_limit, callback)
+    status: Status | None = None
     try:
         for step in steps:
             poll()
-            params = step.params
-            trace.append(Record(step.objective, step.measure, time.perf_counter() - begin))
-            if callback is not None and len(trace) > 1 and callback(trace[-1], params):
-                status = Status.STOPPED
-                break
-            if step.measure <= 1.0:
-                status = Status.CONVERGED
-                break
-            if len(trace) > max_iter:
-                status = Status.MAX_ITER
-                break
-            if time_limit is not None and trace[-1].seconds > time_limit:
-                status = Status.TIME_LIMIT
+            status = monitor.take(step, time.perf_counter() - begin)
+            if status is not None:
                 break
     except KeyboardInterrupt:
-        if params is None:
+        if monitor.params is None:
             raise
         limit_after_interrupt()
         status = Status.INTERRUPTED
-    if params is None:
+    if monitor.params is None:
         raise RuntimeError("the solver took no step at all")
-    return Solution(params, status, tuple(trace))
+    return monitor.solution(status or Status.STALLED)
 
 
 def map_params(path: Iterable[Step], to: Callable[[Any], Any]) -> Iterator[Step]:

@@ -27,7 +27,7 @@ from tenfold.machine import threads
 from tenfold.solvers.loop import Step
 from tenfold.solvers.svm_interior_point import LowRank, Matrix
 from tenfold.solvers.svm_interior_point import solve as solve_interior
-from tenfold.solvers.svm_variables import Variables
+from tenfold.solvers.svm_variables import Problem
 
 OPTIMAL, LIMIT, STALLED = range(3)
 
@@ -42,6 +42,7 @@ FEW_FEATURES = 256  # of a linear kernel, whose interior points cost n p^2 a ste
 LONG = 2000  # samples from which a linear kernel of few features begins with them
 FINER = 0.01  # of the gap that is allowed: that at which interior points end, before bounds that hold are put in place
 UNLIMITED = 1 << 62
+FUNCTION = 20.0  # operations of the elementwise function of a kernel
 ENOUGH = 10_000_000  # steps, and a hundred for each variable, after which the rest is said to be out of reach
 
 
@@ -68,15 +69,25 @@ class SvmSamples:
         return X if is_sparse(X) else contiguous(X)
 
     @cached_property
+    def diagonal(self) -> Floats:
+        """The diagonal entries (n,) of the kernel."""
+        diagonal = self.X[self.order, self.order] if self.given else self.kernel.diag(self._sorted)
+        return np.asarray(diagonal, dtype=np.float64)
+
+    @cached_property
     def largest(self) -> float:
         """The largest diagonal entry of the kernel."""
         if isinstance(self.kernel, Gaussian):
             return 1.0
-        diagonal = self.X[self.order, self.order] if self.given else self.kernel.diag(self._sorted)
-        size = float(np.max(np.abs(diagonal)))
+        size = float(np.max(np.abs(self.diagonal)))
         if not np.isfinite(size):
             raise ValueError("The values of the kernel overflow: scale the columns of X, or take a smaller gamma.")
         return size
+
+    @property
+    def operations_per_value(self) -> float:
+        """Floating-point operations of a value of the kernel; of a given one that of reading it."""
+        return 1.0 if self.given else FUNCTION + (2.0 * self.X.shape[1] if hasattr(self.X, "shape") else 0.0)
 
     @cached_property
     def unit(self) -> float:
@@ -110,6 +121,12 @@ class SvmSamples:
             values = np.asarray(self.kernel.block(self.take(numbers), self._sorted[part]))
         return contiguous((values / self.unit).astype(dtype))
 
+    def values(self, rows: Integers, columns: Integers, V: Floats) -> Floats:
+        """K[rows, columns] V for V (columns, t), in float64."""
+        if self.given:
+            return np.asarray(self.X[np.ix_(self.order[rows], self.order[columns])], dtype=np.float64) @ V
+        return np.asarray(self.kernel.multiply(self.take(rows), self.take(columns), V))
+
     def product(self, segments: list[int], numbers: Integers, beta: Floats) -> Floats:
         """K beta for the samples of some segments, in float64; numbers: the samples of beta."""
         parts = []
@@ -142,26 +159,43 @@ class _Fetch:
 @dataclass
 class Rule:
     """When to stop: violation: of the conditions of Karush, Kuhn and Tucker, libsvm's tol; gap: of the duality gap by
-    its scale; steps: most pairs that are moved.
+    its scale; steps: most pairs that are moved; refines: whether gradients are checked in float64 before the end.
     """
 
     violation: float
     gap: float
     steps: int = UNLIMITED
+    refines: bool = True
 
 
 @dataclass
 class Caches:
-    """The kernel rows of all problems on the same samples: in float32, and from the first that needs it in float64."""
+    """The kernel rows of all problems on the same samples: in float32, and from the first that needs it in float64;
+    whole: whether each problem is one working set, whose kernel is in float64 from the start.
+    """
 
     samples: SvmSamples
+    whole: bool = False
+    evaluated: float = 0.0  # values of caches that were given up
     _of: dict[bool, Any] = field(default_factory=dict)
 
     def get(self, precise: bool) -> Any:
         if precise not in self._of:
-            self._of.clear()  # one cache at a time, within the memory that is allowed
+            self._give_up()  # one cache at a time, within the memory that is allowed
             self._of[precise] = self.samples.make_cache(precise)
         return self._of[precise]
+
+    def _give_up(self) -> None:
+        for cache in self._of.values():
+            self.evaluated += cache.evaluated
+            cache.clear()  # solvers of earlier problems keep it alive
+        self._of.clear()
+
+    @property
+    def operations(self) -> float:
+        """Floating-point operations of all values that were evaluated."""
+        values = self.evaluated + sum(cache.evaluated for cache in self._of.values())
+        return values * self.samples.operations_per_value
 
 
 class Point(NamedTuple):
@@ -173,22 +207,22 @@ class Point(NamedTuple):
 
 
 class Decomposition:
-    """One problem, from `start`, (m,); scale: the unit of its gap, None where it is half of beta' K beta."""
+    """One problem, from its start, or from `beta` (m,) with f = K beta of the samples of the segments."""
 
     def __init__(
-        self, caches: Caches, segments: list[int], variables: Variables, start: Floats, scale: float | None, rule: Rule
+        self, caches: Caches, segments: list[int], problem: Problem, rule: Rule, start: tuple[Floats, Floats] | None
     ) -> None:
-        self.caches, self.segments, self.variables, self.rule = caches, segments, variables, rule
-        samples, self.scale = caches.samples, scale
+        self.caches, self.segments, self.variables, self.rule = caches, segments, problem.variables, rule
+        samples, self.scale = caches.samples, problem.scale
         self.unit = samples.unit
         self._length = float(np.sqrt(samples.largest / samples.unit))
         self._numbers = np.concatenate([np.arange(*samples.segment(s).indices(1 << 62)) for s in segments])
-        self.precise = len(variables.z) <= WHOLE
-        self.steps, self._before = 0, 0
+        self.precise = caches.whole
+        self.steps, self._before, self._operations = 0, 0, 0.0
         self.limited = False
-        self._solver = self._make(start)
+        self._solver = self._make(*(start or (problem.start, None)))
 
-    def _make(self, beta: Floats) -> Any:
+    def _make(self, beta: Floats, f: Floats | None = None) -> Any:
         v, unit = self.variables, self.unit
         solver = (_core.SvmDecomposition if self.precise else _core.SvmDecompositionFloat32)(
             self.caches.get(self.precise),
@@ -202,8 +236,13 @@ class Decomposition:
             WHOLE if self.precise else WORKING_SET,
         )
         if beta.any():
-            solver.set(beta * unit, self._product(beta))
+            solver.set(beta * unit, self._product(beta) if f is None else f)
         return solver
+
+    @property
+    def operations(self) -> float:
+        """Floating-point operations without those of kernel values."""
+        return self._operations + float(self._solver.operations)
 
     @property
     def low_rank(self) -> bool:
@@ -271,7 +310,7 @@ class Decomposition:
             elif end != OPTIMAL and self.steps > max(ENOUGH, 100 * m):
                 yield self._step()
                 return
-            elif end == OPTIMAL and not self.precise:
+            elif end == OPTIMAL and not self.precise and self.rule.refines:
                 refinements += 1
                 beta = self._solver.beta
                 self._solver.set(beta, self._product(beta / self.unit))
@@ -286,20 +325,22 @@ class Decomposition:
                 yield self._step()
                 return
             else:
-                yield self._step() if self.precise else self._step()._replace(measure=np.inf)
+                final = self.precise or end == OPTIMAL
+                yield self._step() if final else self._step()._replace(measure=np.inf)
 
     def _factorise(self) -> None:
         """Go to where interior points end, if the gap is smaller there, with a kernel in float64."""
         samples, v = self.caches.samples, self.variables
+        used, own = np.unique(v.sample, return_inverse=True)  # samples that are left out have no variables
         K: Matrix | LowRank
         if self.low_rank:
-            K = LowRank(samples.take(self._numbers).astype(np.float64) / np.sqrt(self.unit))
+            K = LowRank(samples.take(self._numbers[used]).astype(np.float64) / np.sqrt(self.unit))
         else:
-            values = np.hstack([samples.block(self._numbers, s, np.float64) for s in self.segments])
+            values = np.hstack([samples.block(self._numbers[used], s, np.float64) for s in self.segments])[:, used]
             K = Matrix(0.5 * (values + values.T))
         beta = self._solver.beta
         sums = np.array([np.sum(beta[: v.first]), np.sum(beta[v.first :])])
-        scaled = v._replace(lo=v.lo * self.unit, hi=v.hi * self.unit, extra=v.extra / self.unit)
+        scaled = v._replace(sample=own, lo=v.lo * self.unit, hi=v.hi * self.unit, extra=v.extra / self.unit)
         there = solve_interior(K, scaled, sums, FINER * self._target()) / self.unit
         before, gap = self.point.beta, self._solver.gap
         self._make_precise(there if np.isfinite(there).all() else before)
@@ -310,4 +351,5 @@ class Decomposition:
         """Go on with a kernel in float64."""
         beta = self._solver.beta / self.unit if beta is None else beta
         self.precise, self._before = True, self.steps
+        self._operations += float(self._solver.operations)
         self._solver = self._make(beta)

@@ -228,10 +228,17 @@ def _errors(_: tuple[None, ...], weight: Floats, sums: Floats, squares: Floats) 
     return ClassSumsAbout(weight, sums, squares)
 
 
+DENSE_ENTRIES = 1 << 17  # entries of sparse samples that are made dense at a time: bounds the memory
+
+
 def diagonal_distances(X: Array, centre: Floats, scale: Floats) -> Array:
     """sum_j (scale_kj (x_ij - centre_kj))^2 for samples i and classes k, (n, k) in float64, where X is."""
     if is_numpy(X):
         return _core.scaled_distances(X, centre, scale, threads(entries(X) * len(centre)))
+    if is_sparse(X):  # dense some samples at a time: differences of products would lose digits far from zero
+        step = max(1, DENSE_ENTRIES // X.shape[1])
+        parts = (X[first : first + step].toarray() for first in range(0, X.shape[0], step))
+        return np.concatenate([diagonal_distances(contiguous(part), centre, scale) for part in parts])
     xp = namespace(X)
     X, c, s = xp.astype(X, xp.float64, copy=False), like(centre, X), like(scale, X)
     return xp.stack([xp.sum(((X - c[k, :]) * s[k, :]) ** 2, axis=1) for k in range(len(centre))], axis=1)

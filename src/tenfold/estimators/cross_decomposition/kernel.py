@@ -227,6 +227,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         if y is None and not is_list_of_views(X):
+            X = read_strings_of_view(self, X, 0)
             return self._scores(0, validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False))
         views = validate_views(self, X, y, reset=False)
         if len(views) != len(self.X_fit_):
@@ -278,6 +279,7 @@ def validate_views(model: Any, X: Any, y: Any, *, reset: bool) -> list[Array]:
         raise ValueError("KernelCCA requires y to be passed, but the target y is None: give y, or a list of views.")
     else:
         given = [X, y]
+    given = [read_strings_of_view(model, view, i) for i, view in enumerate(given)]
     first = validate_data(model, given[0], accept_sparse="csr", dtype=list(FLOATS), reset=reset)
     rest = [
         check_array(view, accept_sparse="csr", dtype=list(FLOATS), ensure_2d=False, input_name="y", estimator=model)
@@ -286,6 +288,12 @@ def validate_views(model: Any, X: Any, y: Any, *, reset: bool) -> list[Array]:
     views = [first, *(view[:, None] if view.ndim == 1 else view for view in rest)]
     check_consistent_length(*views)
     return views
+
+
+def read_strings_of_view(model: Any, view: Any, i: int) -> Any:
+    """A view as validation takes it: strings as rows of numbers, where the kernel of the view reads them."""
+    kernel = model.kernel[i] if isinstance(model.kernel, (list, tuple)) else model.kernel
+    return kernel.encode_samples(view) if getattr(kernel, "reads_strings", False) else view
 
 
 def each_view(value: Any, count: int, name: str) -> list[float]:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import FLOATS, Array, Floats, is_array_api, is_sparse, like, namespace, numpy_dtype, wide
 from tenfold.estimators.kernel_parameter import KERNEL, check_samples, is_pairwise, name_kernel
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -162,6 +163,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
             "_offset": floats("c"),
         },
         transform_uses="samples",
+        board=Entry(
+            "kernel-components",
+            "structure",
+            {"n_components": 5, "kernel": "rbf", "random_state": 0},
+            dense=True,
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         "n_components": (integer(1), nothing()),
@@ -341,7 +348,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = not self.fit_inverse_transform
         tags.input_tags.pairwise = is_pairwise(self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -13,7 +13,13 @@ from tenfold.estimators.kernel_parameter import KERNEL, check_samples, is_pairwi
 from tenfold.estimators.parameters import Constraints, check_parameters, integer, nothing, real
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
-from tenfold.estimators.validation import require_finite, restore_on_error, validate, warn_unless_certified
+from tenfold.estimators.validation import (
+    read_strings,
+    require_finite,
+    restore_on_error,
+    validate,
+    warn_unless_certified,
+)
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Kernel
 from tenfold.plans.kernel_fisher import fit_directions
@@ -172,7 +178,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
     def transform(self, X: Any) -> Array:
         """Scores (m, n_components) of the samples X (m, n_features), or of a kernel matrix (m, n_samples)."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
+        X = validate_data(self, read_strings(self, X), accept_sparse="csr", dtype=list(FLOATS), reset=False)
         z = self.kernel_.multiply(X, self.X_fit_, wide(self.dual_coef_))
         return np.asarray(z, dtype=np.result_type(numpy_dtype(X.dtype), self.dual_coef_.dtype))
 

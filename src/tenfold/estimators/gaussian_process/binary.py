@@ -110,12 +110,12 @@ class BinaryLaplace(BaseEstimator):
         if theta is None:
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated for theta!=None")
-            return self.log_marginal_likelihood_value_
+            return np.float64(self.log_marginal_likelihood_value_)
         theta, evidence = np.asarray(theta, dtype=np.float64), self._evidence()
-        result = evidence.gradient(theta) if eval_gradient else -evidence.value(theta)
+        value, gradient = evidence.gradient(theta) if eval_gradient else (-evidence.value(theta), None)
         if not clone_kernel:
             self.kernel_.theta = theta
-        return result
+        return np.float64(value) if gradient is None else (np.float64(value), gradient)
 
 
 class BinaryProblems(BaseEstimator):

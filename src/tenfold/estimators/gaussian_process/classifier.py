@@ -32,7 +32,7 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import Check, labels, number, whole
-from tenfold.estimators.validation import restore_on_error, warn_unless_certified
+from tenfold.estimators.validation import read_strings, restore_on_error, warn_unless_certified
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Constant, Gaussian, Product
 from tenfold.machine import run_concurrently
@@ -188,6 +188,7 @@ class GaussianProcessClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         check_parameters(self, self._constraints)
         if isinstance(self.kernel, CompoundKernel):
             raise ValueError("kernel cannot be a CompoundKernel")
+        X = read_strings(self, X)
         self._registration.check_source(type(self).__name__, X)
         X, y = validate_data(self, X, y, multi_output=False, **check_matrix_options(self.kernel))
         check_classification_targets(y)
@@ -286,7 +287,7 @@ class GaussianProcessClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         if theta is None:
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated for theta!=None")
-            return self.log_marginal_likelihood_value_
+            return np.float64(self.log_marginal_likelihood_value_)
         theta = np.asarray(theta, dtype=np.float64)
         if self.n_classes_ == 2:
             return self.base_estimator_.log_marginal_likelihood(theta, eval_gradient, clone_kernel)

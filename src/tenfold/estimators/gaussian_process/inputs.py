@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from tenfold.arrays import Floats
 from tenfold.estimators.parameters import Check, instance
 from tenfold.estimators.registration import Source
+from tenfold.estimators.validation import read_strings
 
 HERE: tuple[Source, ...] = ("arrays", "sparse")
 INSTEAD = "Matrices of all pairs are factorised in memory: give a sample of the rows as an array."
@@ -29,14 +30,17 @@ def default_kernel(*, fixed: bool) -> Any:
 
 
 def check_matrix_options(kernel: Any) -> dict[str, Any]:
-    """How samples of a kernel are validated: those of kernels of other objects may be of any kind."""
-    if kernel is None or kernel.requires_vector_input:
+    """How samples of a kernel are validated: those of kernels of other objects may be of any kind; strings are rows of
+    numbers by now.
+    """
+    if kernel is None or kernel.requires_vector_input or getattr(kernel, "reads_strings", False):
         return {"ensure_2d": True, "dtype": "numeric", "accept_sparse": "csr"}
     return {"ensure_2d": False, "dtype": None, "accept_sparse": False}
 
 
 def validate_queries(estimator: Any, X: Any) -> Any:
     """Queries validated as the samples of the fit."""
+    X = read_strings(estimator, X)
     if hasattr(estimator, "_registration"):
         estimator._registration.check_source(type(estimator).__name__, X)
     return validate_data(estimator, X, reset=False, **check_matrix_options(estimator.kernel))

@@ -36,7 +36,7 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import anything, array, floats, integers, number
-from tenfold.estimators.validation import restore_on_error, warn_unless_certified
+from tenfold.estimators.validation import read_strings, restore_on_error, warn_unless_certified
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Constant, Gaussian, Product, White
 from tenfold.kernels.covariance import Covariance
@@ -200,6 +200,7 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to samples X (n, p), or a list of objects that the kernel takes, and targets y (n,) or (n, t)."""
         check_parameters(self, self._constraints)
+        X = read_strings(self, X)
         self._registration.check_source(type(self).__name__, X)
         kernel = default_kernel(fixed=False) if self.kernel is None else clone(self.kernel)
         options = check_matrix_options(kernel)
@@ -359,14 +360,14 @@ class GaussianProcessRegressor(ScoreMixin, MultiOutputMixin, RegressorMixin, Bas
         if theta is None:
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated for theta!=None")
-            return self.log_marginal_likelihood_value_
+            return np.float64(self.log_marginal_likelihood_value_)
         theta = np.asarray(theta, dtype=np.float64)
         alpha = noise_of(self.alpha, len(self.y_train_))
         evidence = Evidence(Covariance.of(self.kernel_, self.X_train_), self.X_train_, columns(self.y_train_), alpha)
-        result = evidence.gradient(theta) if eval_gradient else -evidence.value(theta)
+        value, gradient = evidence.gradient(theta) if eval_gradient else (-evidence.value(theta), None)
         if not clone_kernel:
             self.kernel_.theta = theta
-        return result
+        return np.float64(value) if gradient is None else (np.float64(value), gradient)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -104,8 +104,8 @@ class KernelRidgeCV(IntervalMixin, ScoreMixin, MultiOutputMixin, RegressorMixin,
     >>> X = np.sort(6.0 * rng.rand(60, 1), axis=0)
     >>> y = np.sin(X[:, 0]) + 0.1 * rng.randn(60)
     >>> model = KernelRidgeCV(alphas=np.logspace(-4, 1, 11)).fit(X, y)
-    >>> round(model.alpha_, 3), round(model.gamma_, 3)
-    (0.1, 0.1)
+    >>> round(model.alpha_, 5), round(model.gamma_, 3)
+    (0.0001, 0.097)
     >>> model.predict_interval([[1.5]], coverage=0.9).shape
     (1, 2)
     """

@@ -18,7 +18,7 @@ from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Source
 from tenfold.estimators.schema import Check, Rule, floats, nothing
 from tenfold.estimators.square_loss import penalties
-from tenfold.estimators.validation import as_rows, require_finite, sum_duplicates, warn_unless_certified
+from tenfold.estimators.validation import as_rows, read_strings, require_finite, sum_duplicates, warn_unless_certified
 from tenfold.judge.certificate import RULES as RULES_OF_KINDS
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Kernel
@@ -173,7 +173,7 @@ class IntervalMixin:
             raise ValueError("Prediction intervals are computed in NumPy: fit the model on NumPy arrays.")
         fits = np.asarray(model._predict_raw(X), dtype=np.float64)
         coef = wide(model.dual_coef_)
-        queries = validate_data(model, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
+        queries = validate_data(model, read_strings(model, X), accept_sparse="csr", dtype=list(FLOATS), reset=False)
         result = jackknife_plus(
             model.kernel_,
             model.X_fit_,

@@ -23,7 +23,7 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import anything, floats, integers, number
-from tenfold.estimators.validation import restore_on_error, validate_weights, warn_unless_certified
+from tenfold.estimators.validation import read_strings, restore_on_error, validate_weights, warn_unless_certified
 from tenfold.judge.certificate import Certificate
 from tenfold.kernels import Kernel, as_kernel
 from tenfold.kernels.conversion import NAMES
@@ -244,7 +244,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
 def validate_samples(model: KernelKMeans, X: Any, *, reset: bool) -> Array:
     """Samples, dense or CSR; a kernel matrix where it is given."""
     model._registration.check_source(type(model).__name__, X)
-    X = validate_data(model, X, accept_sparse="csr", dtype=list(FLOATS), reset=reset)
+    X = validate_data(model, read_strings(model, X), accept_sparse="csr", dtype=list(FLOATS), reset=reset)
     given = isinstance(model.kernel, str) and model.kernel == "precomputed"
     if reset and given and X.shape[0] != X.shape[1]:
         raise ValueError(f"A precomputed kernel matrix must be square, got an array of shape {X.shape}.")

@@ -168,13 +168,7 @@ class RidgeCV(ScoreMixin, MultiOutputMixin, RegressorMixin, ChoosingRidge):
 
         Returns
         -------
-        ndarray of shape (m
-            Lower and upper ends.
-        2) or (m
-            Lower and upper ends.
-        n_targets
-            Lower and upper ends.
-        2)
+        ndarray of shape (m, 2) or (m, n_targets, 2)
             Lower and upper ends.
         """
         check_is_fitted(self)

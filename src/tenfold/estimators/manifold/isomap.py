@@ -120,7 +120,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     )
     _constraints: ClassVar[Constraints] = {
         "n_neighbors": (integer(1), nothing()),
-        "radius": (real(0), nothing()),
+        "radius": (real(0, closed="both"), nothing()),
         "n_components": (integer(1),),
         "eigen_solver": (choice("auto", "arpack", "dense"),),
         "tol": (real(0),),

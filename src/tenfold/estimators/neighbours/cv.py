@@ -488,13 +488,7 @@ class KNeighborsCV(AveragingRegressorMixin, ChooseKMixin):
 
         Returns
         -------
-        ndarray of shape (m
-            Lower and upper ends.
-        2) or (m
-            Lower and upper ends.
-        n_outputs
-            Lower and upper ends.
-        2)
+        ndarray of shape (m, 2) or (m, n_outputs, 2)
             Lower and upper ends.
         """
         check_is_fitted(self)

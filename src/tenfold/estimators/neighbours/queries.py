@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, is_array_api, is_dask, like, namespace, on_host
+from tenfold.arrays import Array, Floats, is_array_api, is_dask, is_sparse, like, namespace, on_host
 from tenfold.estimators.neighbours.neighbors_model import NeighborsBase, SupervisedNeighbors
 from tenfold.estimators.neighbours.remote_queries import Formatter, is_in_memory
 from tenfold.pairwise import NearestRequest, Neighbours, RadiusRequest, Request
@@ -40,8 +40,9 @@ class KNeighborsMixin(NeighborsBase):
         """
         request = self._nearest(n_neighbors)
         k = request.k
-        # without X one more, which tells whether duplicates of a sample with lower indices fill the list
-        more = X is None and k < self._index.count - 1
+        # without X one more, which tells whether duplicates of a sample with lower indices fill the list; a graph says
+        # itself which sample is its own
+        more = X is None and k < self._index.count - 1 and not (self.metric == "precomputed" and is_sparse(self._fit_X))
         request = replace(request, k=k + 1) if more else request
         if is_in_memory(self, X):
             distances, rows = self._search(X, request).table(request.k)

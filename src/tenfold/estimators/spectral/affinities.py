@@ -11,6 +11,7 @@ from tenfold.estimators.neighbours.graphs import kneighbors_graph
 from tenfold.estimators.neighbours.nearest import NearestNeighbors
 from tenfold.estimators.parameters import Check
 from tenfold.estimators.registration import Source
+from tenfold.estimators.validation import read_strings
 from tenfold.kernels import as_kernel
 from tenfold.pairwise.graphs import complain_of_affinity, is_symmetric
 
@@ -34,6 +35,7 @@ def _is_tolerance(value: Any) -> bool:
 
 def validate_samples(estimator: Any, X: Any, dtype: Any = FLOATS, *, reset: bool = True) -> Array:
     """At least two samples, dense or CSR; a square matrix where affinities or distances are given."""
+    X = read_strings(estimator, X)
     if hasattr(estimator, "_registration"):
         estimator._registration.check_source(type(estimator).__name__, X)
     kinds = [np.float64] if dtype is np.float64 else list(dtype)

@@ -129,7 +129,7 @@ class SpectralFilter(ScoreMixin, MultiOutputMixin, RegressorMixin, Predictor, Ba
     >>> y = X[:, 0] + rng.randn(60)
     >>> model = SpectralFilter().fit(X, y)
     >>> model.step_, bool(model.errors_[model.step_] < model.errors_[-1]), model.certificate_.ok
-    (2, True, True)
+    (7, True, True)
     """
 
     _registration: ClassVar = Registration(

@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,7 +32,7 @@ from tenfold.estimators.svm.platt import couple, fit_sigmoid, pair_probabilities
 from tenfold.estimators.svm.registrations import MACHINES
 from tenfold.estimators.svm.votes import classify_pairs, one_against_rest, pairs_of
 from tenfold.estimators.validation import restore_on_error
-from tenfold.plans.kernel_svm import cross_values, fit_classes
+from tenfold.plans.kernel_svm import ClassOptions, FittedMachine, cross_values, fit_classes
 
 DEPRECATED = (
     "The `probability` parameter is deprecated. Use `CalibratedClassifierCV({0}(), ensemble=False)` instead of "
@@ -47,18 +48,31 @@ CLASSES: Constraints = {
 }
 
 
+@dataclass(frozen=True)
+class Classes:
+    """What is fitted: weight (n,) of the samples, `index` those of positive weight, number (n,) of their classes within
+    the `count` that have machines, -1 for others.
+    """
+
+    X: Any
+    y: Array
+    weight: Floats
+    index: Integers
+    number: Integers
+    count: int
+
+
 class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
     """Machines for all pairs of classes, and their votes."""
 
+    C: float
     classes_: Array
     class_weight_: Floats
-    _probA: Floats
-    _probB: Floats
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        check_parameters(self, self._constraints)
+    def _read_classes(self, X: Any, y: Any, sample_weight: Any) -> Classes:
+        """Checks the samples, their classes and weights, and stores what they are."""
         X, y = self._read(X, y, numeric=False)
-        self.classes_, number = encode_labels(as_vector(y), np.empty((0, 0)))
+        self.classes_, known = encode_labels(as_vector(y), np.empty((0, 0)))
         self.class_weight_ = np.asarray(
             compute_class_weight(self.class_weight, classes=self.classes_, y=y),
             dtype=np.float64,
@@ -68,57 +82,58 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
         count = len(self.classes_)
         if count < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {count} class")
-        weight, index = self._weights(sample_weight, len(y))
-        number = self._number_present(np.asarray(number)[index])
-        count, bounds = int(np.max(number)) + 1, self._bounds(number, weight)
-        self._check_classes(number, weight)
-        if self.probability != "deprecated":
-            warnings.warn(DEPRECATED.format(type(self).__name__), FutureWarning, stacklevel=5)
-        samples, settings = self._samples(X, index), self._settings(X, y)
-        options: dict[str, Any] = {
-            "nu": getattr(self, "nu", None),
-            "squared": getattr(self, "loss", "hinge") == "squared_hinge",
-        }
-        fitted = fit_classes(
-            samples,
-            number,
-            bounds,
-            count,
-            settings,
-            without=len(self.classes_) - count,
-            break_ties=bool(self.break_ties),
-            **options,
+        known = np.asarray(known)
+        positive, index = self._weights(sample_weight, len(y))
+        weight = np.zeros(len(y))
+        weight[index] = positive
+        number = self._number_present(known, index)
+        data = Classes(X, y, weight, index, number, int(np.max(number)) + 1)
+        self._check_classes(data)
+        return data
+
+    def _options(self, count: int) -> ClassOptions:
+        return ClassOptions(
+            getattr(self, "nu", None),
+            getattr(self, "loss", "hinge") == "squared_hinge",
+            len(self.classes_) - count,
+            bool(self.break_ties),
         )
-        for name in ("_probA", "_probB"):
-            self.__dict__.pop(name, None)
-        if self._has_probabilities:
-            random = check_random_state(self.random_state)
-            cross = cross_values(samples, number, bounds, count, settings, random, **options)
-            self._probA, self._probB = np.array([fit_sigmoid(values, first) for values, first in cross]).T
-        self._n_support = np.bincount(number[fitted.support], minlength=count).astype(np.int32)
-        self.n_iter_ = fitted.steps
-        self._store(fitted, X, index)
-        return self
 
-    def _bounds(self, number: Array, weight: Floats) -> Floats:
-        """C times the weights of the samples and of their classes; none is infinite times zero."""
-        factor = self.class_weight_[self._classes_present][number] * weight
+    def _factors(self, data: Classes) -> Floats:
+        """The weights (n,) of the samples times those of their classes."""
+        return self.class_weight_[self._classes_present][np.maximum(data.number, 0)] * data.weight
+
+    def _bounds(self, data: Classes) -> Floats:
+        """C times the weights (n,) of the samples and of their classes; none is infinite times zero."""
         with np.errstate(invalid="ignore"):
-            return np.nan_to_num(float(self.C) * factor, nan=0.0, posinf=np.inf)
+            return np.nan_to_num(self._penalty * self._factors(data), nan=0.0, posinf=np.inf)
 
-    def _check_classes(self, number: Array, weight: Floats) -> None:
+    @property
+    def _penalty(self) -> float:
+        return float(self.C)
+
+    def _store_classes(self, fitted: FittedMachine, data: Classes) -> None:
+        self._n_support = np.bincount(data.number[data.index][fitted.support], minlength=data.count).astype(np.int32)
+        self.n_iter_ = fitted.steps
+        self._store(fitted, data.X, data.index)
+
+    def _check_classes(self, data: Classes) -> None:
         """Raise where one class alone has samples of positive weight."""
-        if not np.any(number):
+        if not np.any(data.number[data.index]):
             raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
 
-    def _number_present(self, number: Array) -> Array:
-        """Numbers of classes within those that have samples of positive weight, which alone have machines."""
-        present = np.unique(number)
+    def _number_present(self, known: Integers, index: Integers) -> Integers:
+        """Numbers (n,) of classes within those that have samples of positive weight, which alone have machines; -1 for
+        samples of others.
+        """
+        present = np.unique(known[index])
         self.__dict__.pop("_present", None)
         if len(present) == len(self.classes_):
-            return number
+            return known
         self._present = present
-        return np.searchsorted(present, number)
+        place = np.full(len(self.classes_), -1)
+        place[present] = np.arange(len(present))
+        return place[known]
 
     @property
     def _classes_present(self) -> Integers:
@@ -163,7 +178,9 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
         says, (n, n_classes), or (n, n_classes * (n_classes - 1) / 2) of the pairs i < j, positive for class i.
         Classes whose samples have weight zero have -1 in the one, and no pairs in the other.
         """
-        values = self._pair_values(X)
+        return self._decide(self._pair_values(X))
+
+    def _decide(self, values: Floats) -> Floats:
         if len(self.classes_) == 2:
             return values[:, 0]
         return self._against_rest(values) if self.decision_function_shape == "ovr" else values
@@ -177,7 +194,10 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        values, present = self._pair_values(X), self._classes_present
+        return self._label(self._pair_values(X))
+
+    def _label(self, values: Floats) -> Array:
+        present = self._classes_present
         if len(self.classes_) == 2:
             number = (values[:, 0] >= 0.0).astype(np.intp)
         elif self.break_ties:
@@ -188,7 +208,7 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
 
     @property
     def _has_probabilities(self) -> bool:
-        return self.probability != "deprecated" and bool(self.probability)
+        raise NotImplementedError
 
     def _check_probability(self) -> bool:
         if not self._has_probabilities:
@@ -201,17 +221,69 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
         ``probability=True``. Their largest need not be the predicted class.
         """
         values = self._pair_values(X)
-        if not hasattr(self, "_probA"):
-            raise NotFittedError("predict_proba is not available when fitted with probability=False")
         values = -values if len(self.classes_) == 2 else values
-        pairs = pair_probabilities(values, self._probA, self._probB)
+        pairs = pair_probabilities(values, *self._sigmoids())
         return self._among_all(couple(pairs, len(self._classes_present)), 0.0)
+
+    def _sigmoids(self) -> tuple[Floats, Floats]:
+        """The slopes and offsets (pairs,) of the sigmoid functions."""
+        raise NotImplementedError
 
     @available_if(_check_probability)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithms of `predict_proba` for samples X."""
         with np.errstate(divide="ignore"):  # classes without a machine
             return np.log(self.predict_proba(X))
+
+    def _primal(self) -> Array:
+        coef, vectors, count = self.dual_coef_, self.support_vectors_, len(self._classes_present)
+        if count == 2:
+            return coef @ vectors
+        first, second = pairs_of(count)
+        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
+        part = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
+        rows = [
+            coef[[j - 1], part[i]] @ vectors[part[i]] + coef[[i], part[j]] @ vectors[part[j]]
+            for i, j in zip(first, second, strict=True)
+        ]
+        return type(rows[0])(np.vstack([row.toarray() for row in rows])) if is_sparse(rows[0]) else np.vstack(rows)
+
+
+class FoldedClassifier(KernelClassifier):
+    """The deprecated parameter `probability`, which fits probabilities by folds of each pair."""
+
+    probability: Any
+    random_state: Any
+    _probA: Floats
+    _probB: Floats
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        check_parameters(self, self._constraints)
+        data = self._read_classes(X, y, sample_weight)
+        if self.probability != "deprecated":
+            warnings.warn(DEPRECATED.format(type(self).__name__), FutureWarning, stacklevel=5)
+        samples, settings = self._samples(data.X, data.index), self._settings(data.X, data.y)
+        number, bounds, count = data.number[data.index], self._bounds(data)[data.index], data.count
+        options = self._options(count)
+        fitted = fit_classes(samples, number, bounds, count, settings, options)
+        for name in ("_probA", "_probB"):
+            self.__dict__.pop(name, None)
+        if self._has_probabilities:
+            random = check_random_state(self.random_state)
+            cross = cross_values(samples, number, bounds, count, settings, random, options)
+            self._probA, self._probB = np.array([fit_sigmoid(values, first) for values, first in cross]).T
+        self._store_classes(fitted, data)
+        return self
+
+    @property
+    def _has_probabilities(self) -> bool:
+        return self.probability != "deprecated" and bool(self.probability)
+
+    def _sigmoids(self) -> tuple[Floats, Floats]:
+        """The slopes and offsets (pairs,) of the sigmoid functions."""
+        if not hasattr(self, "_probA"):
+            raise NotFittedError("predict_proba is not available when fitted with probability=False")
+        return self._probA, self._probB
 
     def _read_sigmoid(self, name: str) -> Floats:
         if not hasattr(self, "_probA"):
@@ -229,21 +301,8 @@ class KernelClassifier(ScoreMixin, ClassifierMixin, KernelMachine):
         """Offsets of the sigmoid functions of all pairs of classes; deprecated."""
         return self._read_sigmoid("probB_")
 
-    def _primal(self) -> Array:
-        coef, vectors, count = self.dual_coef_, self.support_vectors_, len(self._classes_present)
-        if count == 2:
-            return coef @ vectors
-        first, second = pairs_of(count)
-        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        part = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
-        rows = [
-            coef[[j - 1], part[i]] @ vectors[part[i]] + coef[[i], part[j]] @ vectors[part[j]]
-            for i, j in zip(first, second, strict=True)
-        ]
-        return type(rows[0])(np.vstack([row.toarray() for row in rows])) if is_sparse(rows[0]) else np.vstack(rows)
 
-
-class SVC(KernelClassifier):
+class SVC(FoldedClassifier):
     """Support vector classification with kernels.
 
     Two classes, y in {-1, +1}: minimises over w in the space of the kernel, and b,
@@ -358,7 +417,7 @@ class SVC(KernelClassifier):
     >>> model.predict([[-0.8, -0.9], [-0.8, 0.9]])
     array([0, 1])
     >>> model.dual_coef_.round(4).tolist()
-    [[-1.3374, -1.3374, 1.3374, 1.3374]]
+    [[-1.3375, -1.3375, 1.3375, 1.3375]]
     >>> model.certificate_.ok
     True
     """
@@ -417,7 +476,7 @@ class SVC(KernelClassifier):
         return self._fit(X, y, sample_weight)
 
 
-class NuSVC(KernelClassifier):
+class NuSVC(FoldedClassifier):
     """Support vector classification with kernels, where nu bounds the share of errors.
 
     Two classes, y in {-1, +1}: minimises over w in the space of the kernel, b and rho >= 0
@@ -582,12 +641,13 @@ class NuSVC(KernelClassifier):
         """Fit to samples X (n, p), or their kernel matrix (n, n), classes y (n,) and optional `sample_weight` (n,)."""
         return self._fit(X, y, sample_weight)
 
-    def _bounds(self, number: Array, weight: Floats) -> Floats:
-        return weight
+    def _bounds(self, data: Classes) -> Floats:
+        return data.weight
 
-    def _check_classes(self, number: Array, weight: Floats) -> None:
-        super()._check_classes(number, weight)
-        sums = np.sort(np.bincount(number, weights=weight))
+    def _check_classes(self, data: Classes) -> None:
+        if not np.any(data.number[data.index]):
+            raise ValueError("specified nu is infeasible: all samples with positive weights belong to the same class.")
+        sums = np.sort(np.bincount(data.number[data.index], weights=data.weight[data.index]))
         # of the pairs the smallest and the largest class bound nu most
         if float(self.nu) * (sums[0] + sums[-1]) / 2.0 > sums[0]:
             most = 2.0 * sums[0] / (sums[0] + sums[-1])

@@ -22,6 +22,7 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.validation import (
     all_finite,
     is_plain,
+    read_strings,
     sum_duplicates,
     validate,
     validate_rows,
@@ -36,6 +37,7 @@ from tenfold.plans.kernel_svm import FittedMachine, Samples, Settings
 from tenfold.solvers.loop import Record, Status
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+SCALE = "Consider pre-processing your data with StandardScaler or MinMaxScaler."
 
 COMMON: Constraints = {
     "kernel": (choice(*KERNELS), function()),
@@ -67,6 +69,21 @@ def _knows_samples(kernel: Any) -> bool:
     return isinstance(kernel, Kernel) or hasattr(kernel, "is_stationary")
 
 
+def read_weights(sample_weight: Any, count: int) -> Floats:
+    """Weights (n,) of the samples, where those that are negative are zero: they remove a sample, as in libsvm."""
+    if sample_weight is None:
+        return np.ones(count)
+    given = np.shape(np.asarray(sample_weight))
+    if given not in ((), (count,)):
+        raise ValueError(f"sample_weight and X have incompatible shapes: {given} vs {count} samples.")
+    positive = np.maximum(np.asarray(sample_weight, dtype=np.float64), 0.0)  # NaN stays
+    if not np.any(positive):
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    weight = validate_weights(positive if given else float(positive), np.empty((count, 0)))
+    assert weight is not None
+    return np.asarray(weight)
+
+
 class KernelMachine(CallbackSupportMixin, BaseEstimator):
     """A support vector machine with a kernel, by scikit-learn's parameters, attributes and rules."""
 
@@ -87,6 +104,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
     def _read(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, Array]:
         """X and y, None where there is none, as scikit-learn checks them; a kernel function has samples of any kind."""
         if callable(self.kernel):
+            X = read_strings(self, X)
             check_consistent_length(X, y)
             self._sparse = False
             return X, np.asarray(y)
@@ -107,13 +125,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
 
     def _weights(self, sample_weight: Any, count: int) -> tuple[Floats, Integers]:
         """The weights of the samples of positive weight, and their numbers."""
-        if sample_weight is None:
-            return np.ones(count), np.arange(count)
-        given = np.shape(np.asarray(sample_weight))
-        if given not in ((), (count,)):
-            raise ValueError(f"sample_weight and X have incompatible shapes: {given} vs {count} samples.")
-        weight = validate_weights(sample_weight, np.empty((count, 0)))
-        assert weight is not None
+        weight = read_weights(sample_weight, count)
         index = np.flatnonzero(weight > 0.0)
         return weight[index], index
 
@@ -129,8 +141,12 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
             self._fit_samples = X
             if not _knows_samples(kernel):
                 K = _AsMatrix(kernel)(X, X)
-                if K.ndim != 2 or K.shape[0] != K.shape[1]:
-                    raise ValueError("X.shape[0] should be equal to X.shape[1]")
+                n = X.shape[0] if hasattr(X, "shape") else len(X)
+                if K.shape != (n, n):
+                    raise ValueError(
+                        "X.shape[0] should be equal to X.shape[1]: of these samples the function must return a kernel "
+                        f"matrix of shape {(n, n)}, and returned one of shape {K.shape}."
+                    )
                 return Samples(as_kernel("precomputed"), contiguous(K), index)
             X = X if is_sparse(X) or isinstance(X, np.ndarray) else list(X)
         count = len(index)
@@ -183,7 +199,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
         self.fit_status_ = int(fitted.status is Status.MAX_ITER)
         self.support_counts_ = np.array(fitted.counts, dtype=np.int64)
         self.certificate_, self.status_, self.trace_ = fitted.certificate, fitted.certificate.status, fitted.trace
-        warn_unless_certified(self)
+        early = f"Solver terminated early (max_iter={self.max_iter}).  {SCALE} " if self.fit_status_ else ""
+        warn_unless_certified(self, early)
 
     @property
     def coef_(self) -> Array:
@@ -209,7 +226,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):
     def _validate_for_predict(self, X: Any) -> Any:
         check_is_fitted(self)
         if callable(self.kernel):
-            return X
+            return read_strings(self, X)
         self._registration.check_source(type(self).__name__, X)
         named = hasattr(self, "feature_names_in_")
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not named and all_finite(X)):

@@ -17,15 +17,18 @@ CERTAIN = 1e-7  # probabilities of pairs stay this far from 0 and 1, as libsvm's
 RIDGE = 1e-12
 
 
-def fit_sigmoid(values: Floats, first: Any) -> tuple[float, float]:
-    """A and B for values (n,) of samples, `first` where they are of class i, by Newton's method with a line search."""
-    ahead, behind = float(np.sum(first)), float(np.sum(~first))
+def fit_sigmoid(values: Floats, first: Any, weight: Floats | None = None) -> tuple[float, float]:
+    """A and B for values (n,) of samples, `first` where they are of class i, by Newton's method with a line search;
+    with weights (n,) a sample counts as so many.
+    """
+    weight = np.ones(len(values)) if weight is None else weight
+    ahead, behind = float(np.sum(weight[first])), float(np.sum(weight[~first]))
     target = np.where(first, (ahead + 1.0) / (ahead + 2.0), 1.0 / (behind + 2.0))
     a, b = 0.0, float(np.log((behind + 1.0) / (ahead + 1.0)))
-    loss = _loss(values, target, a, b)
+    loss = _loss(values, target, weight, a, b)
     for _ in range(STEPS):
         p = _sigmoid(-(values * a + b))
-        d, h = target - p, p * (1.0 - p)
+        d, h = weight * (target - p), weight * p * (1.0 - p)
         gradient = np.array([values @ d, np.sum(d)])
         if np.max(np.abs(gradient)) < 1e-5:
             break
@@ -34,7 +37,7 @@ def fit_sigmoid(values: Floats, first: Any) -> tuple[float, float]:
         step = -np.linalg.solve(H, gradient)
         size, slope = 1.0, float(gradient @ step)
         while size >= 1e-10:
-            new = _loss(values, target, a + size * step[0], b + size * step[1])
+            new = _loss(values, target, weight, a + size * step[0], b + size * step[1])
             if new < loss + 1e-4 * size * slope:
                 a, b, loss = a + size * float(step[0]), b + size * float(step[1]), new
                 break
@@ -49,9 +52,9 @@ def _sigmoid(z: Floats) -> Floats:
     return np.where(z >= 0.0, 1.0, e) / (1.0 + e)
 
 
-def _loss(values: Floats, target: Floats, a: float, b: float) -> float:
+def _loss(values: Floats, target: Floats, weight: Floats, a: float, b: float) -> float:
     z = values * a + b
-    return float(np.sum(target * z + np.logaddexp(0.0, -z)))
+    return float(weight @ (target * z + np.logaddexp(0.0, -z)))
 
 
 def pair_probabilities(values: Floats, A: Floats, B: Floats) -> Floats:
