@@ -122,7 +122,7 @@ def test_same_codes(algorithm, k):
     np.testing.assert_allclose(tenfold.sparse_encode(X, D, **known), theirs, atol=atol)
 
 
-@pytest.mark.parametrize("alpha", [0.3, 3.0])
+@pytest.mark.parametrize("alpha", [pytest.param(0.3, marks=pytest.mark.slow), 3.0])
 def test_dictionary_is_at_least_as_good(alpha):
     ours = tenfold.DictionaryLearning(5, alpha=alpha).fit(X)
     theirs = sklearn.decomposition.DictionaryLearning(5, alpha=alpha, fit_algorithm="lars").fit(X)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import nnls
+from sklearn.utils import get_tags
 
 import tenfold
 from estimators import parts
@@ -313,8 +314,10 @@ def with_holes(share=0.2, seed=1):
     return X
 
 
-@pytest.mark.parametrize("solver", ["cd", "mu", "pg"])
-@pytest.mark.parametrize("alpha", [0.0, 0.01])
+@pytest.mark.parametrize(
+    ("solver", "alpha"),
+    [("cd", 0.0), ("cd", 0.01), ("pg", 0.0), ("mu", 0.01), pytest.param("mu", 0.0, marks=pytest.mark.slow)],
+)
 def test_missing_entries_have_no_term(solver, alpha):
     """The gradient is that of the known entries, and what is missing does not matter."""
     X = with_holes()
@@ -364,6 +367,8 @@ def test_missing_entries_are_an_error_unless_they_are_ignored():
     with pytest.raises(ValueError, match="NaN"):
         tenfold.NMF(2).fit(X)
     model = tenfold.NMF(2, missing="ignore", random_state=0, max_iter=20_000, tol=1e-3).fit(X)
+    assert get_tags(model).input_tags.allow_nan
+    assert not get_tags(tenfold.NMF()).input_tags.allow_nan
     X[0, 0] = -1.0
     with pytest.raises(ValueError, match="Negative values in data"):
         model.transform(X)

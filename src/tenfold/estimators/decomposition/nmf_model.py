@@ -125,6 +125,7 @@ class FactorsModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = bool(self._allow_nan)
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
