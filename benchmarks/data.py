@@ -232,6 +232,18 @@ def digits(rows: int | None = None) -> tuple[Any, Any]:
     return X, np.argmax(one_hot, axis=1)
 
 
+def patches(count: int, side: int = 8) -> tuple[Any, Any]:
+    """Square pieces of the digits about their means, those with something in them."""
+    X, _ = mnist(max(1000, count))
+    rng, images = np.random.default_rng(0), np.asarray(X, dtype=np.float64).reshape(len(X), 28, 28)
+    number, row, column = rng.integers(0, (len(X), 29 - side, 29 - side), (8 * count, 3)).T
+    pieces = np.lib.stride_tricks.sliding_window_view(images, (side, side), axis=(1, 2))[number, row, column]
+    flat = pieces.reshape(len(pieces), -1) / np.max(images)
+    flat = flat - flat.mean(axis=1, keepdims=True)
+    flat = flat[np.linalg.norm(flat, axis=1) > 0.5][:count]
+    return flat, np.zeros(len(flat))
+
+
 def spam(rows: int | None = None, columns: int = 1 << 18) -> tuple[Any, Any]:
     """E-mails as TF-IDF of hashed words, rows of length one; spam or ham."""
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer

@@ -249,6 +249,10 @@ def families() -> Iterator[Family]:
     yield Family("NMF", "decomposition", N, {"n_components": 4, "random_state": 0, "max_iter": 1000})
     yield Family("NMF", "decomposition", N[1:], {"n_components": 4, "random_state": 0, "solver": "mu", "tol": 0.0})
     yield Family("MiniBatchNMF", "decomposition", N[1:], {"n_components": 4, "random_state": 0})
+    short = {"n_components": 4, "max_iter": 20}
+    yield Family("DictionaryLearning", "decomposition", U[:1], short)
+    yield Family("MiniBatchDictionaryLearning", "decomposition", U[:2], {**short, "max_iter": 2, "random_state": 0})
+    yield Family("SparsePCA", "decomposition", U[:2], {"n_components": 4, "alpha": 10.0})
     yield Family("TruncatedSVD", "decomposition", S, {"n_components": 10})
     narrow = (U[0], U[1], U[2])
     yield Family("RBFSampler", "kernel_approximation", narrow, {"n_components": 300, "random_state": 0}, "transform")

@@ -193,6 +193,7 @@ def test_unsupervised_models_without_a_target(houses, tmp_path):
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     assert {row["name"] for row in record["board"]} == {
         "principal-components",
+        "parts",
         "kernel-components",
         "k-means",
         "mixture",
@@ -200,6 +201,7 @@ def test_unsupervised_models_without_a_target(houses, tmp_path):
         "dendrogram",
     }
     assert all(row["certified"] for row in record["board"])
+    assert all(row["weight"] >= 0.0 for part in record["groups"]["parts"] for row in part["features"])
     assert "<svg" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert call("predict", tmp_path / "run", houses / "houses.csv").output.startswith("row,prediction")
 

@@ -122,7 +122,7 @@ def test_same_codes(algorithm, k):
     np.testing.assert_allclose(tenfold.sparse_encode(X, D, **known), theirs, atol=atol)
 
 
-@pytest.mark.parametrize("alpha", [0.3, 3.0])
+@pytest.mark.parametrize("alpha", [pytest.param(0.3, marks=pytest.mark.slow), 3.0])
 def test_dictionary_is_at_least_as_good(alpha):
     ours = tenfold.DictionaryLearning(5, alpha=alpha).fit(X)
     theirs = sklearn.decomposition.DictionaryLearning(5, alpha=alpha, fit_algorithm="lars").fit(X)
@@ -144,12 +144,13 @@ def test_sparse_components_are_at_least_as_good():
 @pytest.mark.parametrize("positive", [False, True])
 def test_same_dictionary_of_batches(alpha, positive):
     """Atoms that no sample of a batch uses are drawn from the same random numbers."""
-    known = {"dict_init": np.abs(atoms(6)), "random_state": 0, "batch_size": 24, "max_iter": 4, "fit_algorithm": "cd"}
-    known |= {"positive_code": positive, "positive_dict": positive, "alpha": alpha}
+    known = {"dict_init": np.abs(atoms(6)), "random_state": 0, "batch_size": 24, "max_iter": 4, "alpha": alpha}
+    known |= {"positive_code": positive, "positive_dict": positive, "fit_algorithm": "cd" if positive else "lars"}
     ours = tenfold.MiniBatchDictionaryLearning(6, **known).fit(X)
     theirs = sklearn.decomposition.MiniBatchDictionaryLearning(6, **known).fit(X)
     assert (ours.n_steps_, ours.n_iter_) == (theirs.n_steps_, theirs.n_iter_)
-    np.testing.assert_allclose(ours.components_, theirs.components_, atol=2e-4)
+    atol = 2e-3 if positive else 1e-9  # its coordinate descent ends by a tolerance
+    np.testing.assert_allclose(ours.components_, theirs.components_, atol=atol)
 
 
 def test_same_dictionary_by_parts():

@@ -43,6 +43,7 @@ EXPECTED = {
     "nearest_centroid_limit": r"1e\+08\s+\S+\s+100\.0%",
     "norm_bounded_ridge": r"differ by at most \de-1\d",
     "parallel_cigars": r"k-means:  5\d\.\d%[^%]*spherical:  5\d\.\d%[^%]*tied: 100\.0%[^%]*full: 100\.0%",
+    "parts_of_digits": r"vectors +squared error +1282(.|\n)*parts squared error +1[78]\d\d, (.|\n)*error below 1282",
     "penalised_offset": r"100\s+0\.702",
     "polynomial_fits": r"10\s+\S+e-\d\d",
     "process_of_cosine": r"certified: True(.|\n)*are data +deviation 0\.0(.|\n)*beyond them +deviation 0\.[4-9]",

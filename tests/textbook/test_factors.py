@@ -121,3 +121,20 @@ def test_9_topic_retrieval():
     first, second = model.components_[[found[0], found[1]]]
     assert set(np.argsort(first)[-3:]) == {0, 1, 2}
     assert set(np.argsort(second)[-3:]) == {3, 4, 5}
+
+
+def test_B_5_projected_gradient_steps_descend(figure_9_1):
+    """(9.2) with one rate for all entries, the inverse of the largest curvature, and projected, never rises; both rules
+    end at stationary points.
+    """
+    X, rng = figure_9_1, np.random.default_rng(1)
+    W, H = rng.uniform(size=(10, 2)), rng.uniform(size=(2, 5))
+    errors = []
+    for steps in (1, 2, 5, 20, 100):
+        model = tenfold.NMF(2, init="custom", solver="pg", tol=0, max_iter=steps).fit(X, W=W, H=H)
+        errors.append(model.reconstruction_err_)
+    assert np.all(np.diff(errors) <= 1e-12)
+    for solver in ("pg", "mu"):
+        model = tenfold.NMF(2, init="custom", solver=solver, tol=1e-4, max_iter=20_000).fit(X, W=W, H=H)
+        assert model.certificate_.ok
+        assert model.certificate_.objective >= tenfold.certify(model, X).lower_bound

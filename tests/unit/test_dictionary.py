@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.optimize import nnls
+from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
 from tenfold import _core
@@ -267,6 +268,8 @@ def test_all_components_are_zero_with_a_large_penalty():
     assert model.certificate_.ok
     assert np.all(model.components_ == 0.0)
     assert np.all(model.transform(X) == 0.0)
+    model.components_ = np.eye(12)[:2]
+    assert not tenfold.certify(model, X).ok
 
 
 def test_batches_are_not_judged_and_come_nearer():
@@ -309,3 +312,31 @@ def test_functions_return_what_the_classes_learn():
         W, D = tenfold.dict_learning_online(X, 5, alpha=0.2, random_state=0, max_iter=5)
     np.testing.assert_allclose(tenfold.sparse_encode(X, D, alpha=0.2), W, atol=1e-12)
     assert tenfold.dict_learning_online(X, 5, random_state=0, max_iter=2, return_code=False).shape == (5, 12)
+
+
+@pytest.mark.parametrize("name", ["DictionaryLearning", "SparsePCA"])
+def test_a_larger_tolerance_ends_earlier_and_is_that_of_the_certificate(name):
+    X = coded()
+    model, closer = (getattr(tenfold, name)(4, alpha=0.3, tol=tol).fit(X) for tol in (1e-2, 1e-8))
+    assert model.n_iter_ < closer.n_iter_
+    assert model.certificate_.tol == tenfold.certify(model, X).tol == 1e-2
+    assert model.certificate_.ok
+    assert closer.certificate_.tol == 1e-6
+    few = getattr(tenfold, name)(4, alpha=0.3, max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        few.fit(X)
+    assert not few.certificate_.ok
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_gaps_bound_how_far_codes_are_from_the_best(scale):
+    """The true excess of the objective, from exact codes, is at most the gap."""
+    X, D = scale * coded(), np.random.default_rng(1).standard_normal((20, 12))
+    alpha = 0.3 * scale
+    best = codes_certificate(X, tenfold.sparse_encode(X, D, alpha=alpha), D, "lasso_cd", alpha, 0, False)
+    assert best.ok
+    for size in (1e-8, 1e-4, 1e-2):
+        W = tenfold.sparse_encode(X, D, alpha=alpha)
+        W += size * scale * np.random.default_rng(0).standard_normal(W.shape) * (W != 0.0)
+        worse = codes_certificate(X, W, D, "lasso_cd", alpha, 0, False)
+        assert worse.value >= worse.objective - best.objective - 1e-12 * worse.scale

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import nnls
+from sklearn.utils import get_tags
 
 import tenfold
 from estimators import parts
@@ -305,3 +306,101 @@ def test_a_revived_component_lowers_the_objective():
     assert after < before
     assert revive_component(X, problem, Factors(W + 0.1, H + 0.1)) is None
     assert revive_component(X, Factorization(2.0, 0.0, 0.0, 1e9, 1e9), Factors(W, H)) is None
+
+
+def with_holes(share=0.2, seed=1):
+    X = low_rank()
+    X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
+    return X
+
+
+@pytest.mark.parametrize(
+    ("solver", "alpha"),
+    [("cd", 0.0), ("cd", 0.01), ("pg", 0.0), ("mu", 0.01), pytest.param("mu", 0.0, marks=pytest.mark.slow)],
+)
+def test_missing_entries_have_no_term(solver, alpha):
+    """The gradient is that of the known entries, and what is missing does not matter."""
+    X = with_holes()
+    settings = {"random_state": 0, "max_iter": 20_000, "tol": 1e-4, "alpha_W": alpha, "missing": "ignore"}
+    model = tenfold.NMF(3, solver=solver, **settings)
+    W = model.fit_transform(X)
+    assert model.certificate_.ok
+    assert model.certificate_.lower_bound is None
+    assert tenfold.certify(model, X).ok
+    H, known = model.components_, ~np.isnan(X)
+    residual = np.where(known, W @ H - np.nan_to_num(X), 0.0)
+    np.testing.assert_allclose(model.reconstruction_err_, np.linalg.norm(residual), rtol=1e-6)
+    gradient = W.T @ residual + len(X) * alpha * H
+    assert np.linalg.norm(gradient[1e-3 * H.max() < H]) <= 1e-2 * np.linalg.norm(W.T @ np.nan_to_num(X))
+    np.testing.assert_allclose(model.transform(X), W, rtol=1e-2, atol=1e-2 * W.max())
+
+
+@pytest.mark.parametrize("beta", [2.0, 1.0, 0.5])
+def test_slopes_and_values_of_known_entries(beta):
+    X, rng = np.ascontiguousarray(with_holes()[:8, :6]) + 0.1, np.random.default_rng(0)
+    W, H = rng.uniform(0.1, 1.0, (8, 3)), rng.uniform(0.1, 1.0, (3, 6))
+    data, known = Divergence.of(X, beta), ~np.isnan(X)
+    rows = [Divergence.of(x[None, k], beta).value(w[None], H[:, k].copy()) for x, k, w in zip(X, known, W, strict=True)]
+    np.testing.assert_allclose(data.value(W, H), sum(rows))
+    slopes = data.slopes_W(W, H)
+    step = np.zeros_like(W)
+    step[2, 1] = 1e-6
+    rise = (data.value(W + step, H) - data.value(W - step, H)) / 2e-6
+    np.testing.assert_allclose((slopes.positive - slopes.negative)[2, 1], rise, rtol=1e-6)
+
+
+def test_samples_and_features_of_which_nothing_is_known():
+    X = with_holes()
+    X[3], X[:, 5] = np.nan, np.nan
+    model = tenfold.NMF(3, random_state=0, max_iter=20_000, tol=1e-4, missing="ignore")
+    W = model.fit_transform(X)
+    assert model.certificate_.ok
+    assert np.all(W[3] == 0.0)
+    assert np.all(model.components_[:, 5] == 0.0)
+    assert np.all(model.transform(X)[3] == 0.0)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((4, 3), np.nan))
+
+
+def test_missing_entries_are_an_error_unless_they_are_ignored():
+    X = with_holes()
+    with pytest.raises(ValueError, match="NaN"):
+        tenfold.NMF(2).fit(X)
+    model = tenfold.NMF(2, missing="ignore", random_state=0, max_iter=20_000, tol=1e-3).fit(X)
+    assert get_tags(model).input_tags.allow_nan
+    assert not get_tags(tenfold.NMF()).input_tags.allow_nan
+    X[0, 0] = -1.0
+    with pytest.raises(ValueError, match="Negative values in data"):
+        model.transform(X)
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(np.where(X < 0.0, np.inf, X))
+
+
+def test_projected_gradient_steps_never_raise_the_objective():
+    values, X = [], low_rank()
+    model = tenfold.NMF(3, solver="pg", random_state=0, max_iter=5000, tol=1e-3, alpha_W=0.001, l1_ratio=0.5).fit(X)
+    assert model.certificate_.ok
+    fit(
+        X, Factorization(2.0, 0.1, 0.1, 0.2, 0.2), draw(X, 4, np.random.RandomState(0)), solver="pg", tol=0.0,
+        max_iter=200, callback=lambda record, _: values.append(record.objective) is not None,
+    )  # fmt: skip
+    assert np.all(np.diff(values) <= 1e-12 * values[0])
+    with pytest.raises(ValueError, match="does not handle"):
+        tenfold.NMF(2, solver="pg", beta_loss=1.0).fit(X)
+
+
+@pytest.mark.parametrize("solver", ["cd", "mu"])
+def test_a_component_that_no_sample_uses_is_zero_under_an_l1_penalty(solver):
+    """Its projected gradient has no weight, as the curvature is zero: the judge looks at the penalty."""
+    X = low_rank()
+    settings = {"alpha_W": 0.3, "l1_ratio": 1.0, "random_state": 0, "max_iter": 20_000, "tol": 1e-4}
+    model = tenfold.NMF(4, init="random", solver=solver, **settings).fit(X)
+    assert model.certificate_.ok
+    assert tenfold.certify(model, X).ok
+    codes = model.transform(X)
+    assert np.array_equal(codes.any(axis=0), model.components_.any(axis=1))
+    model.components_ = np.vstack([model.components_, 1e-3 * np.ones((1, 20))])
+    model.n_components_ = model.n_components = 5
+    certificate = tenfold.certify(model, X)
+    assert not certificate.ok
+    assert "no sample uses" in certificate.note

@@ -29,8 +29,11 @@ def _samples(model: Any, X: Any, sample_weight: Any, features: int) -> Floats:
 
 
 def _tolerance(model: Any) -> float:
-    """That of the rule: scikit-learn's tolerances are of decreases and of moves."""
-    return max(RULES["stationarity"].tol, float(model.tol) if fit_status(model) == "converged" else 0.0)
+    """That of the rule, or the user's where it is larger and the class stops by it: tolerances of scikit-learn's
+    classes are of decreases, and those of batches of moves.
+    """
+    stops = type(model)._registration.judged if hasattr(type(model), "_registration") else False
+    return max(RULES["stationarity"].tol, float(model.tol) if stops else 0.0)
 
 
 def atoms(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -41,7 +44,7 @@ def atoms(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     usable = D.ndim == 2 and D.shape[1] == X.shape[1] and bool(np.isfinite(D).all())
     W = solve_codes(X, D, problem) if usable else np.zeros((len(X), len(D)))
     dtype = numpy_dtype(model.components_.dtype)
-    certificate = stationary_atoms(X, W, D, problem, dtype=dtype, status=fit_status(model))
+    certificate = stationary_atoms(X, W, D, problem, tol=_tolerance(model), dtype=dtype, status=fit_status(model))
     wanted = X.shape[1] if model.n_components is None else model.n_components
     if certificate.ok and wanted != len(D):
         return contradict(certificate, f"n_components is {wanted}, and there are {len(D)} atoms.")
@@ -89,12 +92,15 @@ def components(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     W = (lengths[:, None] * C).T if usable else np.zeros((X.shape[1], len(C)))
     across = np.ascontiguousarray((X - mean).T)
     certificate = stationary_atoms(
-        across, np.ascontiguousarray(W), D, problem, dtype=numpy_dtype(model.components_.dtype), rounded_codes=True,
+        across, np.ascontiguousarray(W), D, problem, tol=_tolerance(model), dtype=numpy_dtype(model.components_.dtype),
+        rounded_codes=True,
         status=fit_status(model),
     )  # fmt: skip
     if not certificate.ok:
         return certificate
     norms = np.linalg.norm(C, axis=1)
+    if np.any((norms > 0.0) & (lengths == 0.0)):
+        return contradict(certificate, "A component is not zero, and no sample has a score on it.")
     if model.n_components_ != len(C):
         return contradict(certificate, f"n_components_ is {model.n_components_}, and there are {len(C)} components.")
     if np.any(np.abs(norms - 1.0)[norms > 0.0] > 16.0 * np.sqrt(X.shape[1]) * u):

@@ -134,7 +134,7 @@ def _fit_leaderboard(
 
 
 def _fit_unsupervised(table: LoadedTable, job: Job, seconds: float, quiet: bool, json: bool) -> int:
-    with terminal.Bar(5, quiet) as bar:
+    with terminal.Bar(7, quiet) as bar:
         record, best = record_of_unsupervised(
             job,
             table,

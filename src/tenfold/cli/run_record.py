@@ -270,6 +270,7 @@ def _is_ok(ranking: list[RankedModel], name: str) -> bool:
 
 PICTURES_OF_GROUPS = {
     "principal-components": "spectrum",
+    "parts": "parts",
     "k-means": "errors",
     "mixture": "criterion",
     "spectral-clustering": "eigenvalues",

@@ -1,4 +1,4 @@
-"""Tables without a target: principal and kernel components, k-means, Gaussian mixtures, spectral clustering, trees."""
+"""Tables without a target: principal and kernel components, parts, clusters, mixtures, graphs and trees."""
 
 import time
 import warnings
@@ -14,6 +14,7 @@ from tenfold.cli.candidates import leaderboard_classes
 from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.plots.dendrogram import DendrogramDisplay
 
+PARTS_ROWS = 20_000  # rows that are factored: some seconds for all numbers of parts of a hundred features
 MOST_CLUSTERS = 10  # merges among which the largest gap of the dendrogram is looked for
 SHOWN_LEAVES = 30  # leaves of the dendrogram in the report
 GRAPH_ROWS = 2000  # rows whose graph of neighbours is clustered, or whose kernel is decomposed: a second
@@ -61,6 +62,37 @@ def _components(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
     return UnsupervisedResult(
         entry.name, model, float(share[count - 1]), {"components": count}, 1, seconds, note, picture
     )
+
+
+def _parts(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
+    """Non-negative factors of what evenly spaced rows have above the smallest value of each feature, for every number
+    of parts of the grid; the fewest that hold most of the variance.
+    """
+    begin = time.perf_counter()
+    Z = Z[:: -(-len(Z) // PARTS_ROWS)]
+    above = Z - Z.min(axis=0)
+    sizes = [k for k in entry.grid["n_components"] if k < min(Z.shape)] or [1]
+    total = float(np.sum((Z - Z.mean(axis=0)) ** 2))
+    models, share = [], []
+    for k in sizes:
+        models.append(cls(**{**entry.settings, "n_components": k}).fit(above))
+        share.append(max(0.0, 1.0 - models[-1].reconstruction_err_ ** 2 / total) if total else 0.0)
+        if share[-1] >= MOST_OF_VARIANCE:
+            break
+    best = int(np.argmax(share))
+    picture = {
+        "x": sizes[: len(share)],
+        "y": share,
+        "title": "Variance held by parts",
+        "x_name": "parts",
+        "y_name": "share of the variance",
+        "chosen": sizes[best],
+        "log": False,
+        "caption": f"{sizes[best]} parts, whose sums are the rows, hold {share[best]:.0%} of the variance.",
+    }
+    note = f"sums of parts above the smallest values; {len(Z):,} rows"
+    chosen, seconds = {"parts": sizes[best]}, time.perf_counter() - begin
+    return UnsupervisedResult(entry.name, models[best], share[best], chosen, len(share), seconds, note, picture)
 
 
 def _clusters(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult:
@@ -196,6 +228,7 @@ def _kernel_components(entry: Entry, cls: type, Z: Floats) -> UnsupervisedResult
 
 METHODS: dict[str, Callable[[Entry, type, Floats], UnsupervisedResult]] = {
     "PCA": _components,
+    "NMF": _parts,
     "KernelPCA": _kernel_components,
     "KMeans": _clusters,
     "GaussianMixture": _mixture,

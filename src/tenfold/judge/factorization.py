@@ -10,8 +10,9 @@ G+ the positive part of G, and the number is ||P|| beside the norm of the negati
 likewise in W; the larger of both. A component that is zero is stationary whatever the others are: it is refused while a
 new one would decrease the objective to first order, max (X - W H) > 0 for the squared loss without a penalty.
 
-For the squared loss no factors of rank k have an objective below half the sum of the squares of all singular values of
-X but the k largest (Eckart and Young 1936): the penalties are at least zero.
+Missing entries (NaN) have no term in any of these. For the squared loss of all entries no factors of rank k have an
+objective below half the sum of the squares of all singular values of X but the k largest (Eckart and Young 1936): the
+penalties are at least zero.
 """
 
 from typing import Any
@@ -49,16 +50,15 @@ def stationary_factors(
     W, H = (W, H) if problem.penalised else _balance(W, H)
     loss = data.value(W, H)
     objective = loss + penalty_value(problem, W, H)
-    own, floor_H = _project(
-        H.T, _transpose(data.slopes_H(W, H)), gram(W), problem.l1_H, problem.l2_H, problem.beta, dtype
-    )
-    witness, _ = _project(W, data.slopes_W(W, H), gram(H.T), problem.l1_W, problem.l2_W, problem.beta, dtype)
+    squares = (gram(W), gram(H.T)) if data.is_quadratic else (None, None)
+    own, floor_H = _project(H.T, _transpose(data.slopes_H(W, H)), squares[0], problem.l1_H, problem.l2_H, dtype)
+    witness, _ = _project(W, data.slopes_W(W, H), squares[1], problem.l1_W, problem.l2_W, dtype)
     value = max(own, witness, floor_H)
-    wrong = _complain_of_components(data, W, H, problem)
+    wrong = _complain_of_components(data, W, H, problem) or _complain_of_cost(W, H, problem)
     if not wrong and value <= max(tol, floor_H):  # else the stored error is of another W
         wrong = _complain_of_error(X, error, loss, problem.beta, tol)
     value = value if np.isfinite(objective) and not wrong else np.inf
-    lowest = eckart_young(X, len(H)) if bound and problem.beta == 2.0 else None
+    lowest = eckart_young(X, len(H)) if bound and data.is_quadratic else None
     return Certificate(
         "stationarity",
         value,
@@ -74,12 +74,13 @@ def stationary_factors(
 
 
 def _project(
-    V: Floats, slopes: Slopes, products: Floats, l1: float, l2: float, beta: float, dtype: Any
+    V: Floats, slopes: Slopes, products: Floats | None, l1: float, l2: float, dtype: Any
 ) -> tuple[float, float]:
-    """The relative norm of the projected gradient of a factor in rows, V (rows, k), and its rounding."""
+    """The relative norm of the projected gradient of a factor in rows, V (rows, k), and its rounding; with products
+    (k, k) of the other factor for the squared loss of all entries."""
     positive = slopes.positive + l1 + l2 * V
     size = length(slopes.negative)
-    if beta == 2.0:
+    if products is not None:
         curvature = np.diag(products) + l2
     else:
         curvature = positive / np.maximum(np.mean(V, axis=0), np.finfo(np.float64).tiny)
@@ -120,11 +121,21 @@ def _complain_of_components(data: Divergence, W: Floats, H: Floats, problem: Fac
     if empty == 0 or (problem.l1_W > 0.0 and problem.l1_H > 0.0):
         return ""
     deficit = data.largest_deficit(W, H)
-    size = float(np.max(wide(data.X.data if is_sparse(data.X) else data.X), initial=0.0))
+    entries = wide(data.X.data if is_sparse(data.X) else data.X)
+    size = float(np.max(np.nan_to_num(entries) if data.missing else entries, initial=0.0))
     rounding = 8.0 * EPS * (len(H) + 8.0) * size * max(size, data.floor) ** (data.beta - 2.0)
     if deficit <= max(np.sqrt(problem.l2_W * problem.l2_H), rounding):
         return ""
     return f"{empty} components are zero, and another value of them would decrease the objective."
+
+
+def _complain_of_cost(W: Floats, H: Floats, problem: Factorization) -> str:
+    """Whether a part of a component has a penalty though the other part is zero: curvatures are zero there, and with
+    them the projected gradients."""
+    idle_H, idle_W = H.any(axis=1) & ~W.any(axis=0), W.any(axis=0) & ~H.any(axis=1)
+    if (problem.l1_H > 0.0 and idle_H.any()) or (problem.l1_W > 0.0 and idle_W.any()):
+        return "A component that no sample uses has a penalty: zeros would decrease the objective."
+    return ""
 
 
 def _complain_of_error(X: Array, error: float | None, loss: float, beta: float, tol: float) -> str:

@@ -6,8 +6,9 @@
                                                  (x^b + (b - 1) y^b - b x y^(b-1)) / (b (b - 1))        beta = b
 
 with the gradients dD/dH = W'(Y^(b-1)) - W'(X Y^(b-2)) and dD/dW likewise, each as its positive and its negative part.
-The product is never formed for beta = 2, and for beta = 1 only where sparse X is not zero; else block by block. Where
-entries of Y are divided by they are at least `floor`.
+Entries of dense X that are NaN are missing: they have no term. The product is never formed for beta = 2 without
+such, and for beta = 1 only where sparse X is not zero; else block by block. Where entries of Y are divided by they are
+at least `floor`.
 """
 
 from collections.abc import Iterator
@@ -67,11 +68,18 @@ def inner(A: Floats, B: Floats) -> float:
 
 
 def sum_of_squares(X: Array) -> float:
-    values = X.data if is_sparse(X) else X
-    return float(np.sum(np.square(values, dtype=np.float64)))
+    total = float(np.sum(np.square(X.data if is_sparse(X) else X, dtype=np.float64)))
+    return float(np.nansum(np.square(X, dtype=np.float64))) if np.isnan(total) and not is_sparse(X) else total
+
+
+def has_missing(X: Array) -> bool:
+    """Whether entries of dense X are NaN."""
+    return not is_sparse(X) and bool(np.isnan(np.sum(X))) and bool(np.isnan(X).any())
 
 
 def mean_of(X: Array) -> float:
+    if has_missing(X):
+        return float(np.nansum(X, dtype=np.float64)) / max(1, int(np.sum(~np.isnan(X))))
     return float(np.sum(X.data if is_sparse(X) else X, dtype=np.float64)) / (X.shape[0] * X.shape[1])
 
 
@@ -82,14 +90,15 @@ class Divergence:
     X: Array
     beta: float
     floor: float
+    missing: bool = False
 
     @classmethod
     def of(cls, X: Array, beta: float) -> "Divergence":
-        return cls(X, float(beta), FLOOR * min(1.0, mean_of(X)) or np.finfo(np.float64).tiny)
+        return cls(X, float(beta), FLOOR * min(1.0, mean_of(X)) or np.finfo(np.float64).tiny, has_missing(X))
 
     def value(self, W: Floats, H: Floats) -> float:
         """D(X, W H)."""
-        if self.beta == 2.0:
+        if self.is_quadratic:
             cross = float(np.sum(W * times(self.X, H)))
             apart = 0.5 * sum_of_squares(self.X) - cross + 0.5 * float(np.sum(gram(W) * gram(H.T)))
             # a small rest of large sums is known by its terms alone
@@ -98,11 +107,11 @@ class Divergence:
             y = np.maximum(self.product_at_nonzeros(W, H), self.floor)
             x = self.X.data.astype(np.float64)
             return float(np.sum(xlogy(x, x / y)) - np.sum(x) + W.sum(axis=0) @ H.sum(axis=1))
-        return sum(float(np.sum(self._terms(x, np.maximum(y, self.floor)))) for _, x, y in self.blocks(W, H))
+        return sum(float(np.sum(self._terms(x, y))) for _, x, y in self.blocks(W, H))
 
     def slopes_H(self, W: Floats, H: Floats) -> Slopes:
         """The parts of the gradient in H, (k, p)."""
-        if self.beta == 2.0:
+        if self.is_quadratic:
             return Slopes(multiply(gram(W), H), adjoint(self.X, W))
         if self._at_nonzeros:
             positive = np.broadcast_to(W.sum(axis=0)[:, None], H.shape)
@@ -117,7 +126,7 @@ class Divergence:
 
     def slopes_W(self, W: Floats, H: Floats) -> Slopes:
         """The parts of the gradient in W, (n, k)."""
-        if self.beta == 2.0:
+        if self.is_quadratic:
             return Slopes(multiply(W, gram(H.T)), times(self.X, H))
         if self._at_nonzeros:
             return Slopes(np.array(np.broadcast_to(H.sum(axis=1), W.shape)), times(self._ratio(W, H), H))
@@ -146,8 +155,14 @@ class Divergence:
             return float(np.max((x - y) * np.maximum(y, self.floor) ** (self.beta - 2.0), initial=-np.inf))
         worst = -np.inf
         for _, x, y in self.blocks(W, H):
-            worst = max(worst, float(np.max((x - y) * np.maximum(y, self.floor) ** (self.beta - 2.0))))
+            deficit = (x - y) * np.maximum(y, self.floor) ** (self.beta - 2.0)
+            worst = max(worst, float(np.max(np.where(np.isnan(x), -np.inf, deficit) if self.missing else deficit)))
         return worst
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether the loss is known from products with X."""
+        return self.beta == 2.0 and not self.missing
 
     @property
     def _at_nonzeros(self) -> bool:
@@ -167,6 +182,12 @@ class Divergence:
 
     def _terms(self, x: Floats, y: Floats) -> Floats:
         b = self.beta
+        if self.missing:
+            known = ~np.isnan(x)
+            x, y = x[known], y[known]
+        if b == 2.0:
+            return np.asarray(0.5 * (x - y) ** 2)
+        y = np.maximum(y, self.floor)
         if b == 1.0:
             return np.asarray(xlogy(x, x / y) - x + y)
         if b == 0.0:
@@ -174,10 +195,13 @@ class Divergence:
         return np.asarray((x**b + (b - 1.0) * y**b - b * x * y ** (b - 1.0)) / (b * (b - 1.0)))
 
     def weights(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """y^(b-1) and x y^(b-2)."""
+        """y^(b-1) and x y^(b-2), and zeros where x is missing."""
         b, safe = self.beta, np.maximum(y, self.floor)
         up = np.ones_like(y) if b == 1.0 else (safe if b < 1.0 else y) ** (b - 1.0)
-        return up, x / safe if b == 1.0 else x * (safe if b < 2.0 else y) ** (b - 2.0)
+        down = x / safe if b == 1.0 else x * (safe if b < 2.0 else y) ** (b - 2.0)
+        if self.missing:
+            up, down = (np.where(np.isnan(x), 0.0, part) for part in (up, down))
+        return up, down
 
     def _ratio(self, W: Floats, H: Floats) -> Array:
         """X / Y where X is not zero, of its sparsity."""

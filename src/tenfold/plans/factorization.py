@@ -17,11 +17,11 @@ from tenfold.data import NotFinite
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.factorization import stationary_factors
 from tenfold.machine import spend, threads
-from tenfold.objectives.factorization import Divergence, Factors, mean_of, times
+from tenfold.objectives.factorization import Divergence, Factors, has_missing, mean_of, times
 from tenfold.plans.factorization_start import double_svd, draw
 from tenfold.plans.result import ATTEMPTS
 from tenfold.problems import Factorization
-from tenfold.solvers import divergence_newton, hals, multiplicative
+from tenfold.solvers import divergence_newton, hals, multiplicative, projected_gradient
 from tenfold.solvers.hals import side
 from tenfold.solvers.loop import Callback, Record, Solution, Status, Step, resume, run
 
@@ -52,8 +52,27 @@ def check_finite(X: Array) -> None:
             raise NotFinite
 
 
+def check_finite_or_missing(X: Array) -> None:
+    """Raises ValueError where an entry is infinite, its square overflows, or all are NaN."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(np.nansum(np.square(X, dtype=np.float64))):
+            raise ValueError("Input X contains infinity, or values whose squares overflow.")
+    if np.isnan(X).all():
+        raise ValueError("Every entry of X is NaN: nothing is known.")
+
+
+def fill_missing(X: Array) -> Array:
+    """Missing entries as the means of the others of their feature; zero where there are none."""
+    gone = np.isnan(X)
+    count = np.sum(~gone, axis=0)
+    means = np.where(gone, 0.0, X).sum(axis=0) / np.maximum(count, 1)
+    return np.where(gone, means, X).astype(X.dtype)
+
+
 def initial_factors(X: Array, k: int, init: str | None, random: Any) -> Factors:
     """The start of a kind; None is that of double singular vectors filled with the mean, where there are enough."""
+    if has_missing(X):
+        X = fill_missing(X)
     if init is None:
         init = "nndsvda" if k <= min(X.shape) else "random"
     if init == "random":
@@ -66,7 +85,7 @@ def best_codes(X: Array, H: Floats, problem: Factorization, *, tol: float, max_i
     projected gradient is below `tol`.
     """
     n, k = X.shape[0], len(H)
-    if problem.beta == 2.0:
+    if problem.beta == 2.0 and not has_missing(X):
         least = side(times(X, H), np.ascontiguousarray(H.T), problem.l1_W, problem.l2_W)
         spend(float(n * k * k))
         return _core.solve_nnls(least.A, least.C, np.zeros((n, k)), SWEEPS, threads(n * k * SWEEPS))
@@ -75,7 +94,10 @@ def best_codes(X: Array, H: Floats, problem: Factorization, *, tol: float, max_i
 
 def start_codes(X: Array, k: int) -> Floats:
     """The constant W (n, k) from which codes are solved for."""
-    return np.full((X.shape[0], k), np.sqrt(max(mean_of(X), EPS) / k))
+    W = np.full((X.shape[0], k), np.sqrt(max(mean_of(X), EPS) / k))
+    if has_missing(X):  # a sample of which nothing is known
+        W[np.isnan(X).all(axis=1)] = 0.0
+    return W
 
 
 def error_of(X: Array, W: Floats, H: Floats, beta: float) -> float:
@@ -99,7 +121,7 @@ def fit(
     shuffle: Any = None,
     callback: Callback | None = None,
 ) -> FittedFactors:
-    """Factors from a start, by solver "cd" or "mu", with the certificate; `shuffle` is a random state or None.
+    """Factors from a start, by solver "cd", "mu" or "pg", with the certificate; `shuffle` is a random state or None.
     Components that coordinate descent has left at zero although others would be better are set off again.
     """
     solve = partial(_solve, X, problem, solver=solver, tol=tol, shuffle=shuffle, callback=callback)
@@ -130,10 +152,17 @@ def _solve(
     """One run from a start, which goes on while the judge does not accept it."""
     goal = [0.5 * tol]
     path: Iterator[Step]
-    if solver == "cd":
+    data = Divergence.of(X, problem.beta)
+    if data.missing:
+        start = _drop_unknown(X, start)
+    if solver == "pg":
+        path = projected_gradient.steps(data, problem, start, lambda: goal[0])
+    elif solver == "cd" and data.missing:
+        path = divergence_newton.alternate(data, problem, start, lambda: goal[0])
+    elif solver == "cd":
         path = hals.steps(X, problem, start, lambda: goal[0], shuffle)
     else:
-        path = multiplicative.steps(Divergence.of(X, problem.beta), problem, start, lambda: goal[0])
+        path = multiplicative.steps(data, problem, start, lambda: goal[0])
     solution = run(path, max_iter, callback=callback)
     result = _certify(X, problem, solution.params, tol, solution.status)
     for _ in range(ATTEMPTS):
@@ -148,6 +177,15 @@ def _solve(
     return solution, result
 
 
+def _drop_unknown(X: Array, start: Factors) -> Factors:
+    """The start with zeros for samples and features of which every entry is missing."""
+    gone = np.isnan(X)
+    W, H = start.W.copy(), start.H.copy()
+    W[gone.all(axis=1)] = 0.0
+    H[:, gone.all(axis=0)] = 0.0
+    return Factors(W, H)
+
+
 def revive_component(X: Array, problem: Factorization, factors: Factors) -> Factors | None:
     """The factors with a component of zeros replaced by a part of one sample's residual r: t r with t = 1 - c / ||r||,
     c = sqrt(l2_W l2_H), which minimises the squared loss and the L2 penalties along it. None where there is no such
@@ -159,7 +197,7 @@ def revive_component(X: Array, problem: Factorization, factors: Factors) -> Fact
         return None
     sample, residual, size = 0, np.zeros(X.shape[1]), 0.0
     for rows, x, y in Divergence.of(X, problem.beta).blocks(W, H):
-        rest = np.maximum(x - y, 0.0)
+        rest = np.maximum(np.where(np.isnan(x), 0.0, x - y), 0.0)
         lengths = np.linalg.norm(rest, axis=1)
         best = int(np.argmax(lengths))
         if lengths[best] > size:
@@ -180,9 +218,12 @@ def _certify(
     if not (np.isfinite(factors.W).all() and np.isfinite(factors.H).all()):
         raise NotFinite
     H = np.ascontiguousarray(factors.H.astype(X.dtype).astype(np.float64))
+    if problem.l1_H > 0.0:  # steps leave what no sample uses as it is
+        H[~factors.W.any(axis=0)] = 0.0
+        factors = Factors(factors.W, H)
     W = (
         best_codes(X, H, problem, tol=WITNESS * tolerance(tol))
-        if problem.beta == 2.0
+        if problem.beta == 2.0 and not has_missing(X)
         else _refine(X, problem, factors, tol)
     )
     error = error_of(X, W, H, problem.beta)

@@ -163,6 +163,7 @@ DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
     "residuals": (_residuals, "Held-out samples. A trend or a funnel means that something is left to explain."),
     "errors": (_errors, "Error of every value tried; the dashed line is the one chosen."),
     "eigenvalues": (_errors, "Eigenvalues of the Laplacian of the neighbours; the dashed line is before the gap."),
+    "parts": (_errors, "Variance held by sums of so many non-negative parts; the dashed line is the number chosen."),
     "dendrogram": (_dendrogram, "Clusters that are merged, and their distances; the dashed line leaves the clusters."),
     "criterion": (_errors, "The criterion of every value tried; the dashed line is the one chosen."),
     "path": (_path, "How the weights of standardised features shrink as the penalty grows."),

@@ -189,23 +189,27 @@ def weights(values: Record | None) -> dict[str, Any] | None:
     }
 
 
+def _bars(features: Sequence[Record], title: str, unit: str) -> str:
+    return draw_ranges([Range(row["name"], row["weight"]) for row in features], title, unit, 0.0, bars=True, dots=False)
+
+
 def groups(values: Record | None) -> dict[str, Any] | None:
-    """Clusters as a heat map of means, and the loadings of components."""
+    """Clusters as a heat map of means, the loadings of components, and parts."""
     if not values:
         return None
     loadings = [
         {
             "title": f"Component {k}: {format_share(one['share'])} of the variance",
-            "picture": draw_ranges(
-                [Range(row["name"], row["weight"]) for row in one["features"]],
-                f"Loadings of component {k}",
-                "weight of the standardised feature",
-                0.0,
-                bars=True,
-                dots=False,
-            ),
+            "picture": _bars(one["features"], f"Loadings of component {k}", "weight of the standardised feature"),
         }
         for k, one in enumerate(values.get("loadings", ()), 1)
+    ]
+    loadings += [
+        {
+            "title": f"Part {k}: rows are sums of parts",
+            "picture": _bars(one["features"], f"Part {k}", "amount above the smallest value of the feature"),
+        }
+        for k, one in enumerate(values.get("parts", ()), 1)
     ]
     clusters_ = values.get("clusters")
     clusters = None

@@ -1,5 +1,6 @@
-"""The best W for a given H under a beta-divergence with 1 <= beta < 2, by coordinate Newton steps (Hsieh and Dhillon
-2011): the problem is convex, and its rows do not depend on each other. For component k, in all rows at once,
+"""The best W for a given H under a beta-divergence with 1 <= beta < 2, or the squared loss with missing entries, by
+coordinate Newton steps (Hsieh and Dhillon 2011): the problem is convex, and its rows do not depend on each other. For
+component k, in all rows at once,
 
     w_k <- max(0, w_k - g / h),    g = sum_j H_kj (y_j - x_j) y_j^(b-2) + l1 + l2 w_k,
                                    h = sum_j H_kj^2 ((b - 1) y_j + (2 - b) x_j) y_j^(b-3) + l2,    y = w H.
@@ -8,20 +9,22 @@ The derivative of a term is concave in w_k, so that steps from below do not pass
 where they are not zero, for beta = 1. A sweep costs 6 n p k operations.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import inf
 
 import numpy as np
 
 from tenfold.arrays import Floats, is_sparse
-from tenfold.objectives.factorization import Divergence, Factors, find_violation
+from tenfold.objectives.factorization import Divergence, Factors, find_violation, penalty_value
 from tenfold.problems import Factorization
 from tenfold.solvers.loop import Step, measure_violation
 
 
 def is_applicable(data: Divergence) -> bool:
     """Whether the problem is convex, and its products can be kept."""
-    return 1.0 <= data.beta < 2.0 and (data.beta == 1.0 or not is_sparse(data.X))
+    convex = 1.0 <= data.beta < 2.0 or (data.beta == 2.0 and data.missing)
+    return convex and (data.beta == 1.0 or not is_sparse(data.X))
 
 
 def steps(data: Divergence, problem: Factorization, start: Factors, goal: float) -> Iterator[Step]:
@@ -35,6 +38,25 @@ def steps(data: Divergence, problem: Factorization, start: Factors, goal: float)
         W = _sweep_nonzeros(data, problem, W, H) if is_sparse(data.X) else _sweep(data, problem, W, H)
 
 
+def alternate(data: Divergence, problem: Factorization, start: Factors, goal: Callable[[], float]) -> Iterator[Step]:
+    """Steps from a start, each a sweep of all components of W, then of H, so that the squared loss with missing entries
+    never rises; the measure is the larger norm of the projected gradients in units of `goal()`.
+    """
+    W, H = start.W, start.H
+    across = replace(data, X=np.ascontiguousarray(data.X.T))
+    turned = replace(problem, l1_W=problem.l1_H, l1_H=problem.l1_W, l2_W=problem.l2_H, l2_H=problem.l2_W)
+    yield Step(start, data.value(W, H) + penalty_value(problem, W, H), inf)
+    while True:
+        worst = find_violation(W, data.slopes_W(W, H), problem.l1_W, problem.l2_W)
+        W = _sweep(data, problem, W, H)
+        other = np.ascontiguousarray(W.T)
+        slopes = across.slopes_W(np.ascontiguousarray(H.T), other)
+        worst = max(worst, find_violation(H.T, slopes, problem.l1_H, problem.l2_H))
+        H = np.ascontiguousarray(_sweep(across, turned, np.ascontiguousarray(H.T), other).T)
+        value = data.value(W, H) + penalty_value(problem, W, H)
+        yield Step(Factors(W, H), value, measure_violation(worst, goal()))
+
+
 def _sweep(data: Divergence, problem: Factorization, W: Floats, H: Floats) -> Floats:
     W, b = W.copy(), data.beta
     for rows, x, y in data.blocks(W, H):
@@ -43,7 +65,8 @@ def _sweep(data: Divergence, problem: Factorization, W: Floats, H: Floats) -> Fl
             power = 1.0 / safe if b == 1.0 else safe ** (b - 2.0)
             up, down = data.weights(x, y)
             slope = (up - down) @ h
-            curvature = (((b - 1.0) * safe + (2.0 - b) * x) * power / safe) @ h**2
+            bend = ((b - 1.0) * safe + (2.0 - b) * x) * power / safe
+            curvature = (np.where(np.isnan(x), 0.0, bend) if data.missing else bend) @ h**2
             move = _newton_move(W[rows, k], slope, curvature, problem)
             W[rows, k] += move
             y += np.outer(move, h)

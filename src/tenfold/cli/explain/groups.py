@@ -14,16 +14,22 @@ def describe_groups(models: Sequence[Any], Z: Floats, names: Sequence[str], rows
     """Of fitted models without a target, on encoded and standardised samples Z.
 
     `map`: the first two components of a sub-sample, with their clusters and rows in the file. `loadings`: of the first
-    components. `clusters`: sizes, and the means of the features that differ most between them, in standard deviations.
+    components. `parts`: the first non-negative ones, of length one. `clusters`: sizes, and the means of the features
+    that differ most between them, in standard deviations.
     """
-    components = next((model for model in models if hasattr(model, "components_")), None)
+    components = next((model for model in models if hasattr(model, "explained_variance_ratio_")), None)
+    parts = next((model for model in models if hasattr(model, "reconstruction_err_")), None)
     labelled = next((model for model in models if hasattr(model, "labels_")), None)
     labels = None if labelled is None else np.asarray(labelled.labels_)
     groups: dict[str, Any] = {}
     if components is not None and len(components.components_) > 1:
         groups["map"] = _map(components, Z, labels, rows)
     if components is not None:
-        groups["loadings"] = _loadings(components, names)
+        groups["loadings"] = _loadings(components.components_, components.explained_variance_ratio_, names)
+    if parts is not None:
+        lengths = np.linalg.norm(parts.components_, axis=1)
+        units = parts.components_ / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+        groups["parts"] = [{"features": _largest(weights, names)} for weights in units[:MAX_COMPONENTS]]
     if labels is not None:
         groups["clusters"] = _clusters(Z, labels, names)
     return groups
@@ -45,15 +51,14 @@ def _map(components: Any, Z: Floats, labels: Any, rows: Any) -> dict[str, Any]:
     }
 
 
-def _loadings(components: Any, names: Sequence[str]) -> list[dict[str, Any]]:
-    loadings = []
-    for weights, share in zip(
-        components.components_[:MAX_COMPONENTS], components.explained_variance_ratio_[:MAX_COMPONENTS], strict=True
-    ):
-        order = np.argsort(-np.abs(weights), kind="stable")[:MAX_FEATURES]
-        features = [{"name": str(names[j]), "weight": float(weights[j])} for j in order]
-        loadings.append({"share": float(share), "features": features})
-    return loadings
+def _loadings(components: Floats, shares: Floats, names: Sequence[str]) -> list[dict[str, Any]]:
+    pairs = zip(components[:MAX_COMPONENTS], shares[:MAX_COMPONENTS], strict=True)
+    return [{"share": float(share), "features": _largest(weights, names)} for weights, share in pairs]
+
+
+def _largest(weights: Floats, names: Sequence[str]) -> list[dict[str, Any]]:
+    order = np.argsort(-np.abs(weights), kind="stable")[:MAX_FEATURES]
+    return [{"name": str(names[j]), "weight": float(weights[j])} for j in order]
 
 
 def _clusters(Z: Floats, labels: Any, names: Sequence[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
 from tenfold.estimators.decomposition.nmf_model import BASIC, REPORT_ONLY, FactorsModel, beta_of, problem_of
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats, number
@@ -38,9 +39,10 @@ class NMF(CallbackSupportMixin, FactorsModel):
         The start. "random": absolute normal variates. "nndsvd": non-negative parts of singular vectors; "nndsvda" with
         the mean of X in place of zeros, "nndsvdar" with small random values. "custom": the W and H that are given to
         `fit_transform`. None: "nndsvda", or "random" with more components than samples or features.
-    solver : {"cd", "mu"}, default="cd"
+    solver : {"cd", "mu", "pg"}, default="cd"
         "cd": coordinate descent (accelerated hierarchical alternating least squares), for the Frobenius loss. "mu":
-        multiplicative updates, which converge more slowly, for every loss.
+        multiplicative updates, which converge more slowly, for every loss. "pg": additive steps along the gradient,
+        projected on what is not negative, for the Frobenius loss; the slowest.
     beta_loss : float or {"frobenius", "kullback-leibler", "itakura-saito"}, default="frobenius"
         The divergence: 2, 1 and 0 by name. At most 0, X may have no zeros.
     tol : float, default=1e-4
@@ -60,6 +62,9 @@ class NMF(CallbackSupportMixin, FactorsModel):
         Above zero every step is printed. scikit-learn's callbacks are called after every step, too.
     shuffle : bool, default=False
         Whether coordinates come in random order with "cd".
+    missing : {"error", "ignore"}, default="error"
+        What to do with entries of dense X that are NaN: an error, or no term of the loss for them. A sample of which
+        nothing is known has a W of zeros, and a feature an H of zeros.
 
     Attributes
     ----------
@@ -76,6 +81,7 @@ class NMF(CallbackSupportMixin, FactorsModel):
         one, with W solved exactly for the stored H. Where nothing is penalised the factors are balanced first. A
         component of zeros is refused where another would decrease the objective. `lower_bound` is that of Eckart and
         Young, where it is cheap beside the fit; `tenfold.certify` always computes it, up to 1024 samples or features.
+        With missing entries there is none.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -114,9 +120,21 @@ class NMF(CallbackSupportMixin, FactorsModel):
         outputs="nmf.codes",
         report_only=REPORT_ONLY,
         stored={"components_": floats("k p", low=0.0), "reconstruction_err_": number(0.0)},
+        board=Entry(
+            "parts",
+            "structure",
+            {"tol": 1e-3, "max_iter": 1000, "random_state": 0},
+            {"n_components": (2, 3, 4, 5, 6, 8)},
+            dense=True,
+        ),
         transform_uses="samples",
     )
-    _constraints: ClassVar[Constraints] = {**BASIC, "solver": (choice("mu", "cd"),), "shuffle": (boolean(),)}
+    _constraints: ClassVar[Constraints] = {
+        **BASIC,
+        "solver": (choice("mu", "cd", "pg"),),
+        "shuffle": (boolean(),),
+        "missing": (choice("error", "ignore"),),
+    }
 
     def __init__(
         self,
@@ -133,6 +151,7 @@ class NMF(CallbackSupportMixin, FactorsModel):
         l1_ratio: float = 0.0,
         verbose: int = 0,
         shuffle: bool = False,
+        missing: str = "error",
     ) -> None:
         self.n_components = n_components
         self.init = init
@@ -146,6 +165,11 @@ class NMF(CallbackSupportMixin, FactorsModel):
         self.l1_ratio = l1_ratio
         self.verbose = verbose
         self.shuffle = shuffle
+        self.missing = missing
+
+    @property
+    def _allow_nan(self) -> bool:  # type: ignore[override]
+        return self.missing == "ignore"
 
     @with_callbacks
     @restore_on_error

@@ -30,6 +30,7 @@ def non_negative_factorization(
     random_state: Any = None,
     verbose: int = 0,
     shuffle: bool = False,
+    missing: str = "error",
 ) -> tuple[Array, Array, int]:
     """Factors W (n, k) and H (k, p), at least zero, with X close to W H.
 
@@ -52,8 +53,8 @@ def non_negative_factorization(
         with small random values; given. None: "nndsvda", or "random" with more components than samples or features.
     update_H : bool, default=True
         Whether H is learned; else only the best W for the given one.
-    solver : {"cd", "mu"}, default="cd"
-        Accelerated coordinate descent, for the Frobenius loss, or multiplicative updates.
+    solver : {"cd", "mu", "pg"}, default="cd"
+        Accelerated coordinate descent, for the Frobenius loss; multiplicative updates; or projected gradient steps.
     beta_loss : float or {"frobenius", "kullback-leibler", "itakura-saito"}, default="frobenius"
         The divergence: 2, 1 and 0 by name.
     tol : float, default=1e-4
@@ -72,6 +73,8 @@ def non_negative_factorization(
         Above zero every step is printed.
     shuffle : bool, default=False
         Whether coordinates come in random order with "cd".
+    missing : {"error", "ignore"}, default="error"
+        What to do with entries of dense X that are NaN: an error, or no term of the loss for them.
 
     Returns
     -------
@@ -111,6 +114,7 @@ def non_negative_factorization(
         l1_ratio=l1_ratio,
         verbose=verbose,
         shuffle=shuffle,
+        missing=missing,
     )
     if update_H:
         codes = model.fit_transform(X, W=W, H=H)
@@ -124,7 +128,8 @@ def _codes(model: NMF, X: Any, H: Any) -> tuple[Array, Array, int]:
     """The best W for a given H."""
     if H is None:
         raise ValueError("update_H=False needs H, the factor for which the best W is sought.")
-    X = check_array(X, accept_sparse="csr", dtype=list(FLOATS))
+    finite = "allow-nan" if model.missing == "ignore" else True
+    X = check_array(X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finite)
     k = np.shape(H)[0] if model.n_components in (None, "auto") else model.n_components
     check_start(H, (k, X.shape[1]), "H", X)
     model.check_settings()

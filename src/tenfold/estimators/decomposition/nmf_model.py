@@ -15,8 +15,16 @@ from tenfold.estimators.parameters import Constraints, choice, integer, nothing,
 from tenfold.estimators.parameters import boolean as flag
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.validation import require_finite, validate_rows
-from tenfold.objectives.factorization import Factors
-from tenfold.plans.factorization import MAX_WITNESS_STEPS, WITNESS, best_codes, check_finite, initial_factors, tolerance
+from tenfold.objectives.factorization import Factors, has_missing
+from tenfold.plans.factorization import (
+    MAX_WITNESS_STEPS,
+    WITNESS,
+    best_codes,
+    check_finite,
+    check_finite_or_missing,
+    initial_factors,
+    tolerance,
+)
 from tenfold.problems import Factorization
 
 BETAS = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
@@ -56,10 +64,10 @@ class FactorsModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
         return self._check_signs(X)
 
     def _check_signs(self, X: Array) -> Array:
-        require_finite(self, X, partial(check_finite, X))
-        check_non_negative(X, f"{type(self).__name__} (input X)")
+        require_finite(self, X, partial(checker_of(self, X), X))
+        check_signs(X, f"{type(self).__name__} (input X)")
         beta = beta_of(self)
-        if beta <= 0.0 and (is_sparse(X) or X.min() == 0.0):
+        if beta <= 0.0 and (is_sparse(X) or np.nanmin(X) == 0.0):
             raise ValueError(
                 "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small values to X, or "
                 "use a positive beta_loss."
@@ -117,9 +125,21 @@ class FactorsModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = bool(self._allow_nan)
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def checker_of(model: Any, X: Array) -> Callable[[Array], None]:
+    """What raises for values that a model does not take."""
+    ignores = getattr(model, "missing", "error") == "ignore" and not is_sparse(X)
+    return check_finite_or_missing if ignores else check_finite
+
+
+def check_signs(X: Array, whom: str) -> None:
+    """Raise where known entries are negative."""
+    check_non_negative(np.nan_to_num(X) if has_missing(X) else X, whom)
 
 
 def beta_of(model: Any) -> float:
