@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.cross_decomposition.partial import PLSSVD as PLSSVD
     from tenfold.estimators.cross_decomposition.views import MultiviewCCA as MultiviewCCA
     from tenfold.estimators.decomposition.angles import principal_angles as principal_angles
+    from tenfold.estimators.decomposition.factors import FactorAnalysis as FactorAnalysis
     from tenfold.estimators.decomposition.incremental import IncrementalPCA as IncrementalPCA
     from tenfold.estimators.decomposition.kernel import KernelPCA as KernelPCA
     from tenfold.estimators.decomposition.principal import PCA as PCA
@@ -202,6 +203,7 @@ ESTIMATORS = {
     "ElasticNet": "estimators.lasso.lasso",
     "ElasticNetCV": "estimators.lasso.cv",
     "EmpiricalCovariance": "estimators.covariance.empirical",
+    "FactorAnalysis": "estimators.decomposition.factors",
     "Falkon": "estimators.falkon",
     "FalkonClassifier": "estimators.falkon",
     "ForwardSelection": "estimators.greedy.omp",
