@@ -38,6 +38,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.decomposition.angles import principal_angles as principal_angles
     from tenfold.estimators.decomposition.factors import FactorAnalysis as FactorAnalysis
     from tenfold.estimators.decomposition.incremental import IncrementalPCA as IncrementalPCA
+    from tenfold.estimators.decomposition.independent import FastICA as FastICA
+    from tenfold.estimators.decomposition.independent import fastica as fastica
     from tenfold.estimators.decomposition.kernel import KernelPCA as KernelPCA
     from tenfold.estimators.decomposition.principal import PCA as PCA
     from tenfold.estimators.decomposition.truncated import TruncatedSVD as TruncatedSVD
@@ -206,6 +208,7 @@ ESTIMATORS = {
     "FactorAnalysis": "estimators.decomposition.factors",
     "Falkon": "estimators.falkon",
     "FalkonClassifier": "estimators.falkon",
+    "FastICA": "estimators.decomposition.independent",
     "ForwardSelection": "estimators.greedy.omp",
     "GammaRegressor": "estimators.glm.families",
     "GaussianMixture": "estimators.mixture.gaussian",
@@ -328,6 +331,7 @@ OTHERS = {
     "enet_path": "estimators.lasso.functions",
     "evaluate": "evaluation",
     "evaluate_online": "evaluation",
+    "fastica": "estimators.decomposition.independent",
     "graphical_lasso": "estimators.covariance.graphical",
     "infer": "certification.inference",
     "isotonic_regression": "estimators.isotonic",

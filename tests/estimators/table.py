@@ -209,6 +209,16 @@ def _factors(settings: dict[str, Any], **meta: Any) -> Statistical:
     return _statistical("FactorAnalysis", settings, **{**known, **meta})
 
 
+SOURCES: dict[str, Any] = {
+    "kind": "stationarity",
+    "source": cloud,
+    "methods": ("transform",),
+    "random": True,
+    "checked": {"max_iter": 5000, "tol": 1e-3, "n_components": 1},
+    "why": "the start is random, and sources have no order: tests/certificates/test_fast_ica.py has its laws",
+}
+
+
 def _blocks(name: str, settings: dict[str, Any], **meta: Any) -> Statistical:
     learned = tuple(f"{side}_{part}_" for part in ("weights", "loadings", "rotations") for side in ("x", "y"))
     known = {
@@ -631,6 +641,7 @@ TABLE: list[Estimator] = [
     ),
     Other("GraphicalLassoCV", {"alphas": [0.1, 0.3], "cv": 3}, **FOLDED_GRAPH),
     _factors({"n_components": 1}),
+    Other("FastICA", {"n_components": 2, "max_iter": 5000}, **SOURCES),
     _isotonic(),
     _isotonic({"increasing": False, "y_min": 1.5, "y_max": 2.5, "out_of_bounds": "clip"}),
     _isotonic({"increasing": "auto", "out_of_bounds": "raise"}),
