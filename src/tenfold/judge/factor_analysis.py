@@ -53,7 +53,7 @@ def factor_analysis(
     """The certificate of loadings (k, p) and noise variances (p,); `scatter` is an untrusted copy of the covariance."""
     complaint = _check(loadings, noise, mean)
     if complaint:
-        return _failed(complaint, status)
+        return _fail(complaint, status)
     columns = columns_about(rows, False)
     p = len(noise)
     if scatter is None:
@@ -70,7 +70,7 @@ def factor_analysis(
         floor=1e-12,
     )
     if not same.ok:
-        return _failed(same.note, status)
+        return _fail(same.note, status)
     floor = noise_floor(columns.variance)
     at_floor = noise <= floor * (1.0 + 1e-6)
     best, gradient, top = _profile(scatter, noise, len(loadings))
@@ -109,7 +109,7 @@ def _check(loadings: Floats, noise: Floats, mean: Floats) -> str:
     return ""
 
 
-def _failed(note: str, status: str) -> Certificate:
+def _fail(note: str, status: str) -> Certificate:
     rule = RULES["stationarity"]
     return Certificate("stationarity", np.inf, 1.0, rule.tol, EPS, np.inf, status=status, note=note)
 

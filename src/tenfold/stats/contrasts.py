@@ -42,8 +42,8 @@ class Contrasts:
 def contrasts(
     projection: Floats, centre: Floats, g: Nonlinearity, some: slice, moments: bool = True
 ) -> Callable[[Block], MaybeDeferred[Contrasts]]:
-    """The lift of `Contrasts` for projections (k, p) of samples about `centre`, with g of `some` of them; s s' only with
-    `moments`.
+    """The lift of `Contrasts` for projections (k, p) of samples about `centre`, with g of `some` of them; s s' only
+    with `moments`.
     """
     return partial(_lift, projection, centre, g, some, moments)
 
