@@ -362,6 +362,34 @@ def strings(n: int, length: int) -> tuple[Any, Any]:
     """Chains of amino acids (n, 1)."""
     letters = np.random.default_rng(0).choice(list("ACDEFGHIKLMNPQRSTVWY"), (n, length))
     return np.array(["".join(row) for row in letters])[:, None], np.zeros(n)
+def independent(n: int, p: int) -> tuple[Any, Any]:
+    """Mixed sources with heavy tails."""
+    rng = np.random.default_rng(0)
+    return rng.laplace(size=(n, p)) @ rng.standard_normal((p, p)), np.zeros(n)
+
+
+def factors(n: int, p: int) -> tuple[Any, Any]:
+    """A few factors, and noise of its own for each feature."""
+    rng = np.random.default_rng(0)
+    k = max(1, p // 8)
+    common = rng.standard_normal((n, k)) @ rng.standard_normal((k, p))
+    return common + rng.standard_normal((n, p)) * rng.uniform(0.5, 2.0, p), np.zeros(n)
+
+
+def neighbours_in_a_chain(n: int, p: int) -> tuple[Any, Any]:
+    """Features of which each depends on the one before: a precision with three diagonals."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = 0.6 * X[:, j - 1] + 0.8 * X[:, j]
+    return X, np.zeros(n)
+
+
+def rising(n: int) -> tuple[Any, Any]:
+    """One feature, and a target that rises with it, with as much noise."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(n)
+    return x, x + rng.standard_normal(n)
 
 
 def two_blocks(n: int, p: int, t: int) -> tuple[Any, Any]:

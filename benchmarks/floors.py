@@ -183,6 +183,31 @@ def class_moments(s: Size) -> Work:
     return Work(float(s.stored * s.columns) + 2.0 * s.stored * s.targets, 2.0 * s.bytes, words)
 
 
+def factor_steps(s: Size) -> Work:
+    """The products of the columns, and three eigendecompositions of p x p."""
+    work = class_moments(s)
+    return Work(work.flops + 3 * 9.0 * s.columns**3, work.bytes, work.words + ", three eigendecompositions")
+
+
+def contrast_steps(s: Size) -> Work:
+    """The products of the columns, and ten steps: two products of each row and a hyperbolic tangent, counted as twenty
+    operations, of each source.
+    """
+    flops = float(s.stored * s.columns) + 10 * s.stored * (4.0 * s.columns + 20.0)
+    return Work(flops, 11.0 * s.bytes, "one symmetric product, ten steps of two products and a tangent, 11 reads of X")
+
+
+def lasso_sweeps(s: Size) -> Work:
+    """The products of the columns, and two sweeps: one product of p x p for each column, and one inverse."""
+    work = class_moments(s)
+    return Work(work.flops + 2 * 4.0 * s.columns**3, work.bytes, work.words + ", two sweeps and inverses")
+
+
+def sort_once(s: Size) -> Work:
+    """A sort, counted as twenty comparisons a sample, and ten reads."""
+    return Work(20.0 * s.rows, 10.0 * 16.0 * s.rows, "a sort, ten reads of x and y")
+
+
 def joint_moments(s: Size) -> Work:
     """The products of all columns of X and y, and a product of the rows with few vectors."""
     columns = s.columns + s.targets

@@ -236,6 +236,14 @@ def families() -> Iterator[Family]:
     for kind in ("full", "tied", "diag", "spherical"):
         settings = {"n_components": 8, "covariance_type": kind, "random_state": 0, "max_iter": 50, "tol": 0.0}
         yield Family("GaussianMixture", "mixture", U[:3], settings)
+    for name in ("EmpiricalCovariance", "ShrunkCovariance", "LedoitWolf", "OAS"):
+        yield Family(name, "covariance", U[:4], {})
+    yield Family("GraphicalLasso", "covariance", U[:3], {"alpha": 0.5})
+    yield Family("GraphicalLassoCV", "covariance", U[:1], {})
+    yield Family("FactorAnalysis", "decomposition", U[:3], {"n_components": 2})
+    yield Family("FastICA", "decomposition", U[:3], {"random_state": 0})
+    rising = tuple(Data(f"{n} x 1", regression(n, 1)) for n in (1_000, 50_000))
+    yield Family("IsotonicRegression", "isotonic", rising, {"out_of_bounds": "clip"}, "predict")
     yield Family("PCA", "decomposition", U, {"n_components": 5})
     yield Family("PCA", "decomposition", U, {})
     few = (*U[:2], *U[4:5])

@@ -43,7 +43,10 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.decomposition.dictionary_minibatch import (
         MiniBatchDictionaryLearning as MiniBatchDictionaryLearning,
     )
+    from tenfold.estimators.decomposition.factors import FactorAnalysis as FactorAnalysis
     from tenfold.estimators.decomposition.incremental import IncrementalPCA as IncrementalPCA
+    from tenfold.estimators.decomposition.independent import FastICA as FastICA
+    from tenfold.estimators.decomposition.independent import fastica as fastica
     from tenfold.estimators.decomposition.kernel import KernelPCA as KernelPCA
     from tenfold.estimators.decomposition.nmf import NMF as NMF
     from tenfold.estimators.decomposition.nmf_functions import non_negative_factorization as non_negative_factorization
@@ -252,9 +255,11 @@ ESTIMATORS = {
     "ElasticNet": "estimators.lasso.lasso",
     "ElasticNetCV": "estimators.lasso.cv",
     "EmpiricalCovariance": "estimators.covariance.empirical",
+    "FactorAnalysis": "estimators.decomposition.factors",
     "Falkon": "estimators.falkon",
     "FalkonClassifier": "estimators.falkon",
     "FeatureAgglomeration": "estimators.hierarchy.features",
+    "FastICA": "estimators.decomposition.independent",
     "ForwardSelection": "estimators.greedy.omp",
     "GammaRegressor": "estimators.glm.families",
     "GaussianMixture": "estimators.mixture.gaussian",
@@ -409,6 +414,7 @@ OTHERS = {
     "enet_path": "estimators.lasso.functions",
     "evaluate": "evaluation",
     "evaluate_online": "evaluation",
+    "fastica": "estimators.decomposition.independent",
     "graphical_lasso": "estimators.covariance.graphical",
     "infer": "certification.inference",
     "isotonic_regression": "estimators.isotonic",

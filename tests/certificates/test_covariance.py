@@ -139,6 +139,22 @@ def test_the_precision_of_another_matrix_is_seen():
     assert not certify(model, X).ok
 
 
+@pytest.mark.parametrize("estimator", [LedoitWolf(), OAS(), ShrunkCovariance(shrinkage=0.3)], ids=str)
+def test_discriminants_use_these_estimators(estimator):
+    """With weights, too: they are repeated samples."""
+    X = np.vstack([draw(), draw(seed=1) + 2.0])
+    y, weight = np.repeat([0, 1], 40), np.tile([1, 2, 0, 1], 20)
+    lda = tenfold.LinearDiscriminantAnalysis("lsqr", covariance_estimator=estimator)
+    weighted = lda.fit(X, y, sample_weight=weight)
+    assert weighted.certificate_.ok
+    coef = weighted.coef_.copy()
+    repeated = lda.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(coef, repeated.coef_, rtol=1e-9)
+    peer = tenfold.LinearDiscriminantAnalysis("lsqr", covariance_estimator=sklearn.covariance.LedoitWolf())
+    with pytest.raises(ValueError, match="unless its fit takes them"):
+        peer.fit(X, y, sample_weight=weight)
+
+
 def test_one_sample_warns():
     with pytest.warns(UserWarning, match="Only one sample"):
         EmpiricalCovariance().fit(np.ones((1, 2)))

@@ -195,6 +195,32 @@ def _components(name: str, settings: dict[str, Any], **meta: Any) -> Statistical
     return _statistical(name, settings, **{**known, **meta})
 
 
+def _factors(settings: dict[str, Any], **meta: Any) -> Statistical:
+    known = {
+        "source": cloud,
+        "learned": ("noise_variance_", "mean_"),
+        "seen": ("components_", "noise_variance_", "mean_"),
+        "methods": ("transform", "score_samples"),
+        "kind": "stationarity",
+        "parts": False,
+        "widths": False,
+        "alike": False,
+        "mean": 0.0,
+        "step": 1e-2,
+    }
+    return _statistical("FactorAnalysis", settings, **{**known, **meta})
+
+
+SOURCES: dict[str, Any] = {
+    "kind": "stationarity",
+    "source": cloud,
+    "methods": ("transform",),
+    "random": True,
+    "checked": {"max_iter": 5000, "tol": 1e-3, "n_components": 1},
+    "why": "the start is random, and sources have no order: tests/certificates/test_fast_ica.py has its laws",
+}
+
+
 def _blocks(name: str, settings: dict[str, Any], **meta: Any) -> Statistical:
     learned = tuple(f"{side}_{part}_" for part in ("weights", "loadings", "rotations") for side in ("x", "y"))
     known = {
@@ -719,9 +745,11 @@ TABLE: list[Estimator] = [
         "GraphicalLasso",
         {"alpha": 0.5, "assume_centered": True, "enet_tol": 1e-10},
         kind="gap",
-        **{**GRAPH, "mean": 0.0},
+        **{**GRAPH, "mean": 0.0, "alike": True},
     ),
     Other("GraphicalLassoCV", {"alphas": [0.1, 0.3], "cv": 3}, **FOLDED_GRAPH),
+    _factors({"n_components": 1}),
+    Other("FastICA", {"n_components": 2, "max_iter": 5000}, **SOURCES),
     _isotonic(),
     _isotonic({"increasing": False, "y_min": 1.5, "y_max": 2.5, "out_of_bounds": "clip"}),
     _isotonic({"increasing": "auto", "out_of_bounds": "raise"}),

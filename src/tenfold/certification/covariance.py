@@ -101,7 +101,7 @@ def graphical_lasso(model: Any, X: Any, y: Any, sample_weight: Any) -> Certifica
     )
 
 
-def selected_alpha(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_selected_alpha(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Whether the selected penalty is the best of the stored scores."""
     results = model.cv_results_
     # scikit-learn's class scores no penalty last, which it does not select

@@ -332,7 +332,7 @@ class GraphicalLassoCV(SparsePrecision):
         certificate=("gap",),
         judge="covariance.graphical_lasso",
         outputs="covariance.distances",
-        choice="covariance.selected_alpha",
+        choice="covariance.check_selected_alpha",
         report_only={
             **REPORT_ONLY,
             "cv_results_": "the scores of the folds; GraphicalLasso(alpha).fit(X[train]).score(X[test]) gives one anew",

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from tenfold.arrays import Array, Floats, on_host, wide
 from tenfold.data import MemoryRows, NotFinite, Rows
@@ -72,14 +73,16 @@ def priors_in_float64(priors: Any) -> Floats | None:
 
 def estimate_covariances(estimator: Any, rows: Rows | None, classes: int) -> Floats:
     """Covariances (k, p, p) of the classes by the user's covariance estimator."""
-    if not isinstance(rows, MemoryRows) or rows.on_device or rows.weight is not None:
+    weighted = isinstance(rows, MemoryRows) and rows.weight is not None
+    if not isinstance(rows, MemoryRows) or rows.on_device or (weighted and not takes_weights(estimator)):
         raise ValueError(
-            "covariance_estimator needs the rows of a class in memory, without weights: give shrinkage instead."
+            "covariance_estimator needs the rows of a class in memory, without weights unless its fit takes them, as "
+            "tenfold's do: give shrinkage instead."
         )
     covariances = []
     for k in range(classes):
-        fitted = clone(estimator, safe=False)
-        fitted.fit(rows.X[rows.group == k])
+        inside = rows.group == k
+        fitted = _fit_estimator(estimator, rows.X[inside], None if rows.weight is None else rows.weight[inside])
         if not hasattr(fitted, "covariance_"):
             raise ValueError(f"{type(fitted).__name__} does not have a covariance_ attribute")
         covariances.append(fitted.covariance_)
@@ -88,6 +91,17 @@ def estimate_covariances(estimator: Any, rows: Rows | None, classes: int) -> Flo
 
 def estimate_total_covariance(estimator: Any, rows: Rows) -> Floats:
     """The covariance (p, p) of all samples by the user's covariance estimator."""
-    fitted = clone(estimator, safe=False)
-    fitted.fit(rows.whole().X)
+    whole = rows.whole()
+    fitted = _fit_estimator(estimator, whole.X, whole.weight)
     return wide(fitted.covariance_)
+
+
+def takes_weights(estimator: Any) -> bool:
+    """Whether the fit of a covariance estimator takes sample weights."""
+    return has_fit_parameter(estimator, "sample_weight")
+
+
+def _fit_estimator(estimator: Any, X: Array, weight: Array | None) -> Any:
+    """A copy of the estimator, fitted to samples."""
+    fitted = clone(estimator, safe=False)
+    return fitted.fit(X) if weight is None else fitted.fit(X, sample_weight=weight)
