@@ -109,6 +109,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.logistic.smallest_c import l1_min_c as l1_min_c
     from tenfold.estimators.manifold.classical import ClassicalMDS as ClassicalMDS
     from tenfold.estimators.manifold.isomap import Isomap as Isomap
+    from tenfold.estimators.mixture.discrete import BernoulliMixture as BernoulliMixture
+    from tenfold.estimators.mixture.discrete import MultinomialMixture as MultinomialMixture
     from tenfold.estimators.mixture.em_driver import em as em
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
     from tenfold.estimators.naive_bayes.categorical import CategoricalNB as CategoricalNB
@@ -183,6 +185,7 @@ ESTIMATORS = {
     "AveragedPerceptron": "estimators.perceptron.averaged",
     "BayesClassifier": "estimators.discriminant.bayes_classifier",
     "BayesianRidge": "estimators.least_squares.bayesian",
+    "BernoulliMixture": "estimators.mixture.discrete",
     "BernoulliNB": "estimators.naive_bayes.discrete",
     "BestSubset": "estimators.greedy.best_subset",
     "BisectingKMeans": "estimators.kmeans.bisecting",
@@ -245,6 +248,7 @@ ESTIMATORS = {
     "MultiTaskElasticNetCV": "estimators.lasso.multi_task",
     "MultiTaskLasso": "estimators.lasso.multi_task",
     "MultiTaskLassoCV": "estimators.lasso.multi_task",
+    "MultinomialMixture": "estimators.mixture.discrete",
     "MultinomialNB": "estimators.naive_bayes.discrete",
     "MultiviewCCA": "estimators.cross_decomposition.views",
     "NearestCentroid": "estimators.discriminant.centroid",

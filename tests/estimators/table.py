@@ -243,6 +243,22 @@ def _mixture(settings: dict[str, Any] | None = None, **meta: Any) -> Statistical
     return _statistical("GaussianMixture", {"tol": 1e-8, "max_iter": 500, **(settings or {})}, **{**known, **meta})
 
 
+def _counted(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
+    known = {
+        "learned": ("weights_", "feature_log_prob_"),
+        "methods": ("predict", "predict_proba", "score_samples"),
+        "kind": "fixed point",
+        "seen": ("weights_", "feature_log_prob_"),
+        "parts": False,
+        "step": 1e-2,
+        "outside": FOR_THESE,
+        "widths": False,
+    }
+    first = np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]])
+    start = {"n_components": 2, "weights_init": [0.5, 0.5], "probabilities_init": first, "tol": 1e-8, "max_iter": 2000}
+    return _statistical(name, {**start, **(settings or {})}, **{**known, **meta})
+
+
 def _three(kind: str, precisions: Any) -> Statistical:
     """Three components that start near the clouds of `blobs`."""
     means = 8.0 * np.eye(3, 4) + 3.0 * np.arange(3.0)[:, None]
@@ -604,6 +620,8 @@ TABLE: list[Estimator] = [
     _three("full", np.tile(np.eye(4), (3, 1, 1))),
     _three("tied", np.eye(4)),
     _three("diag", np.ones((3, 4))),
+    _counted("MultinomialMixture", source=counts, mean=0.0),
+    _counted("BernoulliMixture", {"binarize": 1.0}, source=counts, mean=0.0),
     Neighbours("NearestNeighbors", methods=SEARCHES),
     Neighbours("NearestNeighbors", {"metric": "cosine", "radius": 0.2}, methods=SEARCHES),
     _voting("KNeighborsClassifier"),
