@@ -221,6 +221,8 @@ def families() -> Iterator[Family]:
     for kind in ("full", "tied", "diag", "spherical"):
         settings = {"n_components": 8, "covariance_type": kind, "random_state": 0, "max_iter": 50, "tol": 0.0}
         yield Family("GaussianMixture", "mixture", U[:3], settings)
+    many = {"n_components": 8, "random_state": 0, "max_iter": 50, "tol": 0.0}
+    yield Family("BayesianGaussianMixture", "mixture", U[:3], many)
     yield Family("PCA", "decomposition", U, {"n_components": 5})
     yield Family("PCA", "decomposition", U, {})
     few = (*U[:2], *U[4:5])

@@ -109,6 +109,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.logistic.smallest_c import l1_min_c as l1_min_c
     from tenfold.estimators.manifold.classical import ClassicalMDS as ClassicalMDS
     from tenfold.estimators.manifold.isomap import Isomap as Isomap
+    from tenfold.estimators.mixture.bayesian import BayesianGaussianMixture as BayesianGaussianMixture
     from tenfold.estimators.mixture.discrete import BernoulliMixture as BernoulliMixture
     from tenfold.estimators.mixture.discrete import MultinomialMixture as MultinomialMixture
     from tenfold.estimators.mixture.em_driver import em as em
@@ -184,6 +185,7 @@ ESTIMATORS = {
     "AgglomerativeClustering": "estimators.hierarchy.agglomerative",
     "AveragedPerceptron": "estimators.perceptron.averaged",
     "BayesClassifier": "estimators.discriminant.bayes_classifier",
+    "BayesianGaussianMixture": "estimators.mixture.bayesian",
     "BayesianRidge": "estimators.least_squares.bayesian",
     "BernoulliMixture": "estimators.mixture.discrete",
     "BernoulliNB": "estimators.naive_bayes.discrete",

@@ -243,6 +243,13 @@ def _mixture(settings: dict[str, Any] | None = None, **meta: Any) -> Statistical
     return _statistical("GaussianMixture", {"tol": 1e-8, "max_iter": 500, **(settings or {})}, **{**known, **meta})
 
 
+def _variational(settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    known = {"source": blobs, "methods": ("predict", "predict_proba", "score_samples"), "kind": "fixed point"}
+    why = "the bound stops steps far from the posterior's own digits: tests/unit/test_bayesian_mixture.py has its laws"
+    chosen = {"n_components": 3, "tol": 1e-6, "max_iter": 500, **(settings or {})}
+    return Other("BayesianGaussianMixture", chosen, random=True, exempt=REPEATED, why=why, **{**known, **meta})
+
+
 def _counted(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
     known = {
         "learned": ("weights_", "feature_log_prob_"),
@@ -620,6 +627,12 @@ TABLE: list[Estimator] = [
     _three("full", np.tile(np.eye(4), (3, 1, 1))),
     _three("tied", np.eye(4)),
     _three("diag", np.ones((3, 4))),
+    _variational(),
+    # scikit-learn's lower_bound_ of tied covariances is an array of one number
+    _variational(
+        {"covariance_type": "tied", "weight_concentration_prior_type": "dirichlet_distribution"}, in_sklearn=False
+    ),
+    _variational({"covariance_type": "diag"}),
     _counted("MultinomialMixture", source=counts, mean=0.0),
     _counted("BernoulliMixture", {"binarize": 1.0}, source=counts, mean=0.0),
     Neighbours("NearestNeighbors", methods=SEARCHES),
