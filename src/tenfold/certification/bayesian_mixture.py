@@ -10,7 +10,7 @@ from tenfold.arrays import Array, numpy_dtype, unit_roundoff, wide
 from tenfold.certification.mixture import memberships as memberships_of_mixture
 from tenfold.certification.models import contradict, fit_status
 from tenfold.certification.outputs import Labels, Output
-from tenfold.estimators.mixture.bayesian import prior_of, stored_posterior
+from tenfold.estimators.mixture.bayesian import prior_of, read_posterior
 from tenfold.estimators.validation import as_rows_without_target, require_finite, validate_rows, validate_weights
 from tenfold.judge.bayesian_mixture import StoredPosterior, variational_step
 from tenfold.judge.certificate import Certificate
@@ -32,7 +32,7 @@ def variational(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         float(np.ravel(model.lower_bound_)[0]),
     )
     certificate = variational_step(
-        rows, prior, stored_posterior(model), tol=float(model.tol), dtype=dtype, extra=extra, status=fit_status(model)
+        rows, prior, read_posterior(model), tol=float(model.tol), dtype=dtype, extra=extra, status=fit_status(model)
     )
     wrong = _complain_of_prior(model, prior, unit_roundoff(dtype))
     return contradict(certificate, wrong) if wrong else certificate
@@ -58,7 +58,7 @@ def _complain_of_prior(model: Any, prior: VariationalPrior, unit: float) -> str:
 
 def memberships(model: Any, X: Array) -> list[Output | Labels]:
     """Expected outputs: log densities and responsibilities of the mixture of the same joint."""
-    joint = stored_posterior(model).mixture
+    joint = read_posterior(model).mixture
     same = SimpleNamespace(
         weights_=joint.weights,
         means_=joint.means,

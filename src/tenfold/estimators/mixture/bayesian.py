@@ -264,7 +264,7 @@ class BayesianGaussianMixture(GaussianPredictions, DensityMixin, CallbackSupport
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the posterior for samples X (n, p) with optional `sample_weight` (n,); `y` is not used."""
         check_parameters(self, self._constraints)
-        before = stored_posterior(self) if self.warm_start and hasattr(self, "converged_") else None
+        before = read_posterior(self) if self.warm_start and hasattr(self, "converged_") else None
         X = validate_rows(self, X)
         weight = validate_weights(sample_weight, X)
         self._check_sample_count(X.shape[0])
@@ -334,7 +334,7 @@ class BayesianGaussianMixture(GaussianPredictions, DensityMixin, CallbackSupport
             warn_unless_certified(self)
 
     def _joint(self) -> Mixture:
-        return stored_posterior(self).mixture
+        return read_posterior(self).mixture
 
 
 def _attributes(q: Variational, X: Array) -> dict[str, Any]:
@@ -352,7 +352,7 @@ def _attributes(q: Variational, X: Array) -> dict[str, Any]:
     }
 
 
-def stored_posterior(model: Any) -> Variational:
+def read_posterior(model: Any) -> Variational:
     """The posterior that a model has, ours or scikit-learn's, in float64."""
     c = model.weight_concentration_
     c = np.stack([wide(part) for part in c]) if isinstance(c, (tuple, list)) else wide(c)
