@@ -96,6 +96,7 @@ NB_MODULE(_core, m) {
   bind_dense_glm(m);
   bind_svm(m);
   bind_hierarchy(m);
+  bind_forward_backward(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
   m.def(
       "available_isas",

@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.cross_validation.ridge_path import RidgePath as RidgePath
     from tenfold.data.open_rows import rows as rows
     from tenfold.estimators.ambiguity import ambiguity as ambiguity
+    from tenfold.estimators.bigram import BigramClassifier as BigramClassifier
+    from tenfold.estimators.bigram import BigramModel as BigramModel
     from tenfold.estimators.cross_decomposition.canonical import CCA as CCA
     from tenfold.estimators.cross_decomposition.kernel import KernelCCA as KernelCCA
     from tenfold.estimators.cross_decomposition.partial import PLSCanonical as PLSCanonical
@@ -190,6 +192,8 @@ ESTIMATORS = {
     "BernoulliMixture": "estimators.mixture.discrete",
     "BernoulliNB": "estimators.naive_bayes.discrete",
     "BestSubset": "estimators.greedy.best_subset",
+    "BigramClassifier": "estimators.bigram",
+    "BigramModel": "estimators.bigram",
     "BisectingKMeans": "estimators.kmeans.bisecting",
     "CCA": "estimators.cross_decomposition.canonical",
     "CategoricalNB": "estimators.naive_bayes.categorical",

@@ -243,6 +243,18 @@ def _mixture(settings: dict[str, Any] | None = None, **meta: Any) -> Statistical
     return _statistical("GaussianMixture", {"tol": 1e-8, "max_iter": 500, **(settings or {})}, **{**known, **meta})
 
 
+def _sentences(n: int = 40, p: int = 4, seed: int = 0) -> Data:
+    rng = np.random.default_rng(seed)
+    y = np.array(["ant", "bee"])[rng.integers(0, 2, n)]
+    X = [[None if rng.uniform() < 0.1 else "abc"[(i * (1 + (c == "bee"))) % 3] for i in range(2 + p)] for c in y]
+    return Data(X, y)
+
+
+def _words(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    known = {"source": _sentences, "kind": "fixed point", "matrices": False, "why": "takes sequences of words"}
+    return Other(name, settings or {}, outside="the checks have matrices", **{**known, **meta})
+
+
 def _variational(settings: dict[str, Any] | None = None, **meta: Any) -> Other:
     known = {"source": blobs, "methods": ("predict", "predict_proba", "score_samples"), "kind": "fixed point"}
     why = "the bound stops steps far from the posterior's own digits: tests/unit/test_bayesian_mixture.py has its laws"
@@ -704,6 +716,8 @@ TABLE: list[Estimator] = [
     _tree("FeatureAgglomeration", {"linkage": "complete"}, methods=("transform",)),
     _tree("DivisiveClustering", {"n_clusters": 3}),
     _tree("DivisiveClustering", {"rule": "farthest", "metric": "manhattan"}),
+    _words("BigramModel", {"alpha": 0.5}, methods=("score_samples",)),
+    _words("BigramClassifier", methods=("predict", "predict_proba")),
     Other(
         "StructuredPerceptron",
         {"max_iter": 20},
