@@ -244,6 +244,8 @@ def families() -> Iterator[Family]:
     yield Family("FastICA", "decomposition", U[:3], {"random_state": 0})
     rising = tuple(Data(f"{n} x 1", regression(n, 1)) for n in (1_000, 50_000))
     yield Family("IsotonicRegression", "isotonic", rising, {"out_of_bounds": "clip"}, "predict")
+    many = {"n_components": 8, "random_state": 0, "max_iter": 50, "tol": 0.0}
+    yield Family("BayesianGaussianMixture", "mixture", U[:3], many)
     yield Family("PCA", "decomposition", U, {"n_components": 5})
     yield Family("PCA", "decomposition", U, {})
     few = (*U[:2], *U[4:5])

@@ -26,6 +26,7 @@ COMPILE = ("skglm",)
 MODULES = {OURS: "tenfold", SKLEARN: "sklearn.linear_model", INTELEX: "sklearnex.linear_model"}
 HOMES = {
     "AgglomerativeClustering": "cluster",
+    "BayesianGaussianMixture": "mixture",
     "BernoulliNB": "naive_bayes",
     "CCA": "cross_decomposition",
     "CategoricalNB": "naive_bayes",
@@ -418,6 +419,9 @@ ROWS = (
         (120, 3, 3), {"n_clusters": 8, "gamma": 0.1, "random_state": 0}, None, aim=8, **ANSWERED),
     Row("spectral clustering 200 x 5, 4 clusters", "SpectralClustering", data.gaussian_classes, (200, 5, 4),
         (120, 3, 3), {"n_clusters": 4, "gamma": 0.1, "random_state": 0}, None, **ANSWERED),
+    Row("variational mixture 50k x 10, 8 components, 30 steps", "BayesianGaussianMixture", data.gaussian_classes,
+        (50_000, 10, 8), (120, 3, 3), {"n_components": 8, "random_state": 0, "max_iter": 30, "tol": 0.0}, None, aim=5,
+        **ANSWERED),
     Row("ward 10k x 16, 8 clusters", "AgglomerativeClustering", data.gaussian_classes, (10_000, 16, 8), (120, 3, 3),
         {"n_clusters": 8}, None, aim=3, **ANSWERED),
     Row("ward 200 x 5, 4 clusters", "AgglomerativeClustering", data.gaussian_classes, (200, 5, 4), (120, 3, 3),

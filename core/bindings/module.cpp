@@ -102,6 +102,7 @@ NB_MODULE(_core, m) {
   bind_smacof(m);
   bind_string_kernels(m);
   bind_mlp(m);
+  bind_forward_backward(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
   m.def(
       "available_isas",

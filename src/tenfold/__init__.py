@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.covariance.shrunk import LedoitWolf as LedoitWolf
     from tenfold.estimators.covariance.shrunk import OAS as OAS
     from tenfold.estimators.covariance.shrunk import ShrunkCovariance as ShrunkCovariance
+    from tenfold.estimators.bigram import BigramClassifier as BigramClassifier
+    from tenfold.estimators.bigram import BigramModel as BigramModel
     from tenfold.estimators.cross_decomposition.canonical import CCA as CCA
     from tenfold.estimators.cross_decomposition.kernel import KernelCCA as KernelCCA
     from tenfold.estimators.cross_decomposition.partial import PLSCanonical as PLSCanonical
@@ -143,6 +145,9 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.manifold.isomap import Isomap as Isomap
     from tenfold.estimators.manifold.mds import MDS as MDS
     from tenfold.estimators.manifold.mds import smacof as smacof
+    from tenfold.estimators.mixture.bayesian import BayesianGaussianMixture as BayesianGaussianMixture
+    from tenfold.estimators.mixture.discrete import BernoulliMixture as BernoulliMixture
+    from tenfold.estimators.mixture.discrete import MultinomialMixture as MultinomialMixture
     from tenfold.estimators.mixture.em_driver import em as em
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
     from tenfold.estimators.mlp.classifier import MLPClassifier as MLPClassifier
@@ -242,9 +247,13 @@ ESTIMATORS = {
     "AgglomerativeClustering": "estimators.hierarchy.agglomerative",
     "AveragedPerceptron": "estimators.perceptron.averaged",
     "BayesClassifier": "estimators.discriminant.bayes_classifier",
+    "BayesianGaussianMixture": "estimators.mixture.bayesian",
     "BayesianRidge": "estimators.least_squares.bayesian",
+    "BernoulliMixture": "estimators.mixture.discrete",
     "BernoulliNB": "estimators.naive_bayes.discrete",
     "BestSubset": "estimators.greedy.best_subset",
+    "BigramClassifier": "estimators.bigram",
+    "BigramModel": "estimators.bigram",
     "BisectingKMeans": "estimators.kmeans.bisecting",
     "CCA": "estimators.cross_decomposition.canonical",
     "CategoricalNB": "estimators.naive_bayes.categorical",
@@ -323,6 +332,7 @@ ESTIMATORS = {
     "MultiTaskElasticNetCV": "estimators.lasso.multi_task",
     "MultiTaskLasso": "estimators.lasso.multi_task",
     "MultiTaskLassoCV": "estimators.lasso.multi_task",
+    "MultinomialMixture": "estimators.mixture.discrete",
     "MultinomialNB": "estimators.naive_bayes.discrete",
     "MultiviewCCA": "estimators.cross_decomposition.views",
     "NMF": "estimators.decomposition.nmf",

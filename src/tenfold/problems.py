@@ -158,6 +158,31 @@ class SparseDictionary:
     positive_dict: bool = False
 
 
+@dataclass(frozen=True)
+class DiscretePrior:
+    """max over pi, q of  (1/W) [sum_i weight_i log sum_k pi_k p(x_i; q_k) + log prior],  W the sum of the weights, with
+
+        log prior = sum_k (a - 1) log pi_k + alpha sum_kj log q_kj  (+ alpha sum_kj log(1 - q_kj) of Bernoulli
+        features):
+
+    Dirichlet and Beta priors of concentration a on the weights, and of pseudo-counts alpha on the probabilities.
+    """
+
+    alpha: float = 0.0
+    concentration: float = 1.0
+
+    def log_prior(self, weights: Floats, logs: Floats, off: Floats | None) -> float:
+        """The log prior at weights (k,), log q (k, p), and of Bernoulli features log(1 - q), up to a constant."""
+        value = 0.0
+        if self.concentration != 1.0:
+            with np.errstate(divide="ignore"):
+                value += (self.concentration - 1.0) * float(np.sum(np.log(weights)))
+        if self.alpha > 0.0:
+            value += self.alpha * float(np.sum(logs))
+            value += 0.0 if off is None else self.alpha * float(np.sum(off))
+        return value
+
+
 class Evaluation(NamedTuple):
     """The smooth part of an objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the
     intercept last, Hessian (p + 1, p + 1). Of a loss of k joint predictions: value (1,), gradient (1, k (p + 1)), one

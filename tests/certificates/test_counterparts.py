@@ -36,7 +36,10 @@ CLASSES_OF = {
         "AgglomerativeClustering": ("", {"n_clusters": 3, "compute_distances": True}),
         "FeatureAgglomeration": ("", {"metric": "cosine", "linkage": "average", "compute_distances": True}),
     },
-    sklearn.mixture: {"GaussianMixture": ("", {"n_components": 3, "random_state": 0, "tol": 1e-9, "max_iter": 2000})},
+    sklearn.mixture: dict.fromkeys(
+        ("GaussianMixture", "BayesianGaussianMixture"),
+        ("", {"n_components": 3, "random_state": 0, "tol": 1e-9, "max_iter": 2000}),
+    ),
     sklearn.decomposition: {
         "PCA": ("", {"n_components": 2}),
         "KernelPCA": ("", {"n_components": 2, "kernel": "rbf"}),

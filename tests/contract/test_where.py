@@ -54,6 +54,16 @@ def test_every_source_is_tried():
 
 def check_sequences(model, given, target, y):
     """A class that takes lists of sequences: the rows are two of them, or all tokens where it does not claim so."""
+    if get_tags(model).input_tags.string:  # sequences of words, which are lists
+        given = [[str(v > 0.0) for v in row] for row in np.asarray(given)] if isinstance(given, np.ndarray) else given
+        if not isinstance(given, list):
+            with pytest.raises(TypeError, match=f"{type(model).__name__} does not read"):
+                model.fit(given, target)
+            return
+        target = (np.asarray(y) > 0.0).astype(int)
+        assert model.fit(given, target).certificate_.ok
+        assert tenfold.certify(model, given, target).ok
+        return
     if isinstance(given, (np.ndarray, sparse.csr_array)):
         given, target = [given[:15], given[15:]], [y[:15], y[15:]]
         assert np.concatenate(model.fit(given, target).predict(given)).shape == y.shape

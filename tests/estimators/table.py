@@ -287,6 +287,41 @@ def _mixture(settings: dict[str, Any] | None = None, **meta: Any) -> Statistical
     return _statistical("GaussianMixture", {"tol": 1e-8, "max_iter": 500, **(settings or {})}, **{**known, **meta})
 
 
+def _sentences(n: int = 40, p: int = 4, seed: int = 0) -> Data:
+    rng = np.random.default_rng(seed)
+    y = np.array(["ant", "bee"])[rng.integers(0, 2, n)]
+    X = [[None if rng.uniform() < 0.1 else "abc"[(i * (1 + (c == "bee"))) % 3] for i in range(2 + p)] for c in y]
+    return Data(X, y)
+
+
+def _words(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    known = {"source": _sentences, "kind": "fixed point", "matrices": False, "why": "takes sequences of words"}
+    return Other(name, settings or {}, outside="the checks have matrices", **{**known, **meta})
+
+
+def _variational(settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    known = {"source": blobs, "methods": ("predict", "predict_proba", "score_samples"), "kind": "fixed point"}
+    why = "the bound stops steps far from the posterior's own digits: tests/unit/test_bayesian_mixture.py has its laws"
+    chosen = {"n_components": 3, "tol": 1e-6, "max_iter": 500, **(settings or {})}
+    return Other("BayesianGaussianMixture", chosen, random=True, exempt=REPEATED, why=why, **{**known, **meta})
+
+
+def _counted(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
+    known = {
+        "learned": ("weights_", "feature_log_prob_"),
+        "methods": ("predict", "predict_proba", "score_samples"),
+        "kind": "fixed point",
+        "seen": ("weights_", "feature_log_prob_"),
+        "parts": False,
+        "step": 1e-2,
+        "outside": FOR_THESE,
+        "widths": False,
+    }
+    first = np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]])
+    start = {"n_components": 2, "weights_init": [0.5, 0.5], "probabilities_init": first, "tol": 1e-8, "max_iter": 2000}
+    return _statistical(name, {**start, **(settings or {})}, **{**known, **meta})
+
+
 def _three(kind: str, precisions: Any) -> Statistical:
     """Three components that start near the clouds of `blobs`."""
     means = 8.0 * np.eye(3, 4) + 3.0 * np.arange(3.0)[:, None]
@@ -781,6 +816,14 @@ TABLE: list[Estimator] = [
     _three("full", np.tile(np.eye(4), (3, 1, 1))),
     _three("tied", np.eye(4)),
     _three("diag", np.ones((3, 4))),
+    _variational(),
+    # scikit-learn's lower_bound_ of tied covariances is an array of one number
+    _variational(
+        {"covariance_type": "tied", "weight_concentration_prior_type": "dirichlet_distribution"}, in_sklearn=False
+    ),
+    _variational({"covariance_type": "diag"}),
+    _counted("MultinomialMixture", source=counts, mean=0.0),
+    _counted("BernoulliMixture", {"binarize": 1.0}, source=counts, mean=0.0),
     Neighbours("NearestNeighbors", methods=SEARCHES),
     Neighbours("NearestNeighbors", {"metric": "cosine", "radius": 0.2}, methods=SEARCHES),
     _voting("KNeighborsClassifier"),
@@ -876,6 +919,8 @@ TABLE: list[Estimator] = [
     _tree("FeatureAgglomeration", {"linkage": "complete"}, methods=("transform",)),
     _tree("DivisiveClustering", {"n_clusters": 3}),
     _tree("DivisiveClustering", {"rule": "farthest", "metric": "manhattan"}),
+    _words("BigramModel", {"alpha": 0.5}, methods=("score_samples",)),
+    _words("BigramClassifier", methods=("predict", "predict_proba")),
     Other(
         "StructuredPerceptron",
         {"max_iter": 20},

@@ -38,7 +38,7 @@ PIECE_ROWS = 1 << 14  # samples processed at a time, which fit into the cache
 
 
 @dataclass(frozen=True)
-class _Sums:
+class ComponentSums:
     """Weight of the samples, sum of their log densities, and for each component its count (k,), mean (k, p) and scatter
     about it (k, p, p), or its diagonal (k, p).
     """
@@ -49,13 +49,13 @@ class _Sums:
     mean: Floats
     scatter: Floats
 
-    def merge(self, other: "_Sums") -> "_Sums":
+    def merge(self, other: "ComponentSums") -> "ComponentSums":
         count = self.count + other.count
         share = np.where(count > 0.0, other.count / np.where(count > 0.0, count, 1.0), 0.0)
         step = other.mean - self.mean
         between = (self.count * share)[:, None] * step
         moved = between[:, :, None] * step[:, None, :] if self.scatter.ndim == 3 else between * step
-        return _Sums(
+        return ComponentSums(
             self.weight + other.weight,
             self.value + other.value,
             count,
@@ -65,14 +65,14 @@ class _Sums:
 
 
 @dataclass(frozen=True)
-class _Value:
+class SumOfLogs:
     """Weight of the samples and sum of their log densities."""
 
     weight: float
     value: float
 
-    def merge(self, other: "_Value") -> "_Value":
-        return _Value(self.weight + other.weight, self.value + other.value)
+    def merge(self, other: "SumOfLogs") -> "SumOfLogs":
+        return SumOfLogs(self.weight + other.weight, self.value + other.value)
 
 
 def _lengths(mixture: Mixture) -> tuple[Floats, Callable[[Array], Array]]:
@@ -115,7 +115,7 @@ def _total(weight: Array, values: Array) -> float:
     return float(xp.sum(xp.where(weight > 0.0, weight * values, xp.zeros_like(values))))
 
 
-def _value(mixture: Mixture, missing: bool, block: Block) -> _Value:
+def sum_log_densities(mixture: Mixture, missing: bool, block: Block) -> SumOfLogs:
     weight, value = 0.0, 0.0
     for there, pieces in _patterns(block, missing):
         expect = _expecting(mixture, there) if there.size else None
@@ -124,7 +124,7 @@ def _value(mixture: Mixture, missing: bool, block: Block) -> _Value:
             weight += own
             nothing = own * float(np.log(mixture.weights.sum()))
             value += nothing if expect is None else _total(w, expect(X, w, shares=False)[0])
-    return _Value(weight, value)
+    return SumOfLogs(weight, value)
 
 
 def _expecting(mixture: Mixture, there: Numbers) -> Callable[..., tuple[Array, Array]]:
@@ -132,9 +132,9 @@ def _expecting(mixture: Mixture, there: Numbers) -> Callable[..., tuple[Array, A
     return partial(_expectations, *_lengths(mixture if len(there) == mixture.shape[1] else mixture.marginal(there)))
 
 
-def _sums(mixture: Mixture, missing: bool, block: Block) -> _Sums:
+def component_sums(mixture: Mixture, missing: bool, block: Block) -> ComponentSums:
     parts = (_of_pattern(mixture, there, pieces) for there, pieces in _patterns(block, missing))
-    return reduce(_Sums.merge, chain.from_iterable(parts))
+    return reduce(ComponentSums.merge, chain.from_iterable(parts))
 
 
 Pieces = list[tuple[Array, Array]]
@@ -162,7 +162,7 @@ def _pieces(X: Array, weight: Array) -> Pieces:
     return [(X[start : start + length, :], weight[start : start + length]) for start in starts]
 
 
-def _of_pattern(mixture: Mixture, there: Numbers, pieces: Pieces) -> Iterator[_Sums]:
+def _of_pattern(mixture: Mixture, there: Numbers, pieces: Pieces) -> Iterator[ComponentSums]:
     k, p = mixture.shape
     expect = _expecting(mixture, there) if there.size else None
     moments = _diagonal_moments if mixture.diagonal else _moments
@@ -172,13 +172,13 @@ def _of_pattern(mixture: Mixture, there: Numbers, pieces: Pieces) -> Iterator[_S
             count = own * mixture.weights
             scatter = mixture.variances if mixture.diagonal else np.array([mixture.matrix(c) for c in range(k)])
             times = count.reshape(-1, *[1] * (scatter.ndim - 1))
-            yield _Sums(own, own * float(np.log(mixture.weights.sum())), count, mixture.means, times * scatter)
+            yield ComponentSums(own, own * float(np.log(mixture.weights.sum())), count, mixture.means, times * scatter)
             continue
         density, r = expect(X, weight)
         count, mean, scatter = (np.array(part) for part in zip(*(moments(X, r[c, :]) for c in range(k)), strict=True))
         if len(there) < p:
             mean, scatter = _complete_moments(mixture, there, count, mean, scatter)
-        yield _Sums(own, _total(weight, density), count, mean, scatter)
+        yield ComponentSums(own, _total(weight, density), count, mean, scatter)
 
 
 def _moments(X: Array, weight: Array) -> tuple[float, Floats, Floats]:
@@ -221,7 +221,7 @@ def _complete_moments(
     return means, scatters
 
 
-def _step(problem: Gaussians, mixture: Mixture, sums: _Sums) -> Mixture:
+def _step(problem: Gaussians, mixture: Mixture, sums: ComponentSums) -> Mixture:
     """The parameters after one exact EM step."""
     (k, p), kind, count, b = mixture.shape, problem.kind, sums.count, problem.mean_precision
     weights = count + problem.concentration - 1.0
@@ -248,7 +248,7 @@ def _step(problem: Gaussians, mixture: Mixture, sums: _Sums) -> Mixture:
     return replace(after, covariances=np.where(keep, covariances, mixture.covariances))
 
 
-def _compute_expectation(problem: Gaussians, mixture: Mixture, sums: _Sums) -> float:
+def compute_expectation(problem: Gaussians, mixture: Mixture, sums: ComponentSums) -> float:
     """W times E, up to a constant."""
     k, count = mixture.shape[0], sums.count
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -281,7 +281,7 @@ class StoredFactors:
     bound: float
 
 
-def _find_contradiction(mixture: Mixture, extra: StoredFactors, value: float, step: float, dtype: Any) -> str:
+def find_contradiction(mixture: Mixture, extra: StoredFactors, value: float, step: float, dtype: Any) -> str:
     """A sentence on a stored quantity that contradicts the parameters, whose mean log-likelihood is `value`, or ""."""
     if extra.triangles.shape != mixture.covariances.shape or not _agree(mixture, extra.triangles, dtype):
         return "The stored factors of the precisions are not those of the covariances."
@@ -322,18 +322,18 @@ def em_step(
     tol = RULES["fixed point"].tol if tol is None else max(tol, 1e-9)
     words = [note, *_floor_notes(problem, mixture)]
     try:
-        here = _fold(rows, partial(_sums, mixture, missing))
+        here = _fold(rows, partial(component_sums, mixture, missing))
         after = _step(problem, mixture, here)
-        there: _Value = rows.fold(partial(_value, after, missing))
+        there: SumOfLogs = rows.fold(partial(sum_log_densities, after, missing))
         now = (here.value + problem.log_prior(mixture)) / here.weight
         then = (there.value + problem.log_prior(after)) / here.weight
-        gain = (_compute_expectation(problem, after, here) - _compute_expectation(problem, mixture, here)) / here.weight
+        gain = (compute_expectation(problem, after, here) - compute_expectation(problem, mixture, here)) / here.weight
     except (la.LinAlgError, ValueError) as reason:
         return Certificate("fixed point", np.inf, 1.0, tol, 0.0, np.nan, status=status, note=str(reason))
     parts: tuple[float, ...] = (abs(then - now), abs(gain))
-    floor = _floor(problem, mixture, now, dtype)
+    floor = find_floor(problem, mixture, now, dtype)
     if extra is not None and (
-        wrong := _find_contradiction(mixture, extra, now, max(tol, abs(then - now)) + floor, dtype)
+        wrong := find_contradiction(mixture, extra, now, max(tol, abs(then - now)) + floor, dtype)
     ):
         parts = (*parts, np.inf)
         words.append(wrong)
@@ -354,7 +354,7 @@ def em_step(
     )
 
 
-def _fold(rows: Rows, lift: Callable[[Block], _Sums]) -> _Sums:
+def _fold(rows: Rows, lift: Callable[[Block], ComponentSums]) -> ComponentSums:
     return rows.fold(lift)
 
 
@@ -390,7 +390,7 @@ def _agree(mixture: Mixture, triangles: Floats, dtype: Any) -> bool:
     return bool(np.all(away <= 4.0 * (p + 8.0) * unit_roundoff(dtype) * ends[:, 1] / ends[:, 0]))
 
 
-def _floor(problem: Gaussians, mixture: Mixture, value: float, dtype: Any) -> float:
+def find_floor(problem: Gaussians, mixture: Mixture, value: float, dtype: Any) -> float:
     """Rounding of the log densities and of the stored parameters: at a fixed point the latter is of second order,
     except for weights, whose sum may differ from one, and regularised covariances.
     """

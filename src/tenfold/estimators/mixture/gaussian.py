@@ -1,7 +1,6 @@
 """Mixtures of Gaussians."""
 
 import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -9,12 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import FLOATS, Array, is_array_api, is_dask, like, namespace, numpy_dtype, wide
+from tenfold.arrays import Array, numpy_dtype
 from tenfold.estimators.callbacks import CallbackSupportMixin, make_callback, with_callbacks
-from tenfold.estimators.class_labels import argmax_scores
 from tenfold.estimators.leaderboard_entry import Entry
+from tenfold.estimators.mixture.gaussian_predictions import GaussianPredictions
 from tenfold.estimators.mixture.progress import Reporter
 from tenfold.estimators.mixture.validation import check_positive_definite, check_start, shape_of
 from tenfold.estimators.parameters import (
@@ -37,17 +35,14 @@ from tenfold.estimators.validation import (
     convert_like,
     require_finite,
     restore_on_error,
-    rowwise,
     validate_rows,
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.plans.mixture import draw
 from tenfold.plans.mixture_fit import FittedMixture, Search, fit
 from tenfold.plans.mixture_start import Seen, look
 from tenfold.problems import Gaussians
-from tenfold.stats.gaussians import KINDS, Mixture
-from tenfold.stats.mixtures import posterior
+from tenfold.stats.gaussians import KINDS
 
 
 def _has_covariances(model: Any) -> bool:
@@ -57,7 +52,7 @@ def _has_covariances(model: Any) -> bool:
     return all(getattr(model, name).shape == shape for name in ("covariances_", "precisions_", "precisions_cholesky_"))
 
 
-class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimator):
+class GaussianMixture(GaussianPredictions, DensityMixin, CallbackSupportMixin, Predictor, BaseEstimator):
     """Mixture of Gaussians, fitted by EM.
 
     ``p(x) = sum_k pi_k N(x; m_k, C_k)``. Fitting maximises the mean log density of the samples, ``(1/W) sum_i w_i log
@@ -381,50 +376,6 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         elif self.max_iter > 0:
             warn_unless_certified(self)
 
-    def _mixture(self) -> Mixture:
-        """The parameters in float64."""
-        return Mixture(self.covariance_type, wide(self.weights_), wide(self.means_), wide(self.covariances_))
-
-    def _prediction_function(self, small: bool) -> Callable[[Array], Array]:
-        return partial(_shares, self._mixture())
-
-    def _densities_of_rows(self, small: bool) -> Callable[[Array], Array]:
-        return partial(_densities, self._mixture())
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit to X (n, p) and optional `sample_weight` (n,), and give the component of each sample, (n,); `y` is not
-        used.
-        """
-        return self.fit(X, y, sample_weight).predict(X)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the components for the samples X, (n, n_components)."""
-        return self._predict_raw(X)
-
-    def predict(self, X: Any) -> Array:
-        """The index of the most probable component of each sample of X, (n,)."""
-        return rowwise(argmax_scores, self._predict_raw(X))
-
-    def score_samples(self, X: Any) -> Array:
-        """The log density of each sample of X, (n,); of the features that are there where values are missing."""
-        return self._predict_raw(X, self._densities_of_rows)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """The mean log density of the samples X; `y` is not used."""
-        densities = self.score_samples(X)
-        return float(densities.mean().compute() if is_dask(densities) else namespace(densities).mean(densities))
-
-    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Random samples (n_samples, n_features) from the mixture, one component after the other, and the number of
-        each sample's component.
-        """
-        check_is_fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
-        samples = draw(self._mixture(), int(n_samples), check_random_state(self.random_state))
-        rows, numbers = (like(part, self.means_) if is_array_api(self.means_) else part for part in samples)
-        return rows, numbers
-
     def _n_parameters(self) -> int:
         """The number of free parameters."""
         k, p = self.means_.shape
@@ -443,18 +394,6 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _shares(mixture: Mixture, X: Array) -> Array:
-    return _as(posterior(X, mixture)[1], X)
-
-
-def _densities(mixture: Mixture, X: Array) -> Array:
-    return _as(posterior(X, mixture, responsibilities=False)[0], X)
-
-
-def _as(values: Array, X: Array) -> Array:
-    return namespace(values).astype(values, X.dtype, copy=False) if numpy_dtype(X.dtype) in FLOATS else values
 
 
 def problem_of(model: GaussianMixture, seen: Seen, p: int) -> Gaussians:

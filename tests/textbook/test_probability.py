@@ -1,0 +1,204 @@
+"""Seeger, sections 5.1, 6.2, 6.3, 7.3 and 10.2.1, and Welling, chapter 3: tables, densities, priors, codes."""
+
+import numpy as np
+import pytest
+import scipy.stats
+from scipy.integrate import quad
+
+from tenfold.distributions import (
+    BetaBernoulli,
+    DirichletCategorical,
+    Gaussian,
+    GaussianWishart,
+    JointTable,
+    Transformed,
+    cross_entropy,
+    divergence,
+    entropy,
+)
+from tenfold.selection.criteria import aic, bic, code_length, log_evidence
+
+BOXES = JointTable({"box": ("red", "blue")}, [2 / 5, 3 / 5])
+GIVEN = [[1 / 4, 3 / 4], [3 / 4, 1 / 4]]
+FRUIT = ("apple", "orange")
+
+
+def test_boxes_and_fruit():
+    """Seeger, figure 5.1."""
+    table = BOXES.extend("fruit", FRUIT, GIVEN)
+    np.testing.assert_allclose(table.probabilities, [[1 / 10, 3 / 10], [9 / 20, 3 / 20]])
+    np.testing.assert_allclose(table.marginal("fruit").probabilities, [11 / 20, 9 / 20])
+    np.testing.assert_allclose(table.condition(fruit="orange").probabilities, [2 / 3, 1 / 3])
+    assert table.marginal("fruit", "box").probability(box="blue", fruit="apple") == pytest.approx(9 / 20)
+    assert table.mode() == {"box": "blue", "fruit": "apple"}
+    draws = table.sample(4000, random_state=0)
+    assert np.mean([draw == ("red", "orange") for draw in draws]) == pytest.approx(0.3, abs=0.03)
+
+
+def test_two_fruits_are_independent_given_the_box_alone():
+    """Seeger, section 5.1.1: P(F2 = o | F1 = o) = 7/12, not 9/20."""
+    both = BOXES.extend("first", FRUIT, GIVEN).extend("second", FRUIT, np.array(GIVEN)[:, None, :])
+    assert both.condition(first="orange").probability(second="orange") == pytest.approx(7 / 12)
+    assert both.probability(second="orange") == pytest.approx(9 / 20)
+    assert both.is_independent("first", "second", ("box",))
+    assert not both.is_independent("first", "second")
+    assert both.mutual_information("first", "second", ("box",)) == pytest.approx(0.0, abs=1e-12)
+    assert both.mutual_information("first", "second") > 0.01
+
+
+def test_two_dice_depend_on_each_other_given_their_sum():
+    """Seeger, section 5.1.1."""
+    sums = np.zeros((6, 6, 11))
+    for i in range(6):
+        for j in range(6):
+            sums[i, j, i + j] = 1.0
+    faces = tuple(range(1, 7))
+    dice = JointTable({"x": faces, "y": faces}, np.full((6, 6), 1 / 36)).extend("z", tuple(range(2, 13)), sums)
+    assert dice.is_independent("x", "y")
+    assert not dice.is_independent("x", "y", ("z",))
+    assert dice.probability(z=7) == pytest.approx(1 / 6)
+    assert dice.condition(z=7, x=2).probability(y=5) == pytest.approx(1.0)
+
+
+def test_an_unbounded_density():
+    """Seeger, section 5.1.2: pi^(-1/2) x^(-1/2) e^(-x) integrates to one; its square root is half-normal."""
+    gamma = scipy.stats.gamma(0.5)
+    x = np.array([1e-6, 0.1, 1.0, 3.0])
+    np.testing.assert_allclose(gamma.pdf(x), np.exp(-x) / np.sqrt(np.pi * x), rtol=1e-12)
+    root = Transformed(gamma, np.sqrt, np.square, lambda y: 2.0 * y)
+    np.testing.assert_allclose(root.pdf(x), 2.0 / np.sqrt(np.pi) * np.exp(-(x**2)), rtol=1e-9)
+    assert quad(lambda y: float(root.pdf(y)), 0.0, np.inf)[0] == pytest.approx(1.0)
+    assert float(root.cdf(1.0)) == pytest.approx(gamma.cdf(1.0))
+    assert root.rvs(2000, random_state=0).mean() == pytest.approx(1.0 / np.sqrt(np.pi), abs=0.02)
+
+
+def test_thumbtack_with_a_beta_prior():
+    """Seeger, sections 6.2 and 7.3: mean, mode, and the MAP estimate between the prior's mode and the frequency."""
+    prior = BetaBernoulli(4.0, 3.0)
+    posterior = prior.update(30, 70)
+    assert (posterior.a, posterior.b) == (34.0, 73.0)
+    kappa = 5.0 / 105.0
+    assert posterior.mode == pytest.approx(kappa * prior.mode + (1.0 - kappa) * 0.3)
+    assert posterior.mean == pytest.approx(posterior.distribution.mean())
+    assert BetaBernoulli().update(30, 70).mode == pytest.approx(0.3)
+    grid = np.linspace(0.1, 0.9, 9)
+    share, weight = prior.mode, 5.0
+    wanted = [weight * divergence([share, 1 - share], [q, 1 - q]) for q in grid]
+    np.testing.assert_allclose(np.diff(-prior.distribution.logpdf(grid)), np.diff(wanted), rtol=1e-9)
+    integral = quad(lambda q: q**3 * (1 - q) ** 2 * prior.distribution.pdf(q), 0.0, 1.0)[0]
+    assert prior.log_evidence(3, 2) == pytest.approx(np.log(integral))
+    with pytest.raises(ValueError, match="mode"):
+        _ = BetaBernoulli(0.5, 2.0).mode
+
+
+def test_laplace_smoothing_is_the_mode_under_twos():
+    """Seeger, section 7.3.1."""
+    posterior = DirichletCategorical([2.0, 2.0, 2.0]).update([5, 0, 2])
+    np.testing.assert_allclose(posterior.mode, np.array([6, 1, 3]) / 10)
+    np.testing.assert_allclose(posterior.mean, np.array([7, 2, 4]) / 13)
+    np.testing.assert_allclose(posterior.distribution.mean(), posterior.mean)
+    pair = DirichletCategorical([1.5, 0.5])
+    assert pair.log_evidence([3, 2]) == pytest.approx(BetaBernoulli(1.5, 0.5).log_evidence(3, 2))
+    with pytest.raises(ValueError, match="negative"):
+        pair.update([-1, 2])
+
+
+def test_gaussian_wishart_by_prediction_one_by_one():
+    """The product of predictive densities is the evidence."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6, 2)) + np.array([1.0, 2.0])
+    prior = GaussianWishart([0.0, 1.0], 0.5, 3.0, [[1.0, 0.2], [0.2, 2.0]])
+    total, state = 0.0, prior
+    for x in X:
+        total += float(state.predictive.logpdf(x))
+        state = state.update(x[None])
+    assert prior.log_evidence(X) == pytest.approx(total)
+    whole = prior.update(X)
+    np.testing.assert_allclose(state.scale, whole.scale)
+    np.testing.assert_allclose(prior.update(X, np.full(6, 2.0)).scale, prior.update(np.vstack([X, X])).scale)
+    precision = whole.mode[1]
+    np.testing.assert_allclose(precision, (whole.degrees - 2.0) * np.linalg.inv(whole.scale))
+    np.testing.assert_allclose(whole.wishart.mean(), whole.degrees * np.linalg.inv(whole.scale))
+
+
+def test_gaussian_rules():
+    rng = np.random.default_rng(1)
+    A = rng.standard_normal((4, 4))
+    joint = Gaussian(rng.standard_normal(4), A @ A.T)
+    given = joint.condition({1: 0.3, 3: -1.0})
+    x = np.array([0.2, 0.3, 0.7, -1.0])
+    left = joint.distribution.logpdf(x) - joint.marginal([1, 3]).distribution.logpdf(x[[1, 3]])
+    assert given.distribution.logpdf(x[[0, 2]]) == pytest.approx(left)
+    B, noise, y = rng.standard_normal((2, 4)), 0.5 * np.eye(2), np.array([1.0, -1.0])
+    after = joint.posterior(B, noise, y)
+    precision = np.linalg.inv(joint.covariance) + B.T @ B / 0.5
+    np.testing.assert_allclose(np.linalg.inv(after.covariance), precision, rtol=1e-6)
+    seen = joint.transform(B, 1.0, noise)
+    np.testing.assert_allclose(seen.mean, B @ joint.mean + 1.0)
+    assert joint.entropy() == pytest.approx(joint.distribution.entropy())
+    other = Gaussian(np.zeros(4), np.eye(4))
+    samples = joint.distribution.rvs(200_000, random_state=0)
+    gap = np.mean(joint.distribution.logpdf(samples) - other.distribution.logpdf(samples))
+    assert joint.divergence(other) == pytest.approx(gap, rel=0.02)
+    with pytest.raises(ValueError, match="negative eigenvalue"):
+        Gaussian([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]])
+
+
+def test_information_inequality():
+    p, q = [0.2, 0.3, 0.5], [0.5, 0.25, 0.25]
+    assert divergence(p, q) == pytest.approx(scipy.stats.entropy(p, q))
+    assert divergence(p, p) == 0.0
+    assert cross_entropy(p, q) >= entropy(p)
+    assert cross_entropy([0.5, 0.5], [1.0, 0.0]) == np.inf
+    cauchy = scipy.stats.cauchy(0.0, 1.0), scipy.stats.cauchy(1.0, 2.0)
+    # Chyzak and Nielsen (2019): log ((s + t)^2 + (a - b)^2) / (4 s t)
+    assert divergence(*cauchy) == pytest.approx(np.log((9.0 + 1.0) / 8.0), abs=1e-6)
+
+
+def test_evidence_is_the_marginal_density_of_the_targets():
+    """Seeger, section 10.2.1: t ~ N(0, sigma^2 I + X X' / beta)."""
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((15, 3)), rng.standard_normal(15)
+    wanted = scipy.stats.multivariate_normal(np.zeros(15), 0.3 * np.eye(15) + X @ X.T / 2.0).logpdf(y)
+    assert log_evidence(X, y, noise=0.3, prior=2.0) == pytest.approx(float(wanted))
+    with pytest.raises(ValueError, match="positive"):
+        log_evidence(X, y, noise=0.0, prior=1.0)
+
+
+def test_two_part_codes_stop_at_the_right_degree():
+    """Welling, chapter 3: bits of the rules and bits of the corrections."""
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-1.0, 1.0, 200)
+    y = 1.0 - 2.0 * x + 3.0 * x**2 + 0.1 * rng.standard_normal(200)
+    lengths, criteria = [], []
+    for degree in range(8):
+        X = x[:, None] ** np.arange(degree + 1)
+        residual = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
+        log_likelihood = float(-100.0 * (np.log(2.0 * np.pi * np.mean(residual**2)) + 1.0))
+        lengths.append(code_length(log_likelihood, degree + 2, 200))
+        criteria.append((aic(log_likelihood, degree + 2), bic(log_likelihood, degree + 2, 200)))
+    assert int(np.argmin(lengths)) == 2
+    np.testing.assert_allclose(lengths, np.array(criteria)[:, 1] / (2.0 * np.log(2.0)))
+    assert int(np.argmin(np.array(criteria)[:, 0])) >= 2
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: JointTable({"a": (0, 1)}, [0.5, 0.6]), "sum one"),
+        (lambda: JointTable({"a": (0, 1)}, [[1.0]]), "shape"),
+        (lambda: BOXES.condition(box="green"), "no value"),
+        (lambda: BOXES.marginal("fruit"), "no variable"),
+        (lambda: JointTable.of_counts({"a": (0, 1)}, [-1, 2]), "negative"),
+        (lambda: BOXES.extend("fruit", FRUIT, [[0.5, 0.4], [1.0, 0.0]]), "sum to one"),
+        (lambda: JointTable({"a": (0, 1)}, [1.0, 0.0]).condition(a=1), "probability zero"),
+        (lambda: BetaBernoulli(0.0, 1.0), "positive"),
+        (lambda: DirichletCategorical([1.0, -1.0]), "positive"),
+        (lambda: GaussianWishart([0.0], 1.0, -0.5, [[1.0]]), "degrees"),
+        (lambda: bic(0.0, 1, 0), "samples"),
+        (lambda: code_length(0.0, 1, 0), "samples"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
