@@ -3,9 +3,8 @@
 import argparse
 
 import numpy as np
-from sklearn.svm import SVC
 
-from tenfold import certify
+from tenfold import SVC, certify
 from tenfold.datasets import make_rings, make_xor
 from tenfold.plots import SupportVectorDisplay
 

@@ -9,10 +9,9 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from sklearn.svm import SVC, SVR
 
 from svm_problems import data, optimum
-from tenfold import certify, kkt, lagrange_dual, minimize_qp
+from tenfold import SVC, SVR, certify, kkt, lagrange_dual, minimize_qp
 from tenfold.datasets import make_rings, make_xor
 from tenfold.geometry import margins
 from tenfold.kernels import AllSubsets, Polynomial, Sigmoid, is_psd

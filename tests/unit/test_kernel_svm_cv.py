@@ -153,6 +153,7 @@ def test_a_class_that_a_split_has_not_is_not_predicted():
         ({"gammas": [0.1, -1.0]}, "at least 0"),
         ({"gammas": [0.1, 1.0], "kernel": "linear"}, "no gamma"),
         ({"cv": "loo"}, "cv"),
+        ({"scoring": "neg_log_loss", "cv": 3}, "needs probabilities"),
         ({"cv": "xi-alpha", "class_weight": {1: 2.0}}, "equal weight"),
     ],
 )

@@ -331,6 +331,15 @@ def test_support_vectors_by_type():
     f = np.where(two, 1.0, -1.0) * nu.decision_function(plane)
     assert np.all(np.abs(f[types == "free"] - 1.0) < 1e-4)
 
+    for chosen in (
+        tenfold.SVCCV([0.5, 5.0], gammas=0.3, cv=3).fit(plane, two),
+        tenfold.SVCPath([0.5, 5.0], gamma=0.3).fit(plane, two),
+        tenfold.SVC(loss="squared_hinge", gamma=0.3).fit(plane, two),
+    ):
+        types = SupportVectorDisplay.of(chosen, plane, two, grid_resolution=5).types
+        counts = [np.sum(types == kind) for kind in ("free", "bound", "outlier")]
+        np.testing.assert_array_equal(counts, chosen.support_counts_)
+
     three = SVC(gamma=0.3).fit(plane, labels)
     shown = check_drawn(SupportVectorDisplay.from_estimator(three, plane, labels, grid_resolution=10))
     assert shown.margins == ()

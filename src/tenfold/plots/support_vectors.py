@@ -88,7 +88,7 @@ class SupportVectorDisplay(DecisionBoundaryDisplay):
 
         Parameters
         ----------
-        estimator : fitted SVC, NuSVC or OneClassSVM
+        estimator : fitted SVC, NuSVC, SVCCV, SVCPath or OneClassSVM
             The machine.
         X : array-like of shape (n_samples, n_features)
             The samples of its fit, all of positive weight.
@@ -203,12 +203,17 @@ def find_types(estimator: Any, X: Any, y: Any) -> Any:
 
 
 def _bounds(estimator: Any, coef: Floats, y: Any, support: Any) -> Any:
-    """The bound of each coefficient: C by class; with nu the largest coefficient of each machine."""
+    """The bound of each coefficient: C, or the one that was chosen, by class, none with squared slack; with nu the
+    largest coefficient of each machine.
+    """
     settings = estimator.get_params(deep=False)
-    if "C" not in settings or "nu" in settings:
+    C = getattr(estimator, "C_", settings.get("C"))
+    if C is None or "nu" in settings:
         return np.max(np.abs(coef), axis=1, keepdims=True, initial=0.0)
+    if settings.get("loss") == "squared_hinge":
+        return np.inf
     factors = np.asarray(getattr(estimator, "class_weight_", np.ones(len(estimator.classes_))))
-    return float(settings["C"]) * factors[np.searchsorted(estimator.classes_, np.asarray(y)[support])]
+    return float(C) * factors[np.searchsorted(estimator.classes_, np.asarray(y)[support])]
 
 
 def _dense(part: Any) -> Floats:

@@ -33,19 +33,24 @@ REMOVED = (
 class SVCCV(ChoosingMachine, KernelClassifier):
     """Support vector classification with C and the width of the kernel chosen by folds or by leave-one-out.
 
-    Minimises the objective of `SVC` for the C and gamma of the best score. All machines of a gamma - of every fold,
-    pair of classes and C - read one set of kernel rows, and those of a C start from the last. The chosen machine is
-    then fitted to all samples as `SVC` does, and its probabilities to the values of samples that were left out.
+    Minimises ``||w||^2 / 2 + sum_i C_i max(0, 1 - y_i (f_i + b))`` over w in the space of the kernel, and b, for each
+    pair of classes, for the C and gamma of the best score; C_i is C times the weights of the sample and of its class.
+    All machines of a gamma - of every fold, pair of classes and C - read one set of kernel rows, and those of a C start
+    from the last. The chosen machine is then fitted to all samples as `SVC` does, and its probabilities to the values
+    of samples that were left out.
 
     Parameters
     ----------
     Cs : int or array-like of shape (n_cs,), default=10
         Candidates of C, or how many are taken from 0.01 to 1000, evenly in their logarithms.
     gammas : {"scale", "auto"}, float or array-like, default="scale"
-        Candidates of gamma for the kernels "rbf", "poly" and "sigmoid", each a number or a word as in `SVC`, of all
-        samples: where a search refits, words are of the training samples alone.
+        Candidates of gamma for the kernels "rbf", "poly" and "sigmoid": numbers, "scale", 1 / (n_features X.var()), or
+        "auto", 1 / n_features, of all samples; where a search refits, these are of the training samples alone.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel, as in `SVC`; of a matrix folds take rows and columns.
+        exp(-gamma ||x - z||^2) for "rbf", (gamma x.z + coef0)^degree for "poly", tanh(gamma x.z + coef0) for "sigmoid",
+        x.z for "linear"; "precomputed": X is the kernel matrix; a function of two sets of samples that returns their
+        kernel matrix, or a kernel of `tenfold.kernels` or of scikit-learn's Gaussian processes, of any samples. Of a
+        matrix folds take rows and columns.
     degree : int, default=3
         Degree of "poly".
     coef0 : float, default=0.0
@@ -61,11 +66,12 @@ class SVCCV(ChoosingMachine, KernelClassifier):
         Whether `predict_proba` is fitted: for each pair of classes a sigmoid function of the values of samples that
         were left out, those of the choice where its folds leave out each sample once, else of five folds more.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        As in `SVC`.
+        The loss of the formula, or its square: C sum s_i xi_i^2, for which no coefficient has an upper bound.
     class_weight : dict or "balanced", default=None
         Factors of C of the classes; "balanced" by the inverse of their numbers of samples, all of them.
     tol : float, default=1e-3
-        As in `SVC`.
+        Largest violation of the optimality conditions, libsvm's: how much the value that may rise most exceeds the
+        value that may fall most. The last fit goes on until the certificate is ok, too.
     shrinking : bool, default=True
         Accepted for compatibility.
     cache_size : float, default=200
@@ -75,9 +81,10 @@ class SVCCV(ChoosingMachine, KernelClassifier):
     max_iter : int, default=-1
         Limit of the pairs of variables that are moved, in each machine; -1 for none.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        As in `SVC`.
+        Values of `decision_function` with more than two classes: the votes of each class with a tie-breaking part, or
+        the values of all pairs. Two classes have one value.
     break_ties : bool, default=False
-        As in `SVC`.
+        Whether ties of votes are broken by `decision_function` ("ovr"), and not by the order of the classes.
     time_limit : float, default=None
         Seconds after which no further step is begun; candidates that were not finished are not chosen.
 
@@ -116,7 +123,8 @@ class SVCCV(ChoosingMachine, KernelClassifier):
     n_support_ : ndarray of shape (n_classes,)
         The number of support vectors of each class.
     dual_coef_ : ndarray or CSR of shape (n_classes - 1, n_support)
-        Coefficients of the support vectors, in the order of `SVC`.
+        Coefficients of the support vectors: of the pair i < j of classes, those of class i are in row j - 1 and those
+        of class j in row i, positive for class i; of two classes the second is positive.
     coef_ : ndarray of shape (n_classes * (n_classes - 1) / 2, n_features)
         Weights of the features; only with ``kernel="linear"``.
     intercept_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
@@ -131,10 +139,12 @@ class SVCCV(ChoosingMachine, KernelClassifier):
     shape_fit_ : tuple of int
         The shape of X.
     certificate_ : Certificate
-        Kind gap: no other weights and intercept have an objective at `C_` and `gamma_` that is smaller by more; else as
-        in `SVC`. The choice is the best of the stored scores, which are not certified.
+        Kind gap: no other weights and intercept have an objective at `C_` and `gamma_` that is smaller by more. Where
+        the kernel is not positive semidefinite: kind stationarity. The choice is the best of the stored scores, which
+        are not certified.
     status_ : str
-        How the last fit ended, as in `SVC`.
+        How the last fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted" or
+        "stalled" (rounding).
     trace_ : tuple of Record
         Objective, measure and seconds of each step of the last fit, of the longest machine.
     n_features_in_ : int
@@ -286,19 +296,23 @@ class SVCCV(ChoosingMachine, KernelClassifier):
 class SVRCV(ScoreMixin, RegressorMixin, ChoosingMachine):
     """Support vector regression with C and the width of the kernel chosen by folds or by leave-one-out.
 
-    Minimises the objective of `SVR` for the C and gamma of the best score. All machines of a gamma - of every fold and
-    C - read one set of kernel rows, and those of a C start from the last. The chosen machine is then fitted to all
-    samples as `SVR` does.
+    Minimises ``||w||^2 / 2 + sum_i C_i max(0, |y_i - f_i - b| - epsilon)`` over w in the space of the kernel, and b,
+    for the C and gamma of the best score; C_i is C times the weight of the sample. All machines of a gamma - of every
+    fold and C - read one set of kernel rows, and those of a C start from the last. The chosen machine is then fitted to
+    all samples as `SVR` does.
 
     Parameters
     ----------
     Cs : int or array-like of shape (n_cs,), default=10
         Candidates of C, or how many are taken from 0.01 to 1000, evenly in their logarithms.
     gammas : {"scale", "auto"}, float or array-like, default="scale"
-        Candidates of gamma for the kernels "rbf", "poly" and "sigmoid", each a number or a word as in `SVR`, of all
-        samples: where a search refits, words are of the training samples alone.
+        Candidates of gamma for the kernels "rbf", "poly" and "sigmoid": numbers, "scale", 1 / (n_features X.var()), or
+        "auto", 1 / n_features, of all samples; where a search refits, these are of the training samples alone.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel, as in `SVR`; of a matrix folds take rows and columns.
+        exp(-gamma ||x - z||^2) for "rbf", (gamma x.z + coef0)^degree for "poly", tanh(gamma x.z + coef0) for "sigmoid",
+        x.z for "linear"; "precomputed": X is the kernel matrix; a function of two sets of samples that returns their
+        kernel matrix, or a kernel of `tenfold.kernels` or of scikit-learn's Gaussian processes, of any samples. Of a
+        matrix folds take rows and columns.
     degree : int, default=3
         Degree of "poly".
     coef0 : float, default=0.0
@@ -312,9 +326,10 @@ class SVRCV(ScoreMixin, RegressorMixin, ChoosingMachine):
     epsilon : float, default=0.1
         Half width of the tube.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        As in `SVR`.
+        The loss of the formula, or its square: C sum s_i xi_i^2, for which no coefficient has an upper bound.
     tol : float, default=1e-3
-        As in `SVR`.
+        Largest violation of the optimality conditions, libsvm's: how much the value that may rise most exceeds the
+        value that may fall most. The last fit goes on until the certificate is ok, too.
     shrinking : bool, default=True
         Accepted for compatibility.
     cache_size : float, default=200
@@ -366,10 +381,12 @@ class SVRCV(ScoreMixin, RegressorMixin, ChoosingMachine):
     shape_fit_ : tuple of int
         The shape of X.
     certificate_ : Certificate
-        Kind gap: no other weights and intercept have an objective at `C_` and `gamma_` that is smaller by more; else as
-        in `SVR`. The choice is the best of the stored scores, which are not certified.
+        Kind gap: no other weights and intercept have an objective at `C_` and `gamma_` that is smaller by more. Where
+        the kernel is not positive semidefinite: kind stationarity. The choice is the best of the stored scores, which
+        are not certified.
     status_ : str
-        How the last fit ended, as in `SVR`.
+        How the last fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted" or
+        "stalled" (rounding).
     trace_ : tuple of Record
         Objective, measure and seconds of each step of the last fit.
     n_features_in_ : int

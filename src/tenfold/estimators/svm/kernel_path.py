@@ -18,7 +18,9 @@ from tenfold.plans.kernel_svm import FittedMachine, fit_path
 class SVCPath(KernelClassifier):
     """Support vector classification with kernels for all values of C, on one set of kernel rows.
 
-    Minimises the objective of `SVC` for each C of a grid in ascending order, each from the last. Methods with X predict
+    Minimises ``||w||^2 / 2 + sum_i C_i max(0, 1 - y_i (f_i + b))`` over w in the space of the kernel, and b, for each
+    pair of classes and each C of a grid in ascending order, each from the last; C_i is C times the weights of the
+    sample and of its class. Methods with X predict
     with `C_`, those with "path" in their names with every C.
 
     Parameters
@@ -28,7 +30,9 @@ class SVCPath(KernelClassifier):
     C : float, default=None
         The C that `predict` and `decision_function` use, which is added to `Cs`; None is the largest of these.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel, as in `SVC`.
+        exp(-gamma ||x - z||^2) for "rbf", (gamma x.z + coef0)^degree for "poly", tanh(gamma x.z + coef0) for "sigmoid",
+        x.z for "linear"; "precomputed": X is the kernel matrix; a function of two sets of samples that returns their
+        kernel matrix, or a kernel of `tenfold.kernels` or of scikit-learn's Gaussian processes, of any samples.
     degree : int, default=3
         Degree of "poly".
     gamma : {"scale", "auto"} or float, default="scale"
@@ -36,11 +40,12 @@ class SVCPath(KernelClassifier):
     coef0 : float, default=0.0
         Constant in "poly" and "sigmoid".
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        As in `SVC`.
+        The loss of the formula, or its square: C sum s_i xi_i^2, for which no coefficient has an upper bound.
     class_weight : dict or "balanced", default=None
         Factors of C of the classes; "balanced" by the inverse of their numbers of samples.
     tol : float, default=1e-3
-        As in `SVC`.
+        Largest violation of the optimality conditions, libsvm's: how much the value that may rise most exceeds the
+        value that may fall most. The last fit goes on until the certificate is ok, too.
     shrinking : bool, default=True
         Accepted for compatibility.
     cache_size : float, default=200
@@ -50,9 +55,10 @@ class SVCPath(KernelClassifier):
     max_iter : int, default=-1
         Limit of the pairs of variables that are moved, in each machine of a C; -1 for none.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        As in `SVC`.
+        Values of `decision_function` with more than two classes: the votes of each class with a tie-breaking part, or
+        the values of all pairs. Two classes have one value.
     break_ties : bool, default=False
-        As in `SVC`.
+        Whether ties of votes are broken by `decision_function` ("ovr"), and not by the order of the classes.
     time_limit : float, default=None
         Seconds after which no further step is begun, of all values of C together.
 
@@ -82,7 +88,9 @@ class SVCPath(KernelClassifier):
     n_support_ : ndarray of shape (n_classes,)
         Their number of each class.
     dual_coef_ : ndarray or CSR of shape (n_classes - 1, n_support)
-        Coefficients for `C_`, in the order of `SVC`; zero for samples that are support vectors for another C alone.
+        Coefficients for `C_`: of the pair i < j of classes, those of class i are in row j - 1 and those of class j in
+        row i, positive for class i; of two classes the second is positive. Zero for samples that are support vectors
+        for another C alone.
     coef_ : ndarray of shape (n_classes * (n_classes - 1) / 2, n_features)
         Weights of the features for `C_`; only with ``kernel="linear"``.
     intercept_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
@@ -96,9 +104,12 @@ class SVCPath(KernelClassifier):
     shape_fit_ : tuple of int
         The shape of X.
     certificate_ : Certificate
-        Kind gap, or stationarity, as in `SVC`: for `C_` where those of all values of C are ok, otherwise the worst.
+        Kind gap: no other weights and intercept have an objective that is smaller by more; where the kernel is not
+        positive semidefinite kind stationarity. That of `C_` where those of all values of C are ok, otherwise one that
+        is not.
     status_ : str
-        How the fit ended, as in `SVC`.
+        How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted" or
+        "stalled" (rounding).
     trace_ : tuple of Record
         Objective, measure and seconds of each step for `C_`, of the longest machine.
     n_features_in_ : int
@@ -108,8 +119,9 @@ class SVCPath(KernelClassifier):
 
     Notes
     -----
-    Decomposition as in `SVC`, with the kernel rows and the coefficients of the last C, and a certificate for each C:
-    mostly the time of two to four fits for ten values. Runs on arrays and sparse matrices. Seeger, 9.2; Rosasco, 9.4.
+    Decomposition with the kernel rows and the coefficients of the last C, and a certificate for each C: mostly two
+    thirds to nine tenths of the time of separate fits, most of it for the largest C. Runs on arrays and sparse
+    matrices. Seeger, 9.2; Rosasco, 9.4.
     Hastie, Rosset, Tibshirani and Zhu, *The entire regularization path for the support vector machine* (2004).
 
     Examples

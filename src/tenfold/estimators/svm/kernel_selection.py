@@ -18,7 +18,11 @@ from tenfold.kernels.conversion import gamma_of
 from tenfold.plans.kernel_svm import Samples, Settings
 
 SMALLEST, LARGEST = -2.0, 3.0  # logarithms of the candidates of C where a number of them is given
-FOLDS = 5  # that probabilities are fitted to where the choice has no folds
+FOLDS = 5  # that probabilities are fitted to where the folds of the choice do not do
+NO_PROBABILITIES = (
+    "scoring={!r} needs probabilities, which are fitted after the choice: take a score of classes or of decision "
+    "values, for instance 'balanced_accuracy' or 'roc_auc'."
+)
 WITH_GAMMA = ("rbf", "poly", "sigmoid")
 
 CHOICE: Constraints = {
@@ -152,8 +156,14 @@ class ChoosingMachine(CvScoringMixin, KernelMachine):
         scores = np.full(values.shape[-1], np.nan)
         for a in range(len(scores)):
             each = np.ascontiguousarray(values[..., a])
-            if np.isfinite(each).all():
+            if not np.isfinite(each).all():
+                continue
+            try:
                 scores[a] = scorer(given, self._as_public(each), y[test], **parameters)
+            except AttributeError as reason:
+                if "predict_proba" not in str(reason):
+                    raise
+                raise ValueError(NO_PROBABILITIES.format(self.scoring)) from reason
         return scores
 
     def _as_public(self, values: Floats) -> Floats:
