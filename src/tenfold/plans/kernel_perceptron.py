@@ -1,4 +1,4 @@
-"""Perceptrons in the space of a kernel: rows of the kernel in memory or one at a time, the passes, and the judge."""
+"""Perceptrons in the space of a kernel: tiles of the kernel, the passes, and the judge."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,7 @@ from tenfold.arrays import Array, Floats, Integers, NotFinite, is_sparse, take_r
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.kernel_mistakes import Functions, Votes, bound_mistakes, count, margins
 from tenfold.kernels import Kernel
+from tenfold.linear_algebra import product
 from tenfold.solvers.kernel_perceptron import Budget, Expansion, run_pass
 from tenfold.solvers.loop import Status
 
@@ -74,27 +75,45 @@ class Learned:
     status: Status
 
 
-class _Rows:
-    """Rows of the kernel of samples with themselves, or with samples of an expansion."""
+class _Tiles:
+    """The kernel of samples with themselves, in memory where it is small, and with those of an expansion before."""
 
     def __init__(self, kernel: Kernel, X: Array, points: Array) -> None:
         self.kernel, self.X, self.points, self.kept = kernel, X, points, points.shape[0]
-        n = X.shape[0]
-        self.K = self._evaluate(X) if n * n <= KEPT_VALUES else None
+        self.K = self._evaluate(X, None) if X.shape[0] ** 2 <= KEPT_VALUES else None
 
-    def _evaluate(self, Z: Array) -> Floats:
-        K = np.asarray(self.kernel.block(self.X, None if Z is self.X else Z), dtype=np.float64)
+    def _evaluate(self, X: Array, Z: Array | None) -> Floats:
+        K = np.asarray(self.kernel.block(X, Z), dtype=np.float64)
         if not np.isfinite(K).all():
             raise NotFinite(OVERFLOW)
         return K
 
-    def row(self, i: int) -> Floats:
-        return self.K[i] if self.K is not None else self._evaluate(take_rows(self.X, np.array([i])))[:, 0]
+    def scores(self, some: Integers, numbers: list[int], coef: Floats) -> Floats:
+        result = np.zeros((len(some), coef.shape[1]))
+        every = np.array(numbers, dtype=np.int64)
+        old, new = np.flatnonzero(every < self.kept), np.flatnonzero(every >= self.kept)
+        X = take_rows(self.X, some)
+        if len(old):
+            result += self.kernel.multiply(X, take_rows(self.points, every[old]), np.ascontiguousarray(coef[old]))
+        if len(new) and self.K is not None:
+            result += product(np.ascontiguousarray(self.K[np.ix_(some, every[new] - self.kept)]), coef[new])
+        elif len(new):
+            points = take_rows(self.X, every[new] - self.kept)
+            result += self.kernel.multiply(X, points, np.ascontiguousarray(coef[new]))
+        if not np.isfinite(result).all():
+            raise NotFinite(OVERFLOW)
+        return result
 
-    def between(self, number: int) -> Floats:
-        if number >= self.kept:
-            return self.row(number - self.kept)
-        return self._evaluate(take_rows(self.points, np.array([number])))[:, 0]
+    def square(self, some: Integers) -> Floats:
+        if self.K is not None:
+            return self.K[np.ix_(some, some)]
+        return self._evaluate(take_rows(self.X, some), None)
+
+    def column(self, some: Integers, number: int) -> Floats:
+        if number >= self.kept and self.K is not None:
+            return self.K[some, number - self.kept]
+        source, at = (self.points, number) if number < self.kept else (self.X, number - self.kept)
+        return self._evaluate(take_rows(self.X, some), take_rows(source, np.array([at])))[:, 0]
 
 
 def learn(
@@ -114,25 +133,20 @@ def learn(
     samples that are removed, None for the oldest.
     """
     inside = np.flatnonzero(weight > 0.0)
-    rows = _Rows(kernel, X, before.points)
+    tiles = _Tiles(kernel, X, before.points)
     state = Expansion(outputs, seen=before.seen)
     for number, coef in enumerate(before.last):
         state.coef[number] = coef.copy()
-    scores = np.zeros((X.shape[0], outputs))
-    if rows.kept:
-        scores += np.asarray(kernel.multiply(X, before.points, np.ascontiguousarray(before.last)))
     rule = Budget(budget, remover)
     passes: list[int] = []
     status = Status.MAX_ITER
     for _ in range(max_iter):
         order = inside if random is None else inside[random.permutation(len(inside))]
-        passes.append(run_pass(scores, label, weight, order, rows.row, rows.between, rows.kept, state, rule))
-        if not np.isfinite(scores).all():
-            raise NotFinite(OVERFLOW)
+        passes.append(run_pass(label, weight, order, tiles, tiles.kept, state, rule))
         if not passes[-1]:
             status = Status.CONVERGED
             break
-    mistakes = np.array([number - rows.kept for number in state.sample], dtype=np.int64)
+    mistakes = np.array([number - tiles.kept for number in state.sample], dtype=np.int64)
     return Learned(_collect(X, before, state, budget is None), mistakes, tuple(passes), status)
 
 

@@ -2,26 +2,39 @@
 
 Two classes have one function f, positive for the second; a mistake on sample i with y_i f(x_i) <= 0 adds
 w_i y_i k(x_i, .). More have one each, and a mistake, where no other score is below that of the own class, adds
-w_i k(x_i, .) to the function of the class and subtracts it from that of the best other. Scores of all samples of a pass
-are kept, so that an update costs one row of the kernel, and the search for the next mistake one comparison a sample.
+w_i k(x_i, .) to the function of the class and subtracts it from that of the best other. Samples are taken in blocks:
+the scores of a block come from one product with the expansion as it is at its beginning, and an update within costs a
+row of the kernel of the block, so that the kernel is evaluated by tiles.
 
 A budget is the most samples in the expansion: where one more would exceed it, the oldest (Dekel, Shalev-Shwartz and
 Singer 2008, without their shrinking) or a random one (Cavallanti, Cesa-Bianchi and Gentile 2007) is removed first.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from tenfold.arrays import Floats, Integers
 from tenfold.machine import poll
 
-Row = Callable[[int], Floats]
-"""The kernel (n,) of a sample with all samples of the pass."""
+BLOCK = 512  # samples whose scores are computed together
 
-Between = Callable[[int], Floats]
-"""The kernel (n,) of a sample of the expansion, by its number, with all samples of the pass."""
+
+class Tiles(Protocol):
+    """The kernel of samples of the pass and of the expansion, by their numbers."""
+
+    def scores(self, some: Integers, numbers: list[int], coef: Floats) -> Floats:
+        """The kernel of some samples of the pass with samples of the expansion, times coefficients (m, k)."""
+        ...
+
+    def square(self, some: Integers) -> Floats:
+        """The kernel of some samples of the pass with each other."""
+        ...
+
+    def column(self, some: Integers, number: int) -> Floats:
+        """The kernel of some samples of the pass with one of the expansion."""
+        ...
 
 
 @dataclass
@@ -77,48 +90,51 @@ def find_mistakes(scores: Floats, label: Integers) -> Floats:
 
 
 def run_pass(
-    scores: Floats,
-    label: Integers,
-    weight: Floats,
-    order: Integers,
-    row: Row,
-    between: Between,
-    first: int,
-    expansion: Expansion,
-    budget: Budget,
+    label: Integers, weight: Floats, order: Integers, tiles: Tiles, first: int, expansion: Expansion, budget: Budget
 ) -> int:
-    """One pass in `order`; scores (n, k) of the expansion so far are kept up to date. Numbers of samples are those of
-    the pass plus `first`, and below that of the expansion before. The number of mistakes.
+    """One pass in `order`; the number of mistakes. Numbers of samples are those of the pass plus `first`; below that
+    they are those of the expansion before.
     """
-    k = scores.shape[1]
-    wrong = find_mistakes(scores, label)
-    at, mistakes = 0, 0
-    while True:
-        ahead = np.flatnonzero(wrong[order[at:]])
-        if not len(ahead):
-            expansion.seen += len(order) - at
-            return mistakes
+    mistakes = 0
+    for start in range(0, len(order), BLOCK):
         poll()
+        mistakes += _run_block(label, weight, order[start : start + BLOCK], tiles, first, expansion, budget)
+    return mistakes
+
+
+def _run_block(
+    label: Integers, weight: Floats, some: Integers, tiles: Tiles, first: int, expansion: Expansion, budget: Budget
+) -> int:
+    numbers, own = list(expansion.coef), label[some]
+    coef = np.array([expansion.coef[number] for number in numbers]).reshape(-1, expansion.outputs)
+    scores = tiles.scores(some, numbers, coef)
+    K: Floats | None = None
+    wrong, at, mistakes = find_mistakes(scores, own), 0, 0
+    while True:
+        ahead = np.flatnonzero(wrong[at:])
+        if not len(ahead):
+            expansion.seen += len(some) - at
+            return mistakes
         at += int(ahead[0])
         expansion.seen += int(ahead[0])
-        i = int(order[at])
+        number = first + int(some[at])
         mistakes += 1
-        number = first + i
         if budget.most is not None and number not in expansion.coef and len(expansion.coef) >= budget.most:
             gone = budget.choose(list(expansion.coef))
-            scores -= np.outer(between(gone), expansion.coef.pop(gone))
-        values = row(i)
-        if k == 1:
-            step = float(weight[i]) if label[i] == 1 else -float(weight[i])
+            scores -= np.outer(tiles.column(some, gone), expansion.coef.pop(gone))
+        K = tiles.square(some) if K is None else K
+        values, step = K[at], float(weight[some[at]])
+        if scores.shape[1] == 1:
+            step = step if own[at] == 1 else -step
             expansion.add(number, 0, 0, step)
             scores[:, 0] += step * values
         else:
-            others = scores[i].copy()
-            others[label[i]] = -np.inf
+            others = scores[at].copy()
+            others[own[at]] = -np.inf
             best = int(np.argmax(others))
-            expansion.add(number, int(label[i]), best, float(weight[i]))
-            scores[:, label[i]] += weight[i] * values
-            scores[:, best] -= weight[i] * values
-        wrong = find_mistakes(scores, label)
+            expansion.add(number, int(own[at]), best, step)
+            scores[:, own[at]] += step * values
+            scores[:, best] -= step * values
+        wrong = find_mistakes(scores, own)
         expansion.seen += 1
         at += 1

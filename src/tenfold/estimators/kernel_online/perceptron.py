@@ -162,9 +162,10 @@ class KernelPerceptron(ScoreMixin, ClassifierMixin, Predictor, BaseEstimator):
 
     Notes
     -----
-    A mistake costs one row of the kernel, n values, which are kept for up to 5800 samples; a sample that is none a
-    comparison. A prediction costs a value of the kernel for each sample of the expansion, and with "voted" a sum for
-    each mistake. Runs on dense and sparse arrays, with sample weights.
+    A pass costs the kernel of all samples with those of the expansion, by tiles, and a mistake one comparison for each
+    of 512 samples; up to 5800 samples have their kernel matrix in memory. A prediction costs a value of the kernel for
+    each sample of the expansion, and with "voted" a sum for each mistake. Runs on dense and sparse arrays, with sample
+    weights.
     CMU lecture 11, slides 28 and 34; Seeger, section 9.2.2. Aizerman, Braverman and Rozonoer 1964; Freund and Schapire
     1999; budgets: Cavallanti, Cesa-Bianchi and Gentile 2007.
 
