@@ -105,7 +105,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.manifold.classical import ClassicalMDS as ClassicalMDS
     from tenfold.estimators.manifold.isomap import Isomap as Isomap
     from tenfold.estimators.manifold.mds import MDS as MDS
-    from tenfold.estimators.manifold.mds import smacof as smacof
+    from tenfold.estimators.manifold.stress_majorisation import smacof as smacof
     from tenfold.estimators.mixture.em_driver import em as em
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
     from tenfold.estimators.naive_bayes.categorical import CategoricalNB as CategoricalNB
@@ -331,7 +331,7 @@ OTHERS = {
     "rows": "data.open_rows",
     "save": "persist",
     "separability": "estimators.separability",
-    "smacof": "estimators.manifold.mds",
+    "smacof": "estimators.manifold.stress_majorisation",
     "spectral_clustering": "estimators.spectral.functions",
     "spectral_embedding": "estimators.spectral.functions",
 }
