@@ -148,6 +148,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.mixture.bayesian import BayesianGaussianMixture as BayesianGaussianMixture
     from tenfold.estimators.mixture.discrete import BernoulliMixture as BernoulliMixture
     from tenfold.estimators.mixture.discrete import MultinomialMixture as MultinomialMixture
+    from tenfold.estimators.manifold.stress_majorisation import smacof as smacof
     from tenfold.estimators.mixture.em_driver import em as em
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
     from tenfold.estimators.mlp.classifier import MLPClassifier as MLPClassifier
@@ -465,6 +466,7 @@ OTHERS = {
     "shrunk_covariance": "estimators.covariance.functions",
     "smacof": "estimators.manifold.mds",
     "solve_linear": "plans.linear_solvers",
+    "smacof": "estimators.manifold.stress_majorisation",
     "spectral_clustering": "estimators.spectral.functions",
     "spectral_embedding": "estimators.spectral.functions",
     "ward_tree": "estimators.hierarchy.functions",

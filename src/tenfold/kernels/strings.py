@@ -73,7 +73,7 @@ class Spectrum(StringKernel):
     """k(s, t) = sum over substrings u of ``length`` characters of (occurrences of u in s) (occurrences of u in t).
 
     The p-spectrum kernel: the inner product of the counts of substrings. Substrings are numbered by a hash table that
-    compares characters; a pair costs O(\\|s\\| + \\|t\\|). A string shorter than ``length`` has no substring: all its
+    compares characters; a pair costs O(|s| + |t|). A string shorter than ``length`` has no substring: all its
     values are zero.
 
     Parameters
@@ -110,7 +110,7 @@ class Subsequence(StringKernel):
     decay^(span of i + span of j), where the span is last place - first place + 1.
 
     The gappy string subsequence kernel: a subsequence need not be contiguous, and weighs less the more it spreads. By
-    dynamic programming, O(length \\|s\\| \\|t\\|) a pair, for many strings t at once in the lanes of the processor.
+    dynamic programming, O(length |s| |t|) a pair, for many strings t at once in the lanes of the processor.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class Mismatch(StringKernel):
     any. With N_d pairs of places at which substrings differ in d characters, the kernel is sum_d N_d I(d), I(d) the
     number of words near both of two that differ in d. The N_d follow from spectrum kernels of the characters at
     ``length - q`` of the places, for all such choices and q up to 2 ``mismatches``: sixteen of them for 5 characters
-    and 1 mismatch, O(\\|s\\| + \\|t\\|) a pair each, however large the alphabet.
+    and 1 mismatch, O(|s| + |t|) a pair each, however large the alphabet.
 
     Parameters
     ----------
