@@ -158,6 +158,18 @@ def test_a_point_that_has_not_arrived_is_not_certified():
     assert not minimize(lambda x: np.exp(-x[0]), [1.0], grad=lambda x: -np.exp(-x)).success
 
 
+def test_many_coordinates():
+    """The flank of a bump is flat, in units of slopes nearby, but bends downwards."""
+    bend = np.geomspace(1.0, 10.0, 150)
+    bowl = minimize(lambda x: 0.5 * bend @ x**2, np.ones(150), grad=lambda x: bend * x)
+    assert bowl.success
+    assert "directions" in bowl.certificate_.note
+    far = np.full(150, 0.8)
+    objective = Function(lambda x: -np.exp(-x @ x), lambda x: 2.0 * x * np.exp(-x @ x))
+    assert not local_minimum(objective, far, far).ok
+    assert not local_minimum(Function(lambda x: -x @ x, lambda x: -2.0 * x), np.zeros(150), np.zeros(150)).ok
+
+
 def test_worse_points_are_not_certified():
     objective = Function(rosen, rosen_der)
     start = np.array([-1.2, 1.0])

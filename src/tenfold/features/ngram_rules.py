@@ -70,7 +70,7 @@ def is_compiled(vectoriser: Any) -> bool:
     )
 
 
-class Texts:
+class Documents:
     """The texts of a vectoriser, ready to be cut, and the rules to cut them by."""
 
     def __init__(self, vectoriser: Any) -> None:

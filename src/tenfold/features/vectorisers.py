@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from tenfold import _core
 from tenfold.arrays import Floats, Integers
-from tenfold.features.ngram_rules import Texts, is_compiled
+from tenfold.features.ngram_rules import Documents, is_compiled
 from tenfold.machine import threads
 
 HASHED_DTYPES = (np.float64, np.float32, np.int64, np.int32)
@@ -129,7 +129,7 @@ class CountVectorizer(sklearn_text.CountVectorizer):
         self._warn_for_unused_params()
         self._validate_vocabulary()
         counts = _core.TermCounts()
-        for chunk, rules in Texts(self).chunks(raw_documents):
+        for chunk, rules in Documents(self).chunks(raw_documents):
             counts.add(chunk, rules, threads())
         if counts.terms == 0:
             raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
@@ -170,7 +170,9 @@ class CountVectorizer(sklearn_text.CountVectorizer):
         if known is None:
             return super()._count_vocab(raw_documents, fixed_vocab)
         table, columns = known
-        parts = [table.count(chunk, rules, columns, threads()) for chunk, rules in Texts(self).chunks(raw_documents)]
+        parts = [
+            table.count(chunk, rules, columns, threads()) for chunk, rules in Documents(self).chunks(raw_documents)
+        ]
         shape = (sum(len(ends) for ends, _, _ in parts), len(columns))
         return self.vocabulary_, align_api(_as_csr(parts, shape, self.dtype))
 
@@ -380,7 +382,7 @@ class HashingVectorizer(sklearn_text.HashingVectorizer):
             return super().transform(X)
         self._validate_ngram_range()
         parts = []
-        for chunk, rules in Texts(self).chunks(X):
+        for chunk, rules in Documents(self).chunks(X):
             if self.analyzer != "word":  # surrogates that stand alone have no bytes to hash
                 [text.encode() for text in chunk if not text.isascii()]
             parts.append(_core.hash_texts(chunk, rules, self.n_features, bool(self.alternate_sign), threads()))
