@@ -674,6 +674,7 @@ TABLE: list[Estimator] = [
     _plug_in("shared", wishart=40.0),
     _plug_in("class", wishart=40.0),
     _plug_in("spherical"),
+    _plug_in("unit"),
     _centroids(),
     _centroids({"shrink_threshold": 0.5, "priors": "empirical"}),
     _centroids(

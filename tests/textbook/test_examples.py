@@ -28,6 +28,7 @@ EXPECTED = {
     "drifting_mail": r"inputs, no restart[^\n]*alarms at \[\]\n(.|\n)*jump, restart[^\n]*alarms at \[10\d\d\]",
     "early_stopping": r"landweber +stops at +20 of 2000: error 0\.039\d, best 0\.018\d at 7, last 0\.25",
     "eigen_digits": r"the first three: <Certificate ok[^\n]*\nthe second to the fourth: <Certificate NOT OK",
+    "linkages": r"single: 100% as the cigars; certified: True\n *complete: \d\d% as the cigars; certified: True",
     "em_steps": r"it never decreased: True\ndecrease of the objective in one exact step \S+e-1\d",
     "false_correlation": r"related +samples of the fit 1\.00 +new samples \+0\.9|related +[^\n]*\+1\.00 +solved",
     "gross_outlier": r"squared_error\s+rotates by 1\d\.\d+ [^\n]*\ntanh\s+rotates by\s+0\.",

@@ -1,10 +1,15 @@
 """Seeger, sections 5.1, 6.2, 6.3, 7.3 and 10.2.1, and Welling, chapter 3: tables, densities, priors, codes."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import scipy.stats
 from scipy.integrate import quad
+from scipy.optimize import minimize
+from scipy.special import logsumexp
 
+import tenfold
 from tenfold.distributions import (
     BetaBernoulli,
     DirichletCategorical,
@@ -202,3 +207,78 @@ def test_two_part_codes_stop_at_the_right_degree():
 def test_bad_input(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_plug_in_with_unit_covariance_is_the_nearest_mean():
+    """Seeger, section 6.6: classes N(m_c, I) of equal priors."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 3, 150)
+    X = rng.standard_normal((150, 2)) * [1.0, 3.0] + 3.0 * np.eye(3)[y, :2]
+    model = tenfold.GaussianPlugIn("unit", priors=[1 / 3, 1 / 3, 1 / 3]).fit(X, y)
+    nearest = np.argmin(((X[:, None] - model.means_) ** 2).sum(axis=2), axis=1)
+    np.testing.assert_array_equal(model.predict(X), nearest)
+    np.testing.assert_array_equal(model.covariance_, np.eye(2))
+    assert model.certificate_.ok
+    with pytest.raises(ValueError, match="wishart"):
+        tenfold.GaussianPlugIn("unit", wishart=1.0).fit(X, y)
+
+
+@dataclass
+class Assigned:
+    """Sums of the samples that are nearest to each mean, and their distances."""
+
+    count: np.ndarray
+    sums: np.ndarray
+    value: float
+
+    def merge(self, other):
+        return Assigned(self.count + other.count, self.sums + other.sums, self.value + other.value)
+
+
+class HardSteps:
+    """Hard EM for Gaussians with unit covariances and equal weights."""
+
+    def expect(self, params, block):
+        squares = ((block.X[:, None] - params) ** 2).sum(axis=2)
+        nearest = np.eye(len(params))[np.argmin(squares, axis=1)]
+        return Assigned(nearest.sum(axis=0), nearest.T @ block.X, -squares.min(axis=1).sum())
+
+    def maximise(self, statistic):
+        return statistic.sums / statistic.count[:, None]
+
+    def bound(self, params, statistic):
+        return statistic.value
+
+
+def test_hard_em_is_k_means():
+    """Seeger, section 12.3: the same steps from the same start, on the one driver of EM."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((200, 2)) + 4.0 * rng.integers(0, 3, (200, 1))
+    start = X[:3]
+    result = tenfold.em(HardSteps(), X, start, tol=1e-12, max_iter=500)
+    model = tenfold.KMeans(3, init=start, n_init=1, tol=0.0).fit(X)
+    np.testing.assert_allclose(result.params, model.cluster_centers_, rtol=1e-9)
+    assert -result.bounds[-1] == pytest.approx(model.inertia_)
+
+
+def test_mixture_by_gradient_reaches_the_fixed_point_of_em():
+    """Seeger, section 11.5: the same maximum by L-BFGS on weights by a softmax and log variances."""
+    rng = np.random.default_rng(6)
+    X = np.concatenate([rng.standard_normal(80) - 2.0, 0.5 * rng.standard_normal(60) + 2.0])[:, None]
+    model = tenfold.GaussianMixture(2, tol=1e-12, max_iter=3000, reg_covar=0.0, random_state=0).fit(X)
+
+    def objective(u):
+        logits, mean, log_variance = u[:2], u[2:4], u[4:]
+        log_weights = logits - logsumexp(logits)
+        away = X - mean
+        z = log_weights - 0.5 * (np.log(2.0 * np.pi) + log_variance + away**2 * np.exp(-log_variance))
+        r = np.exp(z - logsumexp(z, axis=1, keepdims=True))
+        slopes = r - np.exp(log_weights), r * away * np.exp(-log_variance)
+        third = 0.5 * r * (away**2 * np.exp(-log_variance) - 1.0)
+        gradient = np.concatenate([part.mean(axis=0) for part in (*slopes, third)])
+        return -logsumexp(z, axis=1).mean(), -gradient
+
+    best = minimize(objective, [0.0, 0.0, -1.0, 1.0, 0.0, 0.0], jac=True, tol=1e-12)
+    assert -best.fun == pytest.approx(model.score(X), abs=1e-9)
+    order = np.argsort(model.means_[:, 0])
+    np.testing.assert_allclose(best.x[2:4], model.means_[order, 0], atol=1e-4)

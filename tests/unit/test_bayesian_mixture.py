@@ -129,6 +129,13 @@ def test_hard_data(kind, data):
     assert model.means_.dtype == data.dtype
 
 
+def test_a_singular_prior_is_said():
+    points = np.column_stack([X[:, 0], np.zeros(150)])
+    model = fit(points, covariance_type="diag", tol=1e-3)
+    assert "up to a constant" in model.certificate_.note
+    assert "up to a constant" not in fit().certificate_.note
+
+
 def test_weights_are_repetitions():
     weight = RNG.integers(0, 3, 150)
     known = {"init_params": "kmeans", "n_components": 1}

@@ -102,7 +102,9 @@ def variational_step(
             wrong = f"The stored lower bound is {extra.bound:.9g}, above that of the posterior, {total:.9g}."
         parts = (*parts, np.inf) if wrong else parts
     value = max(*parts, floor)
-    words = [wrong, f"{int(np.sum(here.count > 1.0))} of {q.shape[0]} components have more than one sample."]
+    improper = not np.isfinite(prior.raw_log_scale)
+    singular = "The scale of the prior is singular: the bound is known up to a constant." if improper else ""
+    words = [wrong, singular, f"{int(np.sum(here.count > 1.0))} of {q.shape[0]} components have more than one sample."]
     value = value if np.isfinite(value) else np.inf
     note = " ".join(filter(None, words))
     return Certificate("fixed point", value, 1.0, tol, floor, -now, status=status, parts=parts, note=note)

@@ -177,7 +177,7 @@ def plug_in(
     spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
     v = np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, mean.shape[1])) / spread
     product = np.mean(variance) * v if kind == "spherical" else seen.pooled_products(seen.shares, v)
-    again = _posterior(product[None], v[None], np.array([weight.sum()]), prior)[0]
+    again = v if kind == "unit" else _posterior(product[None], v[None], np.array([weight.sum()]), prior)[0]
     size = np.sqrt(np.mean(mean**2 + seen.variance, axis=0))
     pairs: dict[str, Pair] = {
         "means": (seen.away, np.zeros_like(seen.away), np.where(size > 0.0, size, 1.0)),

@@ -243,13 +243,15 @@ def fit_plug_in(
     names: Sequence[Any],
 ) -> tuple[PlugIn, Certificate]:
     """Fit with one covariance for each class ("class"), for all ("shared"), or a multiple of the identity
-    ("spherical"); `given` are given priors, `names` the class names.
+    ("spherical"), or the identity ("unit"); `given` are given priors, `names` the class names.
     """
     classes = Classes.of(sums)
     pooled, total = classes.pool(classes.weight / classes.weight.sum()), float(classes.weight.sum())
     if kind == "class":
         pairs = zip(classes.covariance, classes.weight, strict=True)
         covariance = np.array([posterior_mode(S, w, wishart) for S, w in pairs])
+    elif kind == "unit":
+        covariance = np.eye(len(pooled))
     elif kind == "spherical":
         p = len(pooled)
         covariance = posterior_mode(np.trace(pooled) / p * np.eye(p), total, wishart)

@@ -99,15 +99,18 @@ class VariationalPrior:
     reg_covar: float = 0.0
 
     @cached_property
-    def log_scale(self) -> float:
-        """log |V|; zero where V is singular: then the prior has no density, and the bound is known up to a constant."""
+    def raw_log_scale(self) -> float:
+        """log |V|, -inf where V is singular."""
         p = len(self.mean)
         with np.errstate(divide="ignore"):
             if self.kind in ("full", "tied"):
-                log = float(np.linalg.slogdet(self.scale)[1])
-            else:
-                log = float(np.sum(np.log(self.scale))) * (p if self.kind == "spherical" else 1)
-        return log if np.isfinite(log) else 0.0
+                return float(np.linalg.slogdet(self.scale)[1])
+            return float(np.sum(np.log(self.scale))) * (p if self.kind == "spherical" else 1)
+
+    @property
+    def log_scale(self) -> float:
+        """log |V|; zero where V is singular: then the prior has no density, and the bound is known up to a constant."""
+        return self.raw_log_scale if np.isfinite(self.raw_log_scale) else 0.0
 
     def divergence(self, q: Variational) -> float:
         """KL(q || prior)."""

@@ -19,16 +19,17 @@ class GaussianPlugIn(GaussianClasses):
     """Bayes' rule with estimated Gaussian classes.
 
     ``score_c(x) = log N(x; m_c, S_c) + log q_c`` with the weighted mean m_c and the prior q_c of class c, and a
-    covariance: sigma^2 I in all classes ("spherical"), S in all ("shared"), or S_c in each ("class"). With a Wishart
-    prior of weight a on the inverse covariance, whose mean is I, the estimate is the mode of the posterior,
+    covariance: I in all classes ("unit"), sigma^2 I ("spherical"), S in all ("shared"), or S_c in each ("class"). With
+    a Wishart prior of weight a on the inverse covariance, whose mean is I, the estimate is the mode of the posterior,
     ``S = (a I + n S_ml) / (a + n - p - 1)``: the same axes, and no variance below a / (a + n - p - 1).
 
     Parameters
     ----------
-    covariance : {"spherical", "shared", "class"}, default="shared"
-        One variance in all directions, sigma^2 I, one covariance S for all classes, or one S_c for each.
+    covariance : {"unit", "spherical", "shared", "class"}, default="shared"
+        The identity, with which the nearest mean counts beside the priors; one variance in all directions, sigma^2 I;
+        one covariance S for all classes, or one S_c for each.
     wishart : float, default=None
-        The weight a of the prior; None for maximum likelihood.
+        The weight a of the prior; None for maximum likelihood. Not with "unit", where no covariance is learned.
     priors : array-like of shape (n_classes,), default=None
         None: the class frequencies.
 
@@ -55,7 +56,7 @@ class GaussianPlugIn(GaussianClasses):
     -----
     One pass over the samples, and two products to judge. Runs on dense arrays, files, devices and Dask collections.
     A covariance that is not positive definite is refused: give `wishart`, or fewer columns.
-    Seeger, sections 6.4 and 7.3.1; the text's posterior mean of the inverse is not the inverse of this mode.
+    Seeger, sections 6.4, 6.6 and 7.3.1; the text's posterior mean of the inverse is not the inverse of this mode.
 
     Examples
     --------
@@ -82,7 +83,7 @@ class GaussianPlugIn(GaussianClasses):
         outputs="class_scores.plug_in",
     )
     _constraints: ClassVar[Constraints] = {
-        "covariance": (choice("spherical", "shared", "class"),),
+        "covariance": (choice("unit", "spherical", "shared", "class"),),
         "wishart": (nothing(), real(0, np.inf, "neither")),
         "priors": (nothing(), array_like()),
     }
@@ -98,6 +99,8 @@ class GaussianPlugIn(GaussianClasses):
         self.priors = priors
 
     def _estimate(self, sums: GroupedMoments, rows: Rows | None, X: Array) -> None:
+        if self.covariance == "unit" and self.wishart is not None:
+            raise ValueError("covariance='unit' learns no covariance, and takes no prior on it: leave out wishart.")
         weight = np.array([group.weight for group in sums.groups])
         self._check_class_weights(sum(group.count for group in sums.groups), weight)
         priors = self._set_priors(weight)
