@@ -135,6 +135,11 @@ def _plane(held: Record) -> Chart:
     return Chart("Boundary and support vectors", held["x_name"], held["y_name"], marks, words)
 
 
+def _learning(held: Record) -> Chart:
+    words = f"The loss over {held['x'][-1]:,} epochs or iterations of the fit."
+    return Chart("Learning curve", "epoch", "loss", [Mark("line", held["x"], held["y"])], words)
+
+
 def _spectrum(held: Record) -> Chart:
     marks = [Mark("line", held["x"], held["y"]), Mark("points", held["x"], held["y"])]
     return Chart(held["title"], held["x_name"], held["y_name"], marks, held.get("caption", ""))
@@ -149,6 +154,10 @@ DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
     "eigenvalues": (_errors, "Eigenvalues of the Laplacian of the neighbours; the dashed line is before the gap."),
     "criterion": (_errors, "The criterion of every value tried; the dashed line is the one chosen."),
     "path": (_path, "How the weights of standardised features shrink as the penalty grows."),
+    "learning": (
+        _learning,
+        "The loss on the samples of the fit, epoch by epoch; a curve that still falls has not converged.",
+    ),
     "plane": (_plane, "The boundary, the margins beside it, and the samples that carry it: free ones are on a margin."),
     "spectrum": (_spectrum, "Variance by direction."),
 }
