@@ -32,6 +32,7 @@ EXPECTED = {
     "em_steps": r"it never decreased: True\ndecrease of the objective in one exact step \S+e-1\d",
     "false_correlation": r"related +samples of the fit 1\.00 +new samples \+0\.9|related +[^\n]*\+1\.00 +solved",
     "gross_outlier": r"squared_error\s+rotates by 1\d\.\d+ [^\n]*\ntanh\s+rotates by\s+0\.",
+    "lecun_table": r"linear +error 12\.\d+ %(.|\n)*quadratic +error  3\.\d+ %(.|\n)*network +error  [4-8]\.",
     "lasso_path": r"Lasso 1\.\d+ and 0\.00, elastic net 0\.7\d and 0\.7\d",
     "hidden_variable": r"noise one direction\s+CCA (0\.999|1\.000)\s+PCA 0\.",
     "kernel_overfitting": r"no penalty +0\.000(.|\n)*chosen +0\.0\d+ +0\.1\d+ +0\.0\d+ +True",

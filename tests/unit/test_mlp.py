@@ -260,6 +260,18 @@ def test_residuals_are_the_loss():
     np.testing.assert_allclose(here.gradient, there.gradient, rtol=1e-10, atol=1e-13)
 
 
+def test_the_report_draws_the_learning_curve():
+    from tenfold.cli.plot_data import _learning_curve
+    from tenfold.report.charts import pictures
+
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    model = tenfold.MLPRegressor(hidden_layer_sizes=(3,), **CONVERGED).fit(X, X[:, 0])
+    data = _learning_curve(model)
+    assert len(data["learning"]["x"]) <= 200
+    assert [chart["title"] for chart in pictures({"pictures": data})] == ["Learning curve"]
+    assert _learning_curve(tenfold.Ridge().fit(X, X[:, 0])) == {}
+
+
 # -- symmetries
 
 

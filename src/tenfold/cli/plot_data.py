@@ -12,6 +12,7 @@ from tenfold.report.svg import subsample_curve
 from tenfold.selection import Result
 
 MOST_POINTS = 500  # of a scatter plot
+MOST_EPOCHS = 200  # of a learning curve
 MOST_CURVES = 10  # as many as there are colours
 SCORE_BINS = 25  # of a histogram of scores
 PLANE_GRID = 40  # points along each axis of a boundary
@@ -87,7 +88,7 @@ def _ends(ends: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
 
 def _selection_curves(model: Any) -> dict[str, Any]:
     """Cross-validation errors of all candidates of the model, and its coefficient path, where it has them."""
-    pictures: dict[str, Any] = {}
+    pictures: dict[str, Any] = _learning_curve(model)
     try:
         curve = LeaveOneOutDisplay.of(model)
     except ValueError:  # no hyper-parameters of its own
@@ -160,3 +161,13 @@ def _residuals(result: Result, table: LoadedTable) -> dict[str, Any]:
         "residual": (table.y[tested] - predicted).tolist(),
         "rows": table.rows[tested].tolist(),
     }
+
+
+def _learning_curve(model: Any) -> dict[str, Any]:
+    """The loss of a network after each epoch or iteration, thinned to `MOST_EPOCHS`."""
+    losses = getattr(model, "loss_curve_", None)
+    if not isinstance(losses, list) or len(losses) < 2 or not np.isfinite(losses).all():
+        return {}
+    step = -(-len(losses) // MOST_EPOCHS)
+    numbers = range(0, len(losses), step)
+    return {"learning": {"x": [k + 1 for k in numbers], "y": [round(losses[k], 9) for k in numbers]}}

@@ -141,6 +141,11 @@ def _plane(held: Record) -> Chart:
     return Chart("Boundary and support vectors", held["x_name"], held["y_name"], marks, words)
 
 
+def _learning(held: Record) -> Chart:
+    words = f"The loss over {held['x'][-1]:,} epochs or iterations of the fit."
+    return Chart("Learning curve", "epoch", "loss", [Mark("line", held["x"], held["y"])], words)
+
+
 def _spectrum(held: Record) -> Chart:
     marks = [Mark("line", held["x"], held["y"]), Mark("points", held["x"], held["y"])]
     return Chart(held["title"], held["x_name"], held["y_name"], marks, held.get("caption", ""))
@@ -167,6 +172,10 @@ DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
     "dendrogram": (_dendrogram, "Clusters that are merged, and their distances; the dashed line leaves the clusters."),
     "criterion": (_errors, "The criterion of every value tried; the dashed line is the one chosen."),
     "path": (_path, "How the weights of standardised features shrink as the penalty grows."),
+    "learning": (
+        _learning,
+        "The loss on the samples of the fit, epoch by epoch; a curve that still falls has not converged.",
+    ),
     "plane": (_plane, "The boundary, the margins beside it, and the samples that carry it: free ones are on a margin."),
     "kernel_plane": (_kernel_plane, "The first two components in the feature space of a Gaussian kernel."),
     "spectrum": (_spectrum, "Variance by direction."),

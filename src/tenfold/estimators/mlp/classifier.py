@@ -185,7 +185,7 @@ class MLPClassifier(ScoreMixin, MlpBase, ClassifierMixin, BaseEstimator):
         board=Entry(
             "mlp-classifier",
             "classification",
-            {"hidden_layer_sizes": (32,), "solver": "lbfgs", "activation": "tanh", "max_iter": 200, "random_state": 0},
+            {"hidden_layer_sizes": (32,), "solver": "lbfgs", "activation": "tanh", "max_iter": 1000, "random_state": 0},
             {"alpha": (1e-2, 1.0, 100.0)},
             fast=False,
             most_columns=2000,

@@ -174,7 +174,7 @@ class MLPRegressor(ScoreMixin, MlpBase, RegressorMixin, BaseEstimator):
         board=Entry(
             "mlp-regressor",
             "regression",
-            {"hidden_layer_sizes": (32,), "solver": "lbfgs", "activation": "tanh", "max_iter": 200, "random_state": 0},
+            {"hidden_layer_sizes": (32,), "solver": "lbfgs", "activation": "tanh", "max_iter": 1000, "random_state": 0},
             {"alpha": (1e-2, 1.0, 100.0)},
             fast=False,
             most_columns=2000,
