@@ -14,6 +14,8 @@ import pytest
 import scipy.stats
 from numpy.polynomial import legendre
 from scipy.special import expit
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 import tenfold
@@ -752,3 +754,15 @@ def test_7_3_1_the_wishart_mode_is_a_shrunk_covariance():
     values = np.linalg.eigvalsh(S)
     np.testing.assert_allclose(np.linalg.eigvalsh(mode), (a * m + n * values) / (a + n - p - 1), rtol=1e-9)
     assert np.linalg.eigvalsh(mode)[0] >= a * m / (a + n - p - 1)
+
+
+def test_11_1_4_the_power_method_finds_the_principal_components_of_digits():
+    """Each step multiplies the error by the ratio of two eigenvalues; the first limit that is too small is said."""
+    X = load_digits().data
+    power = tenfold.PCA(3, svd_solver="power", iterated_power=2000, random_state=0).fit(X)
+    direct = tenfold.PCA(3).fit(X)
+    assert power.certificate_.ok
+    np.testing.assert_allclose(power.explained_variance_, direct.explained_variance_, rtol=1e-9)
+    np.testing.assert_allclose(np.abs(power.components_ @ direct.components_.T), np.eye(3), atol=1e-6)
+    with pytest.warns(ConvergenceWarning):
+        tenfold.PCA(3, svd_solver="power", iterated_power=3, random_state=0).fit(X)

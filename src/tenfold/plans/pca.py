@@ -23,7 +23,7 @@ from tenfold.data import MemoryRows, NotFinite, Rows
 from tenfold.linear_algebra import eigh
 from tenfold.machine import one_blas_thread, require_memory, threads
 from tenfold.plans.least_squares import fold_moments
-from tenfold.solvers import block_lanczos
+from tenfold.solvers import block_lanczos, power_method
 from tenfold.solvers.dual_ridge import centre_samples
 from tenfold.solvers.loop import Status, run
 from tenfold.stats.column_moments import Columns
@@ -81,10 +81,14 @@ def of_rows(
     random: Any = None,
     widest: int = MAX_BLOCK,
     oversampling: int | None = None,
+    power: bool = False,
 ) -> Spectrum:
-    """The spectrum of the rows: `count` leading components, or all (None). With `oversampling` block Lanczos takes
-    `max_iter` steps with blocks that are wider than `count` by it, and is not made to converge.
+    """The spectrum of the rows: `count` leading components, or all (None); by the `power` method where asked for. With
+    `oversampling` block Lanczos takes `max_iter` steps with blocks that are wider than `count` by it, and is not made
+    to converge.
     """
+    if power:
+        return _by_power(rows, min(rows.shape) if count is None else count, about_mean, tol, max_iter, random)
     method = select_method(rows, count, oversampling, accurate)
     if method == "qr":
         return _by_qr(rows, about_mean)
@@ -219,6 +223,16 @@ def _by_krylov(
     is_approximate = oversampling is None and (short is not None or block < min(count + OVERSAMPLING, size))
     values = np.maximum(values, 0.0)
     return Spectrum(mean, weight, values, vectors, total, False, None, status, result.iterations, is_approximate, extra)
+
+
+def _by_power(rows: Rows, count: int, about_mean: bool, tol: float, max_iter: int, random: Any) -> Spectrum:
+    mean, weight, total = _column_moments(rows, about_mean)
+    random = np.random.RandomState(0) if random is None else random
+    start = random.standard_normal((count, rows.shape[1]))
+    result = run(power_method.steps(partial(_products, rows, mean), start, tol), max_iter)
+    values, vectors = result.params
+    values = np.maximum(values, 0.0)
+    return Spectrum(mean, weight, values, vectors, total, False, None, result.status, result.iterations)
 
 
 def _right_vectors(wide: ByColumns, u: Floats, values: Floats) -> Floats:

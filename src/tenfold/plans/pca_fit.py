@@ -42,15 +42,18 @@ def fit_principal(
     max_iter: int,
     random: Callable[[], Any],
     dtype: Any,
+    power: bool = False,
 ) -> FittedComponents:
-    """Compute `count` leading components, or all (None), and select the `requested` ones: a number, a fraction of the
-    variance, the number of largest evidence ("mle"), or the indices `keep`. `random` is the generator of a search.
+    """Compute `count` leading components, or all (None), by the `power` method where asked for, and select the
+    `requested` ones: a number, a fraction of the variance, the number of largest evidence ("mle"), or the indices
+    `keep`. `random` is the generator of a search.
     """
     most = min(rows.shape)
 
     def search(widest: int) -> Spectrum:
         wanted = max(tol, 1e-9)
-        return of_rows(rows, count, accurate=accurate, tol=wanted, max_iter=max_iter, random=random(), widest=widest)
+        chosen = partial(of_rows, rows, count, accurate=accurate, power=power)
+        return chosen(tol=wanted, max_iter=max_iter, random=random(), widest=widest)
 
     def fit_and_judge(spectrum: Spectrum) -> FittedComponents:
         kept = _select(spectrum, requested, keep, most)

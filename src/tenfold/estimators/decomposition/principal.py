@@ -36,7 +36,7 @@ from tenfold.estimators.validation import (
 from tenfold.plans.pca_fit import Components, fit_principal
 from tenfold.stats.derivatives import Params, forward
 
-SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
+SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized", "power")
 
 
 class ProbabilisticPCA(ProjectionMixin):
@@ -121,13 +121,15 @@ class PCA(ProbabilisticPCA):
         Accepted for compatibility: X is never changed.
     whiten : bool, default=False
         Whether `transform` divides by the standard deviations.
-    svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
+    svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized", "power"}, default="auto"
         "full" takes a triangular factor of the samples, which keeps the digits of small values. All others take what
         suits the shape: products of columns, products of rows, or block Lanczos for few components of large data.
+        "power", which scikit-learn does not have, is the power method with deflation, a pass a step.
     tol : float, default=0.0
         Block Lanczos ends when no component has a residual above ``max(tol, 1e-9)`` times the largest value.
     iterated_power : int or "auto", default="auto"
-        Limit of the steps of block Lanczos with "randomized"; 300 with "auto".
+        Limit of the steps of block Lanczos with "randomized", and of those for each component with "power"; 300 with
+        "auto".
     n_oversamples : int, default=10
         Accepted for compatibility: block Lanczos takes as many vectors as it needs.
     power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
@@ -266,6 +268,7 @@ class PCA(ProbabilisticPCA):
                 max_iter=300 if self.iterated_power == "auto" else max(1, int(self.iterated_power)),
                 random=partial(check_random_state, self.random_state),
                 dtype=numpy_dtype(X.dtype),
+                power=self.svd_solver == "power",
             ),
         )
         store_components(self, fitted, X)
