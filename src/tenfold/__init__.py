@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.cross_validation.ridge_path import RidgePath as RidgePath
     from tenfold.data.open_rows import rows as rows
     from tenfold.estimators.ambiguity import ambiguity as ambiguity
+    from tenfold.estimators.bigram import BigramClassifier as BigramClassifier
+    from tenfold.estimators.bigram import BigramModel as BigramModel
     from tenfold.estimators.covariance.empirical import EmpiricalCovariance as EmpiricalCovariance
     from tenfold.estimators.covariance.functions import empirical_covariance as empirical_covariance
     from tenfold.estimators.covariance.functions import ledoit_wolf as ledoit_wolf
@@ -29,8 +31,6 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.covariance.shrunk import LedoitWolf as LedoitWolf
     from tenfold.estimators.covariance.shrunk import OAS as OAS
     from tenfold.estimators.covariance.shrunk import ShrunkCovariance as ShrunkCovariance
-    from tenfold.estimators.bigram import BigramClassifier as BigramClassifier
-    from tenfold.estimators.bigram import BigramModel as BigramModel
     from tenfold.estimators.cross_decomposition.canonical import CCA as CCA
     from tenfold.estimators.cross_decomposition.kernel import KernelCCA as KernelCCA
     from tenfold.estimators.cross_decomposition.partial import PLSCanonical as PLSCanonical
@@ -144,11 +144,10 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.manifold.classical import ClassicalMDS as ClassicalMDS
     from tenfold.estimators.manifold.isomap import Isomap as Isomap
     from tenfold.estimators.manifold.mds import MDS as MDS
-    from tenfold.estimators.manifold.mds import smacof as smacof
+    from tenfold.estimators.manifold.stress_majorisation import smacof as smacof
     from tenfold.estimators.mixture.bayesian import BayesianGaussianMixture as BayesianGaussianMixture
     from tenfold.estimators.mixture.discrete import BernoulliMixture as BernoulliMixture
     from tenfold.estimators.mixture.discrete import MultinomialMixture as MultinomialMixture
-    from tenfold.estimators.manifold.stress_majorisation import smacof as smacof
     from tenfold.estimators.mixture.em_driver import em as em
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
     from tenfold.estimators.mlp.classifier import MLPClassifier as MLPClassifier
@@ -268,8 +267,8 @@ ESTIMATORS = {
     "FactorAnalysis": "estimators.decomposition.factors",
     "Falkon": "estimators.falkon",
     "FalkonClassifier": "estimators.falkon",
-    "FeatureAgglomeration": "estimators.hierarchy.features",
     "FastICA": "estimators.decomposition.independent",
+    "FeatureAgglomeration": "estimators.hierarchy.features",
     "ForwardSelection": "estimators.greedy.omp",
     "GammaRegressor": "estimators.glm.families",
     "GaussianMixture": "estimators.mixture.gaussian",

@@ -2834,6 +2834,7 @@ def spectrum_diagonal(
 def subsequence_diagonal(
     s: NDArray[numpy.float64], offsets: NDArray[numpy.int64], length: int, decay: float, slopes: bool, threads: int
 ) -> NDArray[numpy.float64]: ...
+
 class MlpFloat32:
     def __init__(self, units: NDArray[numpy.int64], hidden: str, output: str) -> None: ...
     @property
