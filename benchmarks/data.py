@@ -362,6 +362,8 @@ def strings(n: int, length: int) -> tuple[Any, Any]:
     """Chains of amino acids (n, 1)."""
     letters = np.random.default_rng(0).choice(list("ACDEFGHIKLMNPQRSTVWY"), (n, length))
     return np.array(["".join(row) for row in letters])[:, None], np.zeros(n)
+
+
 def independent(n: int, p: int) -> tuple[Any, Any]:
     """Mixed sources with heavy tails."""
     rng = np.random.default_rng(0)

@@ -162,6 +162,7 @@ def best_factors():
     online.components_, online.reconstruction_err_ = model.components_, model.reconstruction_err_
     return online, X, None
 
+
 CENTRES = {"centres": 15, "random_state": 0}
 EXACT = {"tol": 1e-18, "gamma": 0.1}  # as far as rounding lets them, so that small changes are seen
 

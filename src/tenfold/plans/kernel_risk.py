@@ -34,7 +34,7 @@ from tenfold.solvers.loop import Callback, Record, Solution, Status, resume, run
 from tenfold.solvers.svm_decomposition import Caches, Decomposition, Rule, SvmSamples
 from tenfold.solvers.svm_interior_point import Matrix
 from tenfold.solvers.svm_interior_point import solve as solve_interior
-from tenfold.solvers.svm_variables import Variables
+from tenfold.solvers.svm_variables import Problem, Variables
 
 MIN_SINGLE = 1500  # samples from which the matrix is kept in float32 (benchmark: kernel logistic regression 5k)
 WHOLE = 300  # samples up to which the preconditioner is of all of them
@@ -386,7 +386,8 @@ def _fit_kinks(risk: KernelRisk, samples: KernelSamples, judge: Judge, limits: L
         )
     rows = SvmSamples(samples.kernel, samples.X, samples.index, np.array([0, len(samples)]), CACHE)
     rule = Rule(np.inf, 1.0)
-    machine = Decomposition(Caches(rows), [0], variables, np.zeros(len(variables.z)), scale, rule)
+    problem = Problem(variables, np.zeros(len(variables.z)), scale)
+    machine = Decomposition(Caches(rows), [0], problem, rule, None)
     path = machine.path()
 
     def betas() -> Iterator[Floats]:
