@@ -391,7 +391,7 @@ def rising(n: int) -> tuple[Any, Any]:
     """One feature, and a target that rises with it, with as much noise."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal(n)
-    return x, x + rng.standard_normal(n)
+    return x[:, None], x + rng.standard_normal(n)
 
 
 def two_blocks(n: int, p: int, t: int) -> tuple[Any, Any]:
