@@ -770,7 +770,6 @@ TABLE: list[Estimator] = [
         source=pairs,
         checked={"n_components": 1},  # their second view has one feature
     ),
-    _spectral("KernelCCA", {"n_components": 2, "kernel": "linear", "random_state": 0}, source=pairs),
     _covariance("EmpiricalCovariance", mean=1e3),
     _covariance("EmpiricalCovariance", {"assume_centered": True, "store_precision": False}, mean=0.0),
     _covariance("ShrunkCovariance", {"shrinkage": 0.3}),

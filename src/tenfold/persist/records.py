@@ -95,7 +95,7 @@ RECORDS: dict[str, Record] = {
             "_centre": floats("c") | nothing(),
             "_drift": real,
             "_decide": record("DecidedByKernel", "Enclosure", "VotesEnclosure", "ClassesEnclosure") | nothing(),
-            "_variant": text("", "network"),
+            "_variant": text("", "network") | nothing(),
         },
         later=("_decide", "_variant"),
     ),

@@ -127,7 +127,7 @@ class KernelLogisticRegression(ScoreMixin, ClassifierMixin, RiskModel):
     >>> y = np.hypot(X[:, 0], X[:, 1]) > 1.2
     >>> model = KernelLogisticRegression(C=10.0).fit(X, y)
     >>> model.score(X, y), model.certificate_.ok
-    (0.99, True)
+    (1.0, True)
     >>> model.predict_proba([[0.0, 0.0]]).round(2)
     array([[0.99, 0.01]])
     """
