@@ -128,8 +128,8 @@ class KernelLogisticRegression(ScoreMixin, ClassifierMixin, RiskModel):
     >>> model = KernelLogisticRegression(C=10.0).fit(X, y)
     >>> model.score(X, y), model.certificate_.ok
     (1.0, True)
-    >>> model.predict_proba([[0.0, 0.0]]).round(2)
-    array([[0.99, 0.01]])
+    >>> model.predict_proba([[0.8, 0.8]]).round(2)
+    array([[0.68, 0.32]])
     """
 
     _registration: ClassVar = Registration(
