@@ -633,6 +633,7 @@ TABLE: list[Estimator] = [
     _lasso("MultiTaskElasticNet", {"alpha": 0.1}, matrix=True),
     _learner("SGDClassifier", classifier=True, classes=np.inf),
     _learner("SGDRegressor"),
+    _learner("SGDRegressor", {"threshold": 0.05}, in_sklearn=False),
     _learner("SGDOneClassSVM", outliers=True),
     _learner("PassiveAggressiveClassifier", classifier=True, classes=np.inf),
     _learner("PassiveAggressiveRegressor"),
