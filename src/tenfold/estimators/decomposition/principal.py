@@ -39,7 +39,7 @@ from tenfold.stats.derivatives import Params, forward
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized", "power")
 
 
-class ProbabilisticPCA(ProjectionMixin):
+class PrincipalComponentsModel(ProjectionMixin):
     """Base of PCA and IncrementalPCA: the probabilistic model with equal noise outside the components."""
 
     components_: Array
@@ -106,7 +106,7 @@ def count_requested(n_components: Any, keep: Any, solver: str, shape: tuple[int,
     return float(n_components) if 0 < n_components < 1 else int(n_components)
 
 
-class PCA(ProbabilisticPCA):
+class PCA(PrincipalComponentsModel):
     """Principal component analysis: the directions of largest variance.
 
     With S the scatter ``sum_i w_i (x_i - m)(x_i - m)'`` about the weighted mean, components are its eigenvectors with
