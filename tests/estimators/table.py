@@ -195,7 +195,7 @@ def _components(name: str, settings: dict[str, Any], **meta: Any) -> Statistical
     return _statistical(name, settings, **{**known, **meta})
 
 
-def _factors(settings: dict[str, Any], **meta: Any) -> Statistical:
+def _factor_analysis(settings: dict[str, Any], **meta: Any) -> Statistical:
     known = {
         "source": cloud,
         "learned": ("noise_variance_", "mean_"),
@@ -784,7 +784,7 @@ TABLE: list[Estimator] = [
         **{**GRAPH, "mean": 0.0, "alike": True},
     ),
     Other("GraphicalLassoCV", {"alphas": [0.1, 0.3], "cv": 3}, **FOLDED_GRAPH),
-    _factors({"n_components": 1}),
+    _factor_analysis({"n_components": 1}),
     Other("FastICA", {"n_components": 2, "max_iter": 5000}, **SOURCES),
     _isotonic(),
     _isotonic({"increasing": False, "y_min": 1.5, "y_max": 2.5, "out_of_bounds": "clip"}),

@@ -40,6 +40,11 @@ SCRIPTS = [
     "same same same words words",
 ]
 
+
+def split_reversed(document):
+    return document[::-1].split()
+
+
 SETTINGS = [
     {},
     {"ngram_range": (1, 2)},
@@ -58,12 +63,14 @@ SETTINGS = [
     {"stop_words": ["the", "мир", "same"], "token_pattern": r"\b\w+\b"},
     {"tokenizer": str.split, "token_pattern": None},
     {"preprocessor": str.upper},
-    {"analyzer": lambda document: document[::-1].split()},
+    {"analyzer": split_reversed},
 ]
 
 
 def ids(settings):
-    return ", ".join(f"{name}={value}" for name, value in settings.items())[:40] or "default"
+    return (
+        ", ".join(f"{name}={getattr(value, '__name__', value)}" for name, value in settings.items())[:40] or "default"
+    )
 
 
 def random_words(n=200, seed=0):
@@ -205,7 +212,7 @@ def test_series_arrays_and_arrow_columns():
 @pytest.mark.parametrize(
     "vocabulary",
     [["same", "мир", "words"], {"same": 1, "the": 0}, {"lone", "quick"}, ["the", "The"]],
-    ids=str,
+    ids=["list", "mapping", "set", "cases"],
 )
 def test_given_vocabulary(vocabulary):
     model, sklearn_model = pair("CountVectorizer", vocabulary=vocabulary)
