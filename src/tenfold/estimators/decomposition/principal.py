@@ -313,7 +313,7 @@ class PCA(PrincipalComponentsModel):
 
     def _density_of_rows(self, few: bool) -> Callable[[Array], Array]:
         V, variances, noise = self._model()
-        return partial(_log_density, V, wide(self.mean_), variances, noise)
+        return partial(log_density, V, wide(self.mean_), variances, noise)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of the samples X (n, p) in the probabilistic model; `y` is not used."""
@@ -321,7 +321,7 @@ class PCA(PrincipalComponentsModel):
         return float(namespace(fitted).mean(fitted))
 
 
-def _log_density(V: Floats, mean: Floats, variances: Floats, noise: float, X: Array) -> Array:
+def log_density(V: Floats, mean: Floats, variances: Floats, noise: float, X: Array) -> Array:
     """``-1/2 (p log 2 pi + log|C| + (x - m)'C^-1 (x - m))``: by projections and the remaining norm."""
     p, k = V.shape[1], len(V)
     z = forward(X, Params(V, np.zeros(k)), mean)
