@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
 import scipy.stats
 import sklearn.decomposition
 from tampering import tamper
@@ -133,7 +134,7 @@ def test_tampered_models_are_not_certified(share, k):
 
 def test_a_fit_that_ends_early_is_not_certified():
     X = lose(draw(), 0.4)
-    with pytest.warns(match="fixed point|iteration limit"):
+    with pytest.warns(match=r"fixed point|iteration limit"):
         model = ProbabilisticPCA(2, max_iter=3).fit(X)
     assert not certify(model, X).ok
 
@@ -196,6 +197,11 @@ def test_errors():
         ProbabilisticPCA(2).fit(empty)
     with pytest.raises(ValueError, match="takes no missing values"):
         ProbabilisticPCA(2, solver="closed").fit(lose(X))
+    gaps = scipy.sparse.csr_matrix(lose(X))
+    with pytest.raises(ValueError, match="sparse arrays cannot have missing values"):
+        ProbabilisticPCA(2).fit(gaps)
+    model = ProbabilisticPCA(2).fit(scipy.sparse.csr_matrix(X))
+    np.testing.assert_allclose(model.transform(gaps), model.transform(gaps.toarray()))
     empty[0, 0] = np.inf
-    with pytest.raises(ValueError, match="infinity|NaN"):
+    with pytest.raises(ValueError, match=r"infinity|NaN"):
         ProbabilisticPCA(2).fit(empty)

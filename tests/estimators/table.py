@@ -216,9 +216,10 @@ def _probabilistic(settings: dict[str, Any], **meta: Any) -> Statistical:
         "source": cloud,
         "learned": ("components_", "explained_variance_", "mean_"),
         "seen": ("components_", "explained_variance_", "mean_"),
-        "methods": ("transform", "impute", "score_samples"),
+        "methods": ("transform", "score_samples"),
         "kind": "spectral",
         "parts": False,
+        "missing": True,
         "widths": settings["n_components"] == 1,
     }
     return _statistical("ProbabilisticPCA", settings, **{**known, **meta})

@@ -13,8 +13,8 @@ from tenfold.estimators.decomposition.independent import read_nonlinearity
 from tenfold.estimators.decomposition.probabilistic import count_components
 from tenfold.estimators.validation import as_rows_without_target, require_finite, validate_rows, validate_weights
 from tenfold.judge import factor_analysis as judge
-from tenfold.judge import probabilistic_pca as judge_of_missing
 from tenfold.judge import fast_ica as of_sources
+from tenfold.judge import probabilistic_pca as judge_of_missing
 from tenfold.judge.certificate import Certificate
 from tenfold.plans.probabilistic_pca import fold_complete, fold_observed, judge_closed
 from tenfold.stats.probabilistic_pca import Subspace
@@ -91,14 +91,14 @@ def probabilistic_components(model: Any, X: Any, y: Any, sample_weight: Any) -> 
         raise ValueError(f"X has {X.shape[1]} features, and the model {model.n_features_in_}.")
     rows = as_rows_without_target(X, validate_weights(sample_weight, X))
     count = count_components(model.n_components, X.shape[1])
-    stored = [wide(part) for part in (model.mean_, model.components_, model.explained_variance_)]
+    mean, axes, variances = (wide(part) for part in (model.mean_, model.components_, model.explained_variance_))
     noise, dtype = float(model.noise_variance_), numpy_dtype(model.components_.dtype)
     scatter = fold_complete(rows)
     if scatter is not None:
-        return judge_closed(rows, Subspace(*stored, noise), scatter.weight, count, dtype, status=fit_status(model))
+        stored = Subspace(mean, axes, variances, noise)
+        return judge_closed(rows, stored, scatter.weight, count, dtype, status=fit_status(model))
     require_finite(_AnyRows(), X, lambda: fold_observed(rows))
-    mean, axes, variances = stored
-    return judge_of_missing.fixed_point(
+    return judge_of_missing.judge_step(
         rows,
         mean=mean,
         axes=axes,

@@ -38,7 +38,7 @@ def noise_floor(variance: Floats) -> float:
     return NOISE_FLOOR * mean if mean > 0.0 else CONSTANT_FLOOR
 
 
-def fixed_point(
+def judge_step(
     rows: Rows,
     *,
     mean: Floats,
@@ -56,7 +56,7 @@ def fixed_point(
     least = noise_floor(seen.squares[0] / seen.weight[0])
     wrong = _find_contradiction(mean, axes, variances, noise, count, least, dtype)
     if wrong:
-        return _refuse(wrong, tol, status)
+        return _reject(wrong, tol, status)
     k, p = axes.shape
     base = noise if k < p else 0.0
     C = (axes.T * (variances - base)) @ axes + base * np.eye(p)
@@ -67,7 +67,7 @@ def fixed_point(
         there: SumOfLogs = rows.fold(partial(sum_logs, after, True))
         gain = compute_expectation(problem, after, here) - compute_expectation(problem, mixture, here)
     except (la.LinAlgError, ValueError) as reason:
-        return _refuse(str(reason), tol, status)
+        return _reject(str(reason), tol, status)
     now, then = here.value / here.weight, there.value / here.weight
     parts = (abs(then - now), abs(gain) / here.weight)
     floor = find_floor(problem, mixture, now, dtype)
@@ -113,5 +113,5 @@ def _find_contradiction(
     return ""
 
 
-def _refuse(note: str, tol: float, status: str) -> Certificate:
+def _reject(note: str, tol: float, status: str) -> Certificate:
     return Certificate("fixed point", np.inf, 1.0, tol, 0.0, np.nan, status=status, note=note)

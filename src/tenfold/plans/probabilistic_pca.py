@@ -5,6 +5,7 @@ has a closed form. Without missing values the first step ends at it.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from tenfold.solvers.em import steps
 from tenfold.solvers.loop import Callback, run
 from tenfold.stats.class_totals import ClassColumns
 from tenfold.stats.mixtures import nonmissing_moments
-from tenfold.stats.probabilistic_pca import CompletedSums, Subspace, completed_sums, fit_covariance
+from tenfold.stats.probabilistic_pca import CompletedSums, Subspace, fit_covariance, sum_completed
 
 SINGULAR = 4096.0 * EPS  # of the largest variance, the least one in densities and inverses
 SHARE_OF_TOL = 0.5  # at which steps end: the judge takes one more
@@ -37,14 +38,15 @@ class FittedSubspace(NamedTuple):
     certificate: Certificate
 
 
-class Completion(NamedTuple):
+@dataclass(frozen=True)
+class Completion:
     """The model of EM: `count` components, and variances of at least `least`."""
 
     count: int
     least: float
 
     def expect(self, params: Subspace, block: Any) -> CompletedSums:
-        return completed_sums(params, block)
+        return sum_completed(params, block)
 
     def maximise(self, statistic: CompletedSums) -> Subspace:
         step = statistic.sums / statistic.weight
@@ -73,7 +75,7 @@ def fold_observed(rows: Rows, names: Sequence[str] | None = None) -> ClassColumn
     if len(empty) == rows.shape[1]:
         raise ValueError("All samples are missing: X has no value at all in a sample of positive weight.")
     if len(empty):
-        named = "" if names is None else f" ({', '.join(str(names[j]) for j in empty)})"
+        named = "" if names is None else f" ({', '.join(str(names[int(j)]) for j in empty)})"
         raise ValueError(
             f"Features {empty.tolist()}{named} have no value in any sample: leave them out, for nothing can be learned "
             "of them."
@@ -90,15 +92,12 @@ def fit_subspace(
     tol: float,
     dtype: Any,
     names: Sequence[str] | None = None,
-    sparse: bool = False,
     callback: Callback | None = None,
 ) -> FittedSubspace:
     """Fit `count` components by the `solver` "closed" or "em", or by what the samples need ("auto")."""
     scatter = fold_complete(rows)
     if scatter is not None and solver != "em":
         return _fit_closed(rows, scatter, count, dtype)
-    if scatter is None and sparse:
-        raise NotFinite("Input X contains NaN or infinity: sparse samples cannot have missing values.")
     if scatter is None:
         columns = fold_observed(rows, names)
         if solver == "closed":
@@ -110,13 +109,13 @@ def fit_subspace(
     start = fit_covariance(mean, np.diag(variance), count, least)
     solution = run(steps(Completion(count, least), rows, start, SHARE_OF_TOL * tol), max_iter, None, callback)
     stored = convert(solution.params, dtype)
-    weight = float(rows.fold(partial(completed_sums, stored)).weight) if scatter is None else scatter.weight
+    weight = float(rows.fold(partial(sum_completed, stored)).weight) if scatter is None else scatter.weight
     bounds = [weight * record.objective for record in solution.trace[1:]]
     status = solution.status.value
     if scatter is not None:
         certificate = judge_closed(rows, stored, scatter.weight, count, dtype, scatter.covariance, status)
         return FittedSubspace(stored, [*bounds, _likelihood(scatter, stored)], certificate)
-    certificate = judge.fixed_point(
+    certificate = judge.judge_step(
         rows,
         mean=stored.mean,
         axes=stored.axes,
@@ -163,8 +162,9 @@ def judge_closed(
 
 def convert(params: Subspace, dtype: Any) -> Subspace:
     """The subspace with fixed signs, rounded to `dtype`, in float64."""
-    rounded = [part.astype(dtype).astype(np.float64) for part in (params.mean, fix_signs(params.axes), params.variances)]
-    return Subspace(*rounded, params.noise)
+    parts = (params.mean, fix_signs(params.axes), params.variances)
+    mean, axes, variances = (part.astype(dtype).astype(np.float64) for part in parts)
+    return Subspace(mean, axes, variances, params.noise)
 
 
 def regularise(params: Subspace) -> Subspace:

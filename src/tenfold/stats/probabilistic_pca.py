@@ -122,7 +122,7 @@ class CompletedSums:
         )
 
 
-def completed_sums(model: Subspace, block: Block) -> CompletedSums:
+def sum_completed(model: Subspace, block: Block) -> CompletedSums:
     """The lift of `CompletedSums`."""
     X, weight = as_dense(block.X), wide(weights_of(block))
     k, p = model.axes.shape

@@ -75,10 +75,11 @@ class ProbabilisticPCA(CallbackSupportMixin, PrincipalComponentsModel):
     n_iter_ : int
         How many steps of EM were taken, 1 in closed form.
     certificate_ : Certificate
-        Without missing values of kind spectral, as that of `PCA`. With missing values of kind fixed point: how much one
-        exact step of EM from the stored numbers raises a sample's log-likelihood; another start may give a higher one.
-        The note says where a variance is at its floor, 1e-6 of the features' mean variance: there the likelihood may
-        grow without bound.
+        Kind spectral without missing values: residuals of the components, how far all that is stored is from what they
+        capture, and a proof that none with a larger value was left out. Kind fixed point with missing values: how much
+        one exact step of EM from the stored numbers raises a sample's log-likelihood; another start may give a higher
+        one. The note says where a variance is at its floor, 1e-6 of the features' mean variance: there the likelihood
+        may grow without bound.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -86,13 +87,13 @@ class ProbabilisticPCA(CallbackSupportMixin, PrincipalComponentsModel):
 
     Notes
     -----
-    The closed form is one pass over the samples, and one with products to judge. EM is a pass a step, with the products
-    of a k x k matrix for each pattern of missing features, and p x p eigenvectors; its judge takes two passes with p x p
-    factors for each pattern. A sample without any observed value says nothing: it changes no parameter, its factors
-    are expected at zero, and its log-likelihood is zero. In densities and inverses variances count at least 1e-12 of the
+    The closed form is one pass over the samples, and one with products to judge. EM is a pass a step, with a k x k
+    matrix for each pattern of missing features, and p x p eigenvectors; its judge takes two passes with p x p factors
+    for each pattern. A sample without any observed value says nothing: it changes no parameter, its factors are
+    expected at zero, and its log-likelihood is zero. In densities and inverses variances count at least 1e-12 of the
     largest. Runs on dense and sparse arrays, files, devices and Dask collections, with sample weights; sparse arrays
-    cannot have missing values, and the steps of EM run on the host.
-    Tipping and Bishop (1999); Roweis (1998); Seeger, section 11.1; Rosasco, ch. 10.
+    cannot have missing values in `fit`, and the steps of EM run on the host.
+    Tipping and Bishop (1999); Roweis (1998); Seeger, section 11.1 and ch. 12; Rosasco, ch. 10.
 
     Examples
     --------
@@ -112,7 +113,7 @@ class ProbabilisticPCA(CallbackSupportMixin, PrincipalComponentsModel):
 
     _registration: ClassVar = Registration(
         method="Probabilistic principal component analysis",
-        texts=("S11.1", "R10"),
+        texts=("S11.1", "S12.3", "R10"),
         reads=("one pass", "a pass a step"),
         certificate=("spectral", "fixed point"),
         judge="latent_factors.probabilistic_components",
@@ -172,6 +173,10 @@ class ProbabilisticPCA(CallbackSupportMixin, PrincipalComponentsModel):
         """
         check_parameters(self, self._constraints)
         X = validate_rows(self, X)
+        if is_sparse(X) and _lacks_values(X):
+            raise ValueError(
+                "Input X contains NaN: sparse arrays cannot have missing values in fit; give a dense array."
+            )
         rows = as_rows_without_target(X, validate_weights(sample_weight, X))
         count = count_components(self.n_components, rows.shape[1])
         callback = make_callback(self, X, y, self.max_iter, partial(_attributes, X=X))
@@ -186,7 +191,6 @@ class ProbabilisticPCA(CallbackSupportMixin, PrincipalComponentsModel):
                 tol=float(self.tol),
                 dtype=numpy_dtype(X.dtype),
                 names=getattr(self, "feature_names_in_", None),
-                sparse=is_sparse(X),
                 callback=callback,
             ),
         )
@@ -203,8 +207,8 @@ class ProbabilisticPCA(CallbackSupportMixin, PrincipalComponentsModel):
 
     def _subspace(self) -> Subspace:
         check_is_fitted(self)
-        stored = (wide(part) for part in (self.mean_, self.components_, self.explained_variance_))
-        return regularise(Subspace(*stored, float(self.noise_variance_)))
+        mean, axes, variances = (wide(part) for part in (self.mean_, self.components_, self.explained_variance_))
+        return regularise(Subspace(mean, axes, variances, float(self.noise_variance_)))
 
     def _model(self) -> tuple[Floats, Floats, float]:
         model = self._subspace()
@@ -282,7 +286,7 @@ def _loadings(model: Subspace) -> Floats:
 
 
 def _lacks_values(X: Array) -> bool:
-    return not is_sparse(X) and bool(namespace(X).any(namespace(X).isnan(X)))
+    return bool(np.isnan(X.data).any()) if is_sparse(X) else bool(namespace(X).any(namespace(X).isnan(X)))
 
 
 def _complete(model: Subspace, X: Array) -> Array:
