@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.decomposition.nmf_functions import non_negative_factorization as non_negative_factorization
     from tenfold.estimators.decomposition.nmf_minibatch import MiniBatchNMF as MiniBatchNMF
     from tenfold.estimators.decomposition.principal import PCA as PCA
+    from tenfold.estimators.decomposition.probabilistic import ProbabilisticPCA as ProbabilisticPCA
     from tenfold.estimators.decomposition.sparse_coder import SparseCoder as SparseCoder
     from tenfold.estimators.decomposition.sparse_pca import MiniBatchSparsePCA as MiniBatchSparsePCA
     from tenfold.estimators.decomposition.sparse_pca import SparsePCA as SparsePCA
@@ -358,6 +359,7 @@ ESTIMATORS = {
     "PiecewiseLinear": "estimators.interpolation.piecewise_linear",
     "PoissonRegressor": "estimators.glm.families",
     "PolynomialCountSketch": "estimators.kernel_approximation.count_sketch",
+    "ProbabilisticPCA": "estimators.decomposition.probabilistic",
     "PrototypeClassifier": "estimators.neighbours.prototypes",
     "QuadraticDiscriminantAnalysis": "estimators.discriminant.quadratic",
     "QuantileRegressor": "estimators.glm.quantile",

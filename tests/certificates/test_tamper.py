@@ -166,7 +166,15 @@ def best_factors():
 CENTRES = {"centres": 15, "random_state": 0}
 EXACT = {"tol": 1e-18, "gamma": 0.1}  # as far as rounding lets them, so that small changes are seen
 
+
+def fit_with_gaps():
+    X = blobs().X
+    X[np.random.default_rng(0).uniform(size=X.shape) < 0.2] = np.nan
+    return tenfold.ProbabilisticPCA(2).fit(X), X, None
+
+
 OTHERS = {
+    "ProbabilisticPCA with missing values": fit_with_gaps,
     "KernelPCA": lambda: spectral("KernelPCA", n_components=3, kernel="rbf", gamma=0.05),
     "KernelPCA with pre-images": lambda: spectral("KernelPCA", **WITH_INVERSE),
     "KernelPCA of all components": lambda: spectral("KernelPCA"),

@@ -211,6 +211,20 @@ def _factor_analysis(settings: dict[str, Any], **meta: Any) -> Statistical:
     return _statistical("FactorAnalysis", settings, **{**known, **meta})
 
 
+def _probabilistic(settings: dict[str, Any], **meta: Any) -> Statistical:
+    known = {
+        "source": cloud,
+        "learned": ("components_", "explained_variance_", "mean_"),
+        "seen": ("components_", "explained_variance_", "mean_"),
+        "methods": ("transform", "score_samples"),
+        "kind": "spectral",
+        "parts": False,
+        "missing": True,
+        "widths": settings["n_components"] == 1,
+    }
+    return _statistical("ProbabilisticPCA", settings, **{**known, **meta})
+
+
 SOURCES: dict[str, Any] = {
     "kind": "stationarity",
     "source": cloud,
@@ -786,6 +800,8 @@ TABLE: list[Estimator] = [
     ),
     Other("GraphicalLassoCV", {"alphas": [0.1, 0.3], "cv": 3}, **FOLDED_GRAPH),
     _factor_analysis({"n_components": 1}),
+    _probabilistic({"n_components": 1}),
+    _probabilistic({"n_components": 2, "solver": "em"}),
     Other("FastICA", {"n_components": 2, "max_iter": 5000}, **SOURCES),
     _isotonic(),
     _isotonic({"increasing": False, "y_min": 1.5, "y_max": 2.5, "out_of_bounds": "clip"}),

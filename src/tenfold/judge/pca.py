@@ -64,8 +64,8 @@ FAILURES = (NOT_PROVED, LEFT_OUT, UNORDERED, WRONG_COUNT, WRONG_NUMBERS)
 @dataclass(frozen=True)
 class Derived:
     """Stored quantities derived from components and values, each optional: explained variances and their ratios (k,);
-    the mean variance along the `others` remaining directions; the variances of the columns (p,); and pairs of plain
-    numbers that must be equal.
+    the mean variance along the `others` remaining directions; the variances of the columns (p,); pairs of plain
+    numbers that must be equal; and whether variances are divided by the weight, and not by one less (`by_weight`).
     """
 
     variances: Floats | None = None
@@ -74,6 +74,7 @@ class Derived:
     others: int = 0
     column_variances: Floats | None = None
     equal: tuple[tuple[Any, Any], ...] = ()
+    by_weight: bool = False
 
 
 NOTHING = Derived()
@@ -173,7 +174,7 @@ def _compare_derived(
 ) -> list[float]:
     """Distances of derived quantities from those of the Rayleigh quotients."""
     weight, parts = witness.weight, []
-    freedom = max(weight - 1.0 if witness.about_mean else weight, TINY)
+    freedom = max(weight - 1.0 if witness.about_mean and not derived.by_weight else weight, TINY)
     varied = captured.values  # variances of the scores, times the weight
     if not witness.about_mean:
         varied = np.maximum(varied - weight * captured.means**2, 0.0)

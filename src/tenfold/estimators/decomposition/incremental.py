@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Self
 
 from tenfold.arrays import numpy_dtype
-from tenfold.estimators.decomposition.principal import ProbabilisticPCA, store_components
+from tenfold.estimators.decomposition.principal import PrincipalComponentsModel, store_components
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.validation import (
@@ -19,7 +19,7 @@ from tenfold.plans.pca_fit import fit_parts
 from tenfold.stats.moments import Moments
 
 
-class IncrementalPCA(ProbabilisticPCA):
+class IncrementalPCA(PrincipalComponentsModel):
     """Exact principal component analysis of samples that arrive in batches.
 
     With S the scatter ``sum_i w_i (x_i - m)(x_i - m)'`` of all samples so far about their weighted mean, components are

@@ -39,7 +39,7 @@ from tenfold.stats.derivatives import Params, forward
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized", "power")
 
 
-class ProbabilisticPCA(ProjectionMixin):
+class PrincipalComponentsModel(ProjectionMixin):
     """Base of PCA and IncrementalPCA: the probabilistic model with equal noise outside the components."""
 
     components_: Array
@@ -106,7 +106,7 @@ def count_requested(n_components: Any, keep: Any, solver: str, shape: tuple[int,
     return float(n_components) if 0 < n_components < 1 else int(n_components)
 
 
-class PCA(ProbabilisticPCA):
+class PCA(PrincipalComponentsModel):
     """Principal component analysis: the directions of largest variance.
 
     With S the scatter ``sum_i w_i (x_i - m)(x_i - m)'`` about the weighted mean, components are its eigenvectors with
@@ -313,7 +313,7 @@ class PCA(ProbabilisticPCA):
 
     def _density_of_rows(self, few: bool) -> Callable[[Array], Array]:
         V, variances, noise = self._model()
-        return partial(_log_density, V, wide(self.mean_), variances, noise)
+        return partial(log_density, V, wide(self.mean_), variances, noise)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of the samples X (n, p) in the probabilistic model; `y` is not used."""
@@ -321,7 +321,7 @@ class PCA(ProbabilisticPCA):
         return float(namespace(fitted).mean(fitted))
 
 
-def _log_density(V: Floats, mean: Floats, variances: Floats, noise: float, X: Array) -> Array:
+def log_density(V: Floats, mean: Floats, variances: Floats, noise: float, X: Array) -> Array:
     """``-1/2 (p log 2 pi + log|C| + (x - m)'C^-1 (x - m))``: by projections and the remaining norm."""
     p, k = V.shape[1], len(V)
     z = forward(X, Params(V, np.zeros(k)), mean)
