@@ -1,10 +1,13 @@
 """Clusters in the texts: Seeger section 12.1, Welling chapter 11, Cookbook chapter 12."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import tenfold
 from tenfold import KMeans, OnlineKMeans
+from tenfold.datasets import make_rings
 from tenfold.estimators.validation import as_rows_without_target
 from tenfold.pairwise.centres import assign
 from tenfold.plans import kmeans as plan
@@ -47,6 +50,44 @@ def test_seeger_12_1_restarts_keep_the_lowest_energy():
         plan.of_rows(rows, plan.at_random(3), 3, starts=1, max_iter=300, tol=1e-4, random=random) for _ in range(10)
     ]
     assert several.inertia_ == pytest.approx(min(run.energy for run in runs), rel=1e-9)
+
+
+LINE = np.array([[0.0], [1.0], [2.5], [6.0], [6.8]])
+
+
+@pytest.mark.parametrize(
+    ("linkage", "heights"),
+    [
+        ("single", [0.8, 1.0, 1.5, 3.5]),
+        ("complete", [0.8, 1.0, 2.5, 6.8]),
+        ("centroid", [0.8, 1.0, 2.0, 6.4 - 3.5 / 3]),
+    ],
+)
+def test_seeger_12_1_five_points_on_a_line_are_merged_by_hand(linkage, heights):
+    """Singletons at first, and the nearest pair is merged until one is left."""
+    tree = tenfold.linkage_tree(LINE, linkage=linkage, return_distance=True)
+    np.testing.assert_allclose(tree[-1], heights)
+    assert [sorted(pair) for pair in tree[0].tolist()] == [[3, 4], [0, 1], [2, 6], [5, 7]]
+
+
+def test_seeger_12_1_the_tree_is_nested():
+    """Cut at any number of clusters: each of them is whole in one of every smaller number."""
+    for linkage in ("single", "complete", "centroid"):
+        labels = [tenfold.AgglomerativeClustering(k, linkage=linkage).fit(X).labels_ for k in (8, 5, 3, 2)]
+        for fine, coarse in itertools.pairwise(labels):
+            assert all(len(np.unique(coarse[fine == c])) == 1 for c in np.unique(fine))
+
+
+def test_seeger_12_1_divisive_clusters_split_at_the_farthest_pair():
+    """One group at first; its farthest samples 0 and 6.8 are in different halves, the others with the nearer."""
+    model = tenfold.DivisiveClustering(2, rule="farthest").fit(LINE)
+    np.testing.assert_array_equal(model.labels_, [0, 0, 0, 1, 1])
+    np.testing.assert_allclose(model.distances_, [6.8])
+    np.testing.assert_array_equal(tenfold.DivisiveClustering(3, rule="farthest").fit(LINE).labels_, [0, 0, 1, 2, 2])
+    far = tenfold.DivisiveClustering(3, rule="farthest").fit(X)
+    near = tenfold.AgglomerativeClustering(3, linkage="complete").fit(X)
+    pairs = [model.labels_[:, None] == model.labels_ for model in (far, near)]
+    assert np.mean(pairs[0] == pairs[1]) > 0.95
 
 
 def test_welling_11_the_cost_is_a_trace():
@@ -92,3 +133,18 @@ def test_cookbook_12_figure_12_1_three_clouds_by_single_rows():
     truth = np.repeat([0, 1, 2], 60)[order]
     assert np.mean(model.labels_ == truth) > 0.95
     assert tenfold.certify(model, X[order]).value < 0.05 * model.inertia_
+
+
+def test_cookbook_12_figure_12_2_k_means_on_kernel_components():
+    """Rings, which k-means cuts in halves, are two clusters along the first components of a Gaussian kernel."""
+    rows, ring = make_rings(200, radii=(1.0, 4.0), random_state=0)
+
+    def agreement(labels):
+        return max(np.mean(labels == ring), np.mean(labels != ring))
+
+    def two_means(samples):
+        return KMeans(2, random_state=0, n_init=3).fit(samples).labels_
+
+    assert agreement(two_means(rows)) < 0.7
+    components = tenfold.KernelPCA(2, kernel="rbf", gamma=0.5).fit_transform(rows)
+    assert agreement(two_means(components)) > 0.99

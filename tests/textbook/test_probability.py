@@ -251,7 +251,7 @@ class HardSteps:
 
 
 def test_hard_em_is_k_means():
-    """Seeger, section 12.3: the same steps from the same start, on the one driver of EM."""
+    """Seeger, sections 12.2 and 12.2.1: the same steps from the same start, on the one driver of EM."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((200, 2)) + 4.0 * rng.integers(0, 3, (200, 1))
     start = X[:3]
@@ -262,7 +262,7 @@ def test_hard_em_is_k_means():
 
 
 def test_mixture_by_gradient_reaches_the_fixed_point_of_em():
-    """Seeger, section 11.5: the same maximum by L-BFGS on weights by a softmax and log variances."""
+    """Seeger, section 12.3.3: the same maximum by L-BFGS on weights by a softmax and log variances."""
     rng = np.random.default_rng(6)
     X = np.concatenate([rng.standard_normal(80) - 2.0, 0.5 * rng.standard_normal(60) + 2.0])[:, None]
     model = tenfold.GaussianMixture(2, tol=1e-12, max_iter=3000, reg_covar=0.0, random_state=0).fit(X)
@@ -282,3 +282,129 @@ def test_mixture_by_gradient_reaches_the_fixed_point_of_em():
     assert -best.fun == pytest.approx(model.score(X), abs=1e-9)
     order = np.argsort(model.means_[:, 0])
     np.testing.assert_allclose(best.x[2:4], model.means_[order, 0], atol=1e-4)
+
+
+def test_likelihood_of_the_thumbtack():
+    """Seeger, section 6.2 and figure 6.3: the log-likelihood knows n and n1 / n alone, and is largest at n1 / n."""
+    grid = np.linspace(0.01, 0.99, 99)
+    for n, heads in ((20, 3), (20, 10), (100, 30)):
+        tosses = np.arange(n) < heads
+        curve = np.array([np.sum(scipy.stats.bernoulli(p).logpmf(tosses)) for p in grid])
+        share = heads / n
+        np.testing.assert_allclose(curve, -n * np.array([cross_entropy([share, 1 - share], [p, 1 - p]) for p in grid]))
+        assert grid[np.argmax(curve)] == pytest.approx(share)
+        assert BetaBernoulli(1.0, 1.0).update(heads, n - heads).mode == pytest.approx(share)
+
+
+def test_moments_of_linear_maps():
+    """Seeger, section 5.1.3: E[Ax] = A E[x], Cov[Ax] = A Cov[x] A'; of a sum the covariance counts twice."""
+    rng = np.random.default_rng(7)
+    A, x = rng.standard_normal((2, 3)), rng.standard_gamma(2.0, (500, 3))
+    x[:, 1] += x[:, 0]
+    C = tenfold.EmpiricalCovariance().fit(x)
+    mapped = tenfold.EmpiricalCovariance().fit(x @ A.T)
+    np.testing.assert_allclose(mapped.location_, A @ C.location_)
+    np.testing.assert_allclose(mapped.covariance_, A @ C.covariance_ @ A.T)
+    both = np.var(x[:, 0] + x[:, 1])
+    assert both == pytest.approx(C.covariance_[0, 0] + C.covariance_[1, 1] + 2.0 * C.covariance_[0, 1])
+    # uncorrelated is not independent
+    u = np.linspace(-1.0, 1.0, 201)
+    assert np.cov(u, u**2)[0, 1] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_mean_of_a_cauchy_sample_does_not_settle():
+    """Seeger, section 5.1.3: means of n are spread as single values are, those of a Gaussian by 1 / sqrt(n)."""
+    rng = np.random.default_rng(8)
+    place, scale = 1.0, 2.0
+    cauchy = scipy.stats.cauchy(place, scale)
+    means = cauchy.rvs((2000, 200), random_state=rng).mean(axis=1)
+    low, high = np.quantile(means, [0.25, 0.75])
+    assert high - low == pytest.approx(2.0 * scale, rel=0.15)
+    assert np.median(means) == pytest.approx(place, abs=0.3)
+    low, high = np.quantile(rng.standard_normal((2000, 200)).mean(axis=1), [0.25, 0.75])
+    assert (high - low) * np.sqrt(200) == pytest.approx(2.0 * scipy.stats.norm.ppf(0.75), rel=0.15)
+
+
+def test_densities_after_a_transformation():
+    """Seeger, sections 6.3.2 and 6.3.3: p((x - mu) / sigma) / sigma, and p_t(L^-1 (x - mu)) / |det L|."""
+    x = np.array([-1.0, 0.3, 2.5])
+    moved = Transformed(scipy.stats.cauchy(), lambda t: 1.0 + 2.0 * t, lambda y: (y - 1.0) / 2.0, lambda y: 0.5)
+    np.testing.assert_allclose(moved.pdf(x), scipy.stats.cauchy(1.0, 2.0).pdf(x))
+    rng = np.random.default_rng(9)
+    L, mean = np.tril(rng.standard_normal((3, 3))), rng.standard_normal(3)
+    whole = Gaussian(np.zeros(3), np.eye(3)).transform(L, mean)
+    inside = scipy.stats.multivariate_normal(np.zeros(3), np.eye(3)).logpdf(np.linalg.solve(L, x - mean))
+    logarithm = np.sum(np.log(np.abs(np.diag(L))))
+    assert whole.distribution.logpdf(x) == pytest.approx(inside - logarithm)
+    # section 6.3.1: log |Sigma| from the Cholesky factor
+    assert np.linalg.slogdet(whole.covariance)[1] == pytest.approx(2.0 * logarithm)
+
+
+def test_three_words_under_a_dirichlet_prior():
+    """Seeger, section 7.3.1 and figure 7.5: the sum of alpha says how near draws are to the mean alpha / sum alpha."""
+    rng = np.random.default_rng(10)
+    for total in (1.5, 6.0, 60.0):
+        alpha = total * np.array([0.5, 0.3, 0.2])
+        prior = DirichletCategorical(alpha)
+        np.testing.assert_allclose(prior.mean, alpha / total)
+        drawn = prior.distribution.rvs(20_000, random_state=rng)
+        np.testing.assert_allclose(drawn.var(axis=0), prior.mean * (1.0 - prior.mean) / (total + 1.0), rtol=0.06)
+    counts = np.array([8, 1, 1])
+    posterior = DirichletCategorical([4.0, 4.0, 4.0]).update(counts)
+    kappa = 9.0 / 19.0  # the prior is worth sum (alpha - 1) words
+    np.testing.assert_allclose(posterior.mode, kappa / 3.0 + (1.0 - kappa) * counts / 10.0)
+
+
+def test_the_logarithm_is_below_its_tangent():
+    """Seeger, figure 6.9: log x <= x - 1, so that sum q log p is largest at p = q."""
+    x = np.geomspace(1e-6, 1e6, 200)
+    assert np.all(np.log(x) <= x - 1.0)
+    q = np.array([0.2, 0.3, 0.5])
+    for p in np.random.default_rng(11).dirichlet(np.ones(3), 50):
+        assert 0.0 <= divergence(q, p) <= np.sum(q * (q / p - 1.0)) + 1e-12
+        assert divergence(q, p) == pytest.approx(cross_entropy(q, p) - entropy(q))
+
+
+def test_the_best_code_grows_with_the_data():
+    """Welling, chapter 3: with few samples the short rules win, with more of them those of the curve."""
+    degrees = []
+    for n in (8, 40, 2000):
+        rng = np.random.default_rng(12)
+        x = rng.uniform(-1.0, 1.0, n)
+        y = np.sin(4.0 * x) + 0.3 * rng.standard_normal(n)
+        lengths = []
+        for degree in range(6):
+            X = x[:, None] ** np.arange(degree + 1)
+            residual = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
+            lengths.append(code_length(scipy.stats.norm(0.0, 0.3).logpdf(residual).sum(), degree + 1, n))
+        degrees.append(int(np.argmin(lengths)))
+    assert degrees == sorted(degrees)
+    assert degrees[0] < degrees[-1]
+
+
+def test_an_image_of_one_rule_and_two_corrections():
+    """Welling, chapter 3: 256 pixels of one colour but for 103 and 245 cost less as a rule and two places."""
+    image = np.ones(256, dtype=int)
+    image[[103, 245]] = 0
+    by_rule = 1.0 + 2 * np.log2(256)
+    assert by_rule < len(image)
+    # a code for the frequencies is shorter than the image, too, and no code helps with white noise
+    share = [2 / 256, 254 / 256]
+    assert 256 * entropy(share) / np.log(2.0) < 20.0
+    noise = np.random.default_rng(13).integers(0, 2, 256)
+    share = [np.mean(noise == 0), np.mean(noise == 1)]
+    assert code_length(-256 * entropy(share), 1, 256) > 256.0
+
+
+def test_flexible_models_vary_and_restricted_ones_are_off():
+    """Welling, chapter 3: ten data sets of equal size, fitted by both; spread and mean error at one place."""
+    at, truth, fits = np.array([0.35]), np.sin(4.0 * 0.35), {1: [], 9: []}
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(-1.0, 1.0, 25)
+        y = np.sin(4.0 * x) + 0.3 * rng.standard_normal(25)
+        for degree, values in fits.items():
+            values.append(float(np.polynomial.Chebyshev.fit(x, y, degree, domain=[-1, 1])(at)[0]))
+    bias = {degree: abs(np.mean(values) - truth) for degree, values in fits.items()}
+    assert bias[9] < 0.2 < bias[1]
+    assert np.std(fits[9]) > 1.2 * np.std(fits[1])
