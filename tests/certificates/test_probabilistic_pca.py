@@ -147,6 +147,7 @@ def test_a_fit_that_ends_early_is_not_certified():
 HARD = {
     "offset": draw() + 1e5,
     "units": draw() * 1e-6,
+    "columns of all sizes": draw() * 10.0 ** np.linspace(-6.0, 6.0, 6),
     "constant feature": np.where(np.arange(6) == 2, 3.0, draw()),
     "equal features": draw()[:, [0, 1, 2, 3, 4, 0]],
     "few samples": draw(4),
@@ -157,7 +158,7 @@ HARD = {
 @pytest.mark.parametrize("case", HARD)
 def test_hard_data(case):
     X = HARD[case]
-    for samples in (X, lose(X, 0.1)):
+    for samples in (X, lose(X, 0.1), lose(X, 0.4)) if len(X) > 4 else (X, lose(X, 0.1)):
         model = ProbabilisticPCA(2).fit(samples)
         assert model.certificate_.ok, model.certificate_.explain()
         assert certify(model, samples).ok
