@@ -199,6 +199,7 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.svm.kernel_path import SVCPath as SVCPath
     from tenfold.estimators.svm.kernel_regression import NuSVR as NuSVR
     from tenfold.estimators.svm.kernel_regression import SVR as SVR
+    from tenfold.estimators.svm.linear_support import linear_support as linear_support
     from tenfold.estimators.svm.regression import LinearSVR as LinearSVR
     from tenfold.estimators.tikhonov.classification import TikhonovClassifier as TikhonovClassifier
     from tenfold.estimators.tikhonov.logistic import KernelLogisticRegression as KernelLogisticRegression
@@ -443,6 +444,7 @@ OTHERS = {
     "ledoit_wolf": "estimators.covariance.functions",
     "ledoit_wolf_shrinkage": "estimators.covariance.functions",
     "linear_or_not": "advice",
+    "linear_support": "estimators.svm.linear_support",
     "linkage_tree": "estimators.hierarchy.functions",
     "load": "persist",
     "log_likelihood": "estimators.covariance.functions",

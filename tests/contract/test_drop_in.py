@@ -28,11 +28,15 @@ FUNCTIONS = {name: function for name, function in all_functions() if name in ten
 """Those of scikit-learn that are here."""
 
 
+TEXTS = {"CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer"}
+"""Read documents, and are compared with scikit-learn's bit for bit (tests/reference/test_against_sklearn_text.py)."""
+
+
 def test_the_table_holds_every_public_estimator():
     """A class that is not in the table is not tested."""
     public = [getattr(tenfold, name) for name in tenfold.__all__ if name[0].isupper()]
     classes = {cls.__name__ for cls in public if inspect.isclass(cls) and issubclass(cls, BaseEstimator)}
-    assert classes == {row.name for row in TABLE}
+    assert classes - TEXTS == {row.name for row in TABLE}
 
 
 def test_rows_have_names_of_their_own():

@@ -124,6 +124,18 @@ def clouds(n, p, count):
     return rng.standard_normal((count, p))[rng.integers(0, count, n)] + samples(n, p), None
 
 
+@cache
+def binary(n, p):
+    return (samples(n, p) > 0.3).astype(float), None
+
+
+@cache
+def words(n, length):
+    """Sequences of words with some missing."""
+    drawn = np.random.default_rng(0).integers(0, 300, (n, length))
+    return [[None if k % 5 == 0 else f"w{k}" for k in row] for row in drawn]
+
+
 LONG = {"max_iter": 10**6}
 FOLDED = {
     "Cs": 20,
@@ -236,6 +248,18 @@ FITS = {
     "KernelKMeans": (tenfold.KernelKMeans(60, n_init=20, random_state=0), lambda: clouds(4000, 20, 60)),
     "OnlineKMeans": (tenfold.OnlineKMeans(200, random_state=0), lambda: clouds(200_000, 20, 200)),
     "GaussianMixture": (tenfold.GaussianMixture(15, tol=0, random_state=0, **LONG), lambda: clouds(50_000, 15, 15)),
+    "BayesianGaussianMixture": (
+        tenfold.BayesianGaussianMixture(n_components=15, tol=0, random_state=0, **LONG),
+        lambda: clouds(50_000, 15, 15),
+    ),
+    "BernoulliMixture": (tenfold.BernoulliMixture(30, tol=0, random_state=0, **LONG), lambda: binary(50_000, 60)),
+    "MultinomialMixture": (tenfold.MultinomialMixture(30, tol=0, random_state=0, **LONG), lambda: binary(50_000, 60)),
+    "BigramModel": (tenfold.BigramModel(tol=0, **LONG), lambda: (words(3000, 100), None)),
+    "BigramClassifier": (
+        tenfold.BigramClassifier(tol=0, **LONG),
+        lambda: (words(3000, 100), np.arange(3000) % 2),
+    ),
+    "MDS": (tenfold.MDS(init="random", n_init=20, eps=0, random_state=0, **LONG), lambda: (samples(1500, 5), None)),
     "GaussianMixture diagonal": (
         tenfold.GaussianMixture(30, covariance_type="diag", tol=0, random_state=0, **LONG),
         lambda: clouds(50_000, 15, 30),

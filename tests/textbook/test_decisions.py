@@ -1,14 +1,15 @@
-"""Worked numbers on decisions and evaluation: Seeger 5.1, 5.2 and 6.4.2; Welling 6.3; Cookbook 5."""
+"""Worked numbers on decisions and evaluation: Seeger 5.1, 5.2, 6.4.2 and 11.2; Welling 6.3; Cookbook 5."""
 
 import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
-from tenfold import evaluate
+from tenfold import KernelFisherDiscriminant, LinearDiscriminantAnalysis, evaluate
 from tenfold.datasets import BOXES_AND_FRUIT, make_cauchy, make_gaussian_classes
 from tenfold.decide import (
     bayes_decisions,
     best_error,
+    best_threshold,
     chow,
     expected_loss,
     reweight,
@@ -94,6 +95,48 @@ def test_seeger_5_2_4_expected_loss_is_linear_in_the_posterior():
     loss = np.random.default_rng(1).random((5, 3))
     p = np.random.default_rng(2).dirichlet(np.ones(3), 7)
     np.testing.assert_allclose(expected_loss(p, loss), p @ loss.T)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_seeger_11_2_fisher_direction_with_a_fitted_threshold(seed):
+    """u = S_W^-1 d / ||.|| maximises (u'd)^2 / u' S_W u, and b is where the training error is smallest."""
+    rng = np.random.default_rng(seed)
+    t = rng.uniform(size=120) < 0.3
+    X = rng.standard_normal((120, 2)) * np.where(t[:, None], [3.0, 1.0], [1.0, 0.3]) @ [[1.0, 0.6], [0.0, 1.0]]
+    X[t] += [2.0, -1.0]
+    d = X[t].mean(axis=0) - X[~t].mean(axis=0)
+    within = sum(np.cov(X[part].T, bias=True) * np.mean(part) for part in (t, ~t))
+    u = np.linalg.solve(within, d)
+    u /= np.linalg.norm(u)
+    model = LinearDiscriminantAnalysis().fit(X, t)
+    np.testing.assert_allclose(model.coef_[0] / np.linalg.norm(model.coef_[0]), u, rtol=1e-9)
+    ratio = (u @ d) ** 2 / (u @ within @ u)
+    assert ratio == pytest.approx(d @ np.linalg.solve(within, d))
+    others = rng.standard_normal((200, 2))
+    assert np.all((others @ d) ** 2 / np.einsum("ij,jk,ik->i", others, within, others) <= ratio * (1.0 + 1e-12))
+    # every cut of the scores, by counting
+    z = X @ u
+    found = best_threshold(t, z, screening_loss(1.0))
+    errors = [np.mean((z > cut) != t) for cut in np.concatenate([[-np.inf], z])]
+    assert found.loss == pytest.approx(min(errors))
+    assert np.mean((z > found.cut) != t) == pytest.approx(min(errors))
+    own = model.decision_function(X)
+    assert best_threshold(t, own, screening_loss(1.0)).loss == pytest.approx(min(errors))
+    assert min(errors) <= np.mean((own > 0.0) != t)
+
+
+def test_seeger_11_2_the_threshold_is_fitted_to_a_direction_of_kernels_too():
+    """Classes of unequal variance: the cut at the middle of the means is not the best."""
+    rng = np.random.default_rng(0)
+    t = np.arange(200) % 2 == 1
+    X = rng.standard_normal((200, 2)) * np.where(t, 3.0, 0.5)[:, None]
+    model = KernelFisherDiscriminant(beta=1.0, gamma=0.2).fit(X, t)
+    z = model.transform(X)[:, 0]
+    z = z if z[t].mean() > z[~t].mean() else -z
+    middle = 0.5 * (z[t].mean() + z[~t].mean())
+    found = best_threshold(t, z, screening_loss(1.0))
+    assert found.loss == pytest.approx(np.mean((z > found.cut) != t))
+    assert found.loss < np.mean((z > middle) != t)
 
 
 def test_cookbook_5_the_five_figures():

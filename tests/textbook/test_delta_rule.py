@@ -126,6 +126,20 @@ def test_cookbook_18_online_lasso():
     assert np.sum(online.coef_[3:] == 0.0) >= 5
 
 
+def test_cookbook_18_threshold_projection():
+    """Weights below theta are zero: the support of the Lasso in place of almost all of it, by as good weights."""
+    rng = np.random.default_rng(18)
+    rows = rng.standard_normal((500, 10))
+    y = rows[:, :3] @ [3.0, -2.0, 1.5] + 0.5 * rng.standard_normal(500)
+    settings = {"penalty": "l1", "alpha": 0.02, "eta0": 0.1, "power_t": 0.5, "fit_intercept": False, "tol": None}
+    plain = SGDRegressor(max_iter=100, random_state=0, **settings).fit(rows, y)
+    model = SGDRegressor(max_iter=100, random_state=0, threshold=0.05, **settings).fit(rows, y)
+    assert np.count_nonzero(plain.coef_) > 3
+    np.testing.assert_array_equal(model.coef_, np.where(np.abs(plain.coef_) < 0.05, 0.0, plain.coef_))
+    np.testing.assert_array_equal(np.flatnonzero(model.coef_), [0, 1, 2])
+    assert model.score(rows, y) == pytest.approx(plain.score(rows, y), abs=1e-3)
+
+
 def test_cookbook_20_the_steps_minimise_the_mean_of_the_hinge_and_not_its_sum():
     """Algorithm 19: steps 1/i; the sum in (20.1) has N times the weight of the loss."""
     rng = np.random.default_rng(20)

@@ -137,6 +137,19 @@ def test_seeger_12_2_1_kernel_density():
     assert KernelDensity(bandwidth="likelihood", candidates=tried).fit(rows).bandwidth_ == 0.5
 
 
+def test_cookbook_22_ties_are_broken_at_random():
+    """Algorithm 21: of two neighbours of different classes either class is as likely; Welling, chapter 5, and Seeger,
+    section 2.1, ask for the same.
+    """
+    rows, labels = np.array([[-1.0], [1.0], [5.0]]), ["a", "b", "b"]
+    first = KNeighborsClassifier(2).fit(rows, labels)
+    assert first.predict([[0.0]])[0] == "a"
+    drawn = [KNeighborsClassifier(2, tie_break="random", random_state=s).fit(rows, labels) for s in range(400)]
+    answers = np.array([model.predict([[0.0], [3.0]]) for model in drawn])
+    assert np.mean(answers[:, 0] == "a") == pytest.approx(0.5, abs=0.08)
+    assert set(answers[:, 1]) == {"b"}
+
+
 def test_cookbook_22_whitening_is_the_mahalanobis_distance():
     """Columns along the principal axes times inverse square roots of the eigenvalues; the text prints inverses."""
     values, vectors = np.linalg.eigh(np.cov(X.T))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from svm_problems import data, optimum
-from tenfold import SVC, SVR, certify, kkt, lagrange_dual, minimize_qp
+from tenfold import SVC, SVR, LinearSVC, certify, kkt, lagrange_dual, linear_support, minimize_qp
 from tenfold.datasets import make_rings, make_xor
 from tenfold.geometry import margins
 from tenfold.kernels import AllSubsets, Polynomial, Sigmoid, is_psd
@@ -352,6 +352,20 @@ def test_cookbook_20_support_vectors_are_those_with_a_gradient():
     values = y * model.decision_function(X)
     assert np.all(values[model.support_] <= 1.0 + 1e-5)
     assert np.all(np.delete(values, model.support_) >= 1.0 - 1e-5)
+
+
+def test_cookbook_20_linear_machines_keep_no_support_vectors_but_have_them():
+    """Figure 20.1: those of the linear machine are those of the kernel machine with the linear kernel."""
+    X, y = overlapping()
+    kernel = SVC(kernel="linear", tol=1e-9).fit(X, y)
+    linear = LinearSVC(loss="hinge", penalize_intercept=False).fit(X, y)
+    found = linear_support(linear, X, y)
+    np.testing.assert_array_equal(found.support, np.sort(kernel.support_))
+    counts = [np.sum(found.types == kind) for kind in ("free", "bound", "outlier")]
+    np.testing.assert_array_equal(counts, kernel.support_counts_)
+    # the others have no influence
+    again = LinearSVC(loss="hinge", penalize_intercept=False).fit(X[found.support], y[found.support])
+    np.testing.assert_allclose(again.coef_, linear.coef_, atol=1e-5)
 
 
 @pytest.mark.parametrize(

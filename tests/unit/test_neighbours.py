@@ -482,3 +482,83 @@ def test_state_of_a_search_is_judged(name):
         assert tenfold.certify(model, X, Y).ok
         setattr(model, name, {"p": 4, "w": None} if name == "effective_metric_params_" else 81)
         assert not tenfold.certify(model, X, Y).ok
+
+
+@pytest.fixture(scope="module")
+def tied():
+    """Samples and queries of two features in four classes, and which classes lead among four neighbours."""
+    rng = np.random.default_rng(3)
+    X, queries = rng.standard_normal((400, 2)), rng.standard_normal((2000, 2))
+    y = rng.integers(0, 4, 400)
+    model = KNeighborsClassifier(4, tie_break="random", random_state=0).fit(X, y)
+    votes = model.predict_proba(queries)
+    return X, y, queries, model, votes == votes.max(axis=1, keepdims=True)
+
+
+def test_random_ties_choose_a_leading_class_and_each_as_often(tied):
+    X, y, queries, model, leads = tied
+    answers, first = model.predict(queries), KNeighborsClassifier(4).fit(X, y).predict(queries)
+    assert leads[np.arange(2000), answers].all()
+    alone = leads.sum(axis=1) == 1
+    np.testing.assert_array_equal(answers[alone], first[alone])
+    pairs = leads.sum(axis=1) == 2
+    assert pairs.sum() > 150
+    assert np.mean(answers[pairs] == first[pairs]) == pytest.approx(0.5, abs=0.1)
+    np.testing.assert_array_equal(
+        model.predict_proba(queries), KNeighborsClassifier(4).fit(X, y).predict_proba(queries)
+    )
+
+
+def test_random_ties_do_not_depend_on_the_other_queries(tied):
+    X, y, queries, model, _ = tied
+    answers = model.predict(queries)
+    np.testing.assert_array_equal(np.concatenate([model.predict(part) for part in np.split(queries, 50)]), answers)
+    np.testing.assert_array_equal(model.predict(queries[::-1]), answers[::-1])
+    again = KNeighborsClassifier(4, tie_break="random", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(again.predict(queries), answers)
+    other = KNeighborsClassifier(4, tie_break="random", random_state=1).fit(X, y)
+    assert np.any(other.predict(queries) != answers)
+    state = np.random.RandomState(0)
+    drawn = KNeighborsClassifier(4, tie_break="random", random_state=state)
+    assert np.any(drawn.fit(X, y).predict(queries) != drawn.fit(X, y).predict(queries))
+    again.set_params(tie_break="first").fit(X, y)
+    np.testing.assert_array_equal(again.predict(queries), KNeighborsClassifier(4).fit(X, y).predict(queries))
+
+
+def test_random_ties_of_several_outputs_are_drawn_apart(tied):
+    X, y, queries, model, leads = tied
+    answers = (
+        KNeighborsClassifier(4, tie_break="random", random_state=0).fit(X, np.column_stack([y, y])).predict(queries)
+    )
+    np.testing.assert_array_equal(answers[:, 0], model.predict(queries))
+    pairs = leads.sum(axis=1) == 2
+    assert np.mean(answers[pairs, 0] == answers[pairs, 1]) == pytest.approx(0.5, abs=0.1)
+
+
+def test_certify_accepts_any_of_the_leading_classes_alone(tied, monkeypatch):
+    """A class with fewer votes is refused."""
+    X, y, _, model, _ = tied
+    assert tenfold.certify(model, X, y).ok
+    assert tenfold.certify(KNeighborsClassifier(4).fit(X, y), X, y).ok
+
+    def last(self, X):
+        votes = self.predict_proba(X)
+        return self.classes_[votes.shape[1] - 1 - np.argmax(votes[:, ::-1], axis=1)]
+
+    def second(self, X):
+        return self.classes_[np.argsort(self.predict_proba(X), axis=1)[:, -2]]
+
+    for data in (X, X.astype(np.float32)):
+        fitted = KNeighborsClassifier(4, tie_break="random", random_state=0).fit(data, y)
+        monkeypatch.setattr(KNeighborsClassifier, "predict", last)
+        assert tenfold.certify(fitted, data, y).ok
+        monkeypatch.setattr(KNeighborsClassifier, "predict", second)
+        assert not tenfold.certify(fitted, data, y).ok
+        monkeypatch.undo()
+
+
+def test_bad_tie_breaks():
+    with pytest.raises(ValueError, match="tie_break"):
+        KNeighborsClassifier(tie_break="last").fit(X, Y)
+    with pytest.raises((ValueError, TypeError), match="random_state"):
+        KNeighborsClassifier(tie_break="random", random_state="seed").fit(X, Y)

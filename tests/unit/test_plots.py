@@ -350,6 +350,14 @@ def test_support_vectors_by_type():
     assert shown.between == 0.0
     assert np.mean(shown.types == "outlier") <= 0.2
 
+    linear = tenfold.LinearSVC(loss="hinge", C=0.5).fit(plane, two)
+    shown = check_drawn(SupportVectorDisplay.from_estimator(linear, plane, two, grid_resolution=10))
+    assert shown.margins == (-1.0, 1.0)
+    f = np.where(two, 1.0, -1.0) * linear.decision_function(plane)
+    np.testing.assert_array_equal(shown.types != "", f < 1.0 + 1e-4)
+    with pytest.raises(ValueError, match="classes y"):
+        SupportVectorDisplay.of(linear, plane, grid_resolution=5)
+
     with pytest.raises(TypeError, match="OneClassSVM"):
         SupportVectorDisplay.of(SVR().fit(plane, y), plane, y)
     with pytest.raises(ValueError, match="classes y"):

@@ -446,3 +446,43 @@ def test_partial_fit_keeps_the_arrays(row, average):
     np.testing.assert_array_equal(parameters(again), parameters(model))
     again.coef_.flags.writeable = False
     assert again.partial_fit(X, y).coef_.flags.writeable
+
+
+# -- weights that are too small to keep ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threshold_leaves_no_weight_below_it(dtype):
+    X, y, _ = regression(300, 8, 0)
+    X, y = X.astype(dtype), y.astype(dtype)
+    plain = SGDRegressor(random_state=0, alpha=1e-3, max_iter=200).fit(X, y)
+    theta = float(np.median(np.abs(plain.coef_)))
+    model = SGDRegressor(random_state=0, alpha=1e-3, max_iter=200, threshold=theta)
+    for fitted in (model.fit(X, y), model.partial_fit(X, y), model.partial_fit(X, y)):
+        kept = fitted.coef_[fitted.coef_ != 0.0]
+        assert 0 < len(kept) < 8
+        assert np.all(np.abs(kept) >= theta * (1.0 - np.finfo(dtype).eps))
+        assert fitted.intercept_[0] != 0.0
+    average = SGDRegressor(random_state=0, alpha=1e-3, average=True, threshold=1e6).fit(X, y)
+    assert not average.coef_.any()
+    np.testing.assert_allclose(average.predict(X), average.intercept_[0], rtol=1e-6)
+
+
+def test_certify_refuses_a_weight_below_the_threshold():
+    X, y, _ = regression(300, 4, 0)
+    best, model = tenfold.Ridge(3.0).fit(X, y), SGDRegressor(random_state=0, alpha=0.01).fit(X, y)
+    model.coef_, model.intercept_ = best.coef_, np.atleast_1d(best.intercept_)
+    smallest = float(np.min(np.abs(model.coef_)))
+    assert tenfold.certify(model.set_params(threshold=0.5 * smallest), X, y).ok
+    assert tenfold.certify(model.sparsify(), X, y).ok
+    refused = tenfold.certify(model.set_params(threshold=2.0 * smallest), X, y)
+    assert not refused.ok
+    assert "threshold" in refused.note
+
+
+def test_bad_thresholds():
+    X, y, _ = regression(30, 4, 0)
+    with pytest.raises(ValueError, match="threshold"):
+        SGDRegressor(threshold=-0.1).fit(X, y)
+    with pytest.raises(ValueError, match="threshold"):
+        SGDRegressor(threshold="small").fit(X, y)

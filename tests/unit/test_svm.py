@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import sklearn.svm as theirs
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
+from scipy.optimize import lsq_linear
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from threadpoolctl import threadpool_limits
 
 import tenfold
@@ -413,3 +414,81 @@ def test_certify_of_few_samples_is_bounded_in_passes():
     with pytest.warns(ConvergenceWarning):
         poor = theirs.LinearSVR(C=1e3, max_iter=3).fit(X, y)
     assert not tenfold.certify(poor, X, y, budget=400).ok
+
+
+# -- support vectors of linear machines ------------------------------------------------------------------------------
+
+
+def three_overlapping(n=150, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return rng.standard_normal((n, 4)) + 1.5 * np.eye(3, 4)[y] + 3.0, np.array(["a", "b", "c"])[y]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_weights_are_sums_over_support_vectors(loss):
+    """w = C sum_i s_i g_i y_i x_i: with the hinge loss between those inside the margin, and those and those on it."""
+    X, y = three_overlapping()
+    two, sign = y != "c", np.where(y == "b", 1.0, -1.0)
+    X, y, sign = X[two], y[two], sign[two]
+    weight = np.random.default_rng(1).uniform(0.0, 2.0, len(X)) * (np.arange(len(X)) % 7 > 0)
+    model = tenfold.LinearSVC(loss=loss, C=0.3).fit(X, y, sample_weight=weight)
+    found = tenfold.linear_support(model, X, y, weight)
+    assert not found.types[weight == 0.0].astype(bool).any()
+    np.testing.assert_array_equal(found.support, np.flatnonzero(found.types != ""))
+    inside = np.isin(found.types, ("bound", "outlier"))
+    slope = inside if loss == "hinge" else 2.0 * np.maximum(0.0, 1.0 - found.margins[:, 0])
+    w = 0.3 * (weight * slope * sign) @ X
+    if loss == "squared_hinge":
+        np.testing.assert_allclose(w, model.coef_[0], atol=1e-4)
+        return
+    free = found.types == "free"
+    rest = lsq_linear(0.3 * ((sign * weight)[free][:, None] * X[free]).T, model.coef_[0] - w, (0.0, 1.0))
+    assert rest.cost < 1e-6
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"intercept_scaling": 10.0}, {"fit_intercept": False}, {"class_weight": "balanced"}]
+)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_sides_of_the_margin_that_are_sure_are_those_of_the_optimum(loss, settings):
+    """Weights that are off: margins of the optimum are within what the certificate of the worse weights allows."""
+    X, y = three_overlapping()
+    best = tenfold.LinearSVC(loss=loss, C=0.1, tol=1e-8, **settings).fit(X, y)
+    right = tenfold.linear_support(best, X, y)
+    assert right.sure.mean() > 0.9
+    rng = np.random.default_rng(2)
+    for size in (1e-4, 1e-2):
+        worse = copy.deepcopy(best)
+        worse.coef_ = best.coef_ + size * rng.standard_normal(best.coef_.shape)
+        worse.intercept_ = best.intercept_ + (size * rng.standard_normal(3) if worse.fit_intercept else 0.0)
+        found = tenfold.linear_support(worse, X, y)
+        assert found.sure.any()
+        np.testing.assert_array_equal((found.margins < 1.0)[found.sure], (right.margins < 1.0)[found.sure])
+    # a free intercept has no bound
+    free = tenfold.LinearSVC(loss=loss, penalize_intercept=False).fit(X, y)
+    assert not tenfold.linear_support(free, X, y).sure.any()
+
+
+def test_support_of_other_models_and_inputs():
+    X, y = three_overlapping()
+    model = tenfold.LinearSVC().fit(X, y)
+    other = theirs.LinearSVC(tol=1e-8, max_iter=10_000).fit(X, y)
+    both = [tenfold.linear_support(one, X, y, tol=1e-3) for one in (model, other)]
+    np.testing.assert_array_equal(both[0].types, both[1].types)
+    assert both[0].margins.shape == both[0].sure.shape == (150, 3)
+    dense = tenfold.linear_support(model, X, y)
+    thin = tenfold.linear_support(model, sparse.csr_array(X), y)
+    np.testing.assert_array_equal(thin.types, dense.types)
+    single = X.astype(np.float32)
+    assert tenfold.linear_support(tenfold.LinearSVC().fit(single, y), single, y, tol=1e-3).support.size > 0
+    with pytest.raises(TypeError, match="LinearSVC"):
+        tenfold.linear_support(tenfold.Ridge().fit(X, np.arange(150)), X, y)
+    with pytest.raises(TypeError, match="one class against the others"):
+        tenfold.linear_support(tenfold.LinearSVC(multi_class="crammer_singer").fit(X, y), X, y)
+    with pytest.raises(ValueError, match="does not know"):
+        tenfold.linear_support(model, X, np.where(y == "a", "d", y))
+    with pytest.raises(ValueError, match="tol must be"):
+        tenfold.linear_support(model, X, y, tol=-1.0)
+    with pytest.raises(NotFittedError):
+        tenfold.linear_support(tenfold.LinearSVC(), X, y)

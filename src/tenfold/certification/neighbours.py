@@ -399,9 +399,15 @@ def _other_answers(model: Any, samples: Any) -> str:
         if shares.shape != votes.shape or not np.allclose(shares[some], votes[some], rtol=0.0, atol=tol):
             return "predict_proba"
         taken = np.max(np.where(own[:, t, None] == classes, votes, -np.inf), axis=1)
-        if np.any((np.max(votes, axis=1) - taken)[some] > tol):
+        # numbers of neighbours are equal or not; sums of weights are up to rounding
+        if np.any((np.max(votes, axis=1) - taken)[some] > (0.0 if _counts_heads(model) else tol)):
             return "predict"
     return ""
+
+
+def _counts_heads(model: Any) -> bool:
+    """Whether each neighbour has one vote."""
+    return model.weights in (None, "uniform") and read_neighbors(model).weight is None
 
 
 def _is_tied(model: Any, samples: Any, distances: list[Floats]) -> Any:

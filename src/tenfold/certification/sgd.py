@@ -66,6 +66,17 @@ def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     return _one(model, X, np.asarray(y, dtype=np.float64), validate_weights(sample_weight, X), fitted, dtype)
 
 
+def check_threshold(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    """Whether a weight is smaller than those that are kept."""
+    fitted, dtype = take_params(model, 1)
+    least = float(getattr(model, "threshold", 0.0))
+    smallest = float(np.min(np.abs(fitted.coef[fitted.coef != 0.0]), initial=np.inf))
+    # weights are compared in float64, and kept in the precision of the samples
+    if smallest >= least * (1.0 - float(np.finfo(dtype).eps)):
+        return ""
+    return f"A weight of {smallest:.3g} is smaller than the threshold {least:.3g}."
+
+
 def _one(model: Any, X: Array, y: Floats, weight: Array | None, fitted: Params, dtype: Any) -> Certificate:
     """The gap of one learner: mean over the samples of weighted losses, and the penalty."""
     if model.learning_rate in ("pa1", "pa2"):

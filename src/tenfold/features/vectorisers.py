@@ -372,8 +372,8 @@ class HashingVectorizer(sklearn_text.HashingVectorizer):
     --------
     >>> from tenfold import HashingVectorizer
     >>> HashingVectorizer(n_features=4, norm=None).transform(["one two two", "three"]).toarray()
-    array([[ 0.,  0.,  2., -1.],
-           [ 0., -1.,  0.,  0.]])
+    array([[1., 0., 0., 0.],
+           [0., 0., 0., 1.]])
     """
 
     def transform(self, X: Any) -> Any:

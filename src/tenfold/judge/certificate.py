@@ -227,8 +227,21 @@ class Certificate:
             )
         X = contiguous(np.asarray(X, dtype=np.float64)) if not is_sparse(X) else X.tocsr()
         z = forward(X, Params(self._coef, self._intercept))
-        sure = np.abs(z) > (self.radius * distances(X, self._centre) + self._drift)[:, None]
+        sure = np.abs(z) > self._change(X)[:, None]
         return sure[:, 0] if sure.shape[1] == 1 else sure
+
+    def change(self, X: Array) -> Floats:
+        """How far the raw prediction of the optimum may be from that of the model for each sample of X, (n,); infinite
+        where the certificate does not bound the weights and the intercept of a linear model.
+        """
+        if self.radius is None or self._centre is None or self._coef is None:
+            return np.full(X.shape[0], np.inf)
+        return self._change(contiguous(np.asarray(X, dtype=np.float64)) if not is_sparse(X) else X.tocsr())
+
+    def _change(self, X: Array) -> Floats:
+        assert self.radius is not None
+        assert self._centre is not None
+        return self.radius * distances(X, self._centre) + self._drift
 
     def intervals(self, X: Array) -> tuple[Floats, Floats]:
         """The lower and the upper ends of intervals that hold the raw predictions of the optimum for samples X.

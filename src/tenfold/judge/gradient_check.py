@@ -64,7 +64,7 @@ class GradientCheck:
     >>> import numpy as np
     >>> from tenfold import check_gradient
     >>> check = check_gradient(lambda x: x @ x, lambda x: 2.0 * x, np.array([1.0, 3.0]))
-    >>> check.numerical.round(6), check.kinks
+    >>> check.numerical.round(6), int(check.kinks)
     (array([2., 6.]), 0)
     """
 

@@ -257,8 +257,7 @@ class Instances:
         if name not in RECORDS:
             raise LoadError(f"The file has a record {name!r}, which is not known here.")
         record = RECORDS[name]
-        values = {key: reader.read(value, depth) for key, value in _items(parts)}
-        values |= dict.fromkeys(part for part in record.later if part not in values)
+        values = {**record.later, **{key: reader.read(value, depth) for key, value in _items(parts)}}
         reason = find_violation(record.parts, values, {}, whole=True)
         if reason:
             raise LoadError(f"A {name} of the file is damaged: {reason}.")

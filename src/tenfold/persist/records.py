@@ -4,7 +4,7 @@ A class is added by an entry.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -30,13 +30,13 @@ SHARED = ("p", "k")  # sizes that a record shares with its model
 
 @dataclass(frozen=True)
 class Record:
-    """The module of a class, the checks of its fields in constructor order, and the fields that older files lack, which
-    are then None.
+    """The module of a class, the checks of its fields in constructor order, and the fields that older files lack, with
+    what they are then.
     """
 
     module: str
     parts: Mapping[str, Check]
-    later: tuple[str, ...] = ()
+    later: Mapping[str, Any] = field(default_factory=dict)
 
     def resolve(self, name: str) -> Any:
         return getattr(import_module(self.module), name)
@@ -95,9 +95,9 @@ RECORDS: dict[str, Record] = {
             "_centre": floats("c") | nothing(),
             "_drift": real,
             "_decide": record("DecidedByKernel", "Enclosure", "VotesEnclosure", "ClassesEnclosure") | nothing(),
-            "_variant": text("", "network"),
+            "_variant": text("", "network") | nothing(),
         },
-        later=("_decide", "_variant"),
+        later={"_decide": None, "_variant": ""},
     ),
     "DecidedByKernel": Record(
         "tenfold.judge.dual_system",

@@ -379,7 +379,7 @@ def _fit_kinks(risk: KernelRisk, samples: KernelSamples, judge: Judge, limits: L
         K = Matrix(_matrix(samples, np.float64))
         return _judge_duals(
             risk,
-            (solve_interior(K, variables, np.zeros(0), gap * scale) for gap in _gaps(limits.tol)),
+            ((solve_interior(K, variables, np.zeros(0), gap * scale), 1) for gap in _gaps(limits.tol)),
             samples,
             judge,
             "interior points",
@@ -390,10 +390,11 @@ def _fit_kinks(risk: KernelRisk, samples: KernelSamples, judge: Judge, limits: L
     machine = Decomposition(Caches(rows), [0], problem, rule, None)
     path = machine.path()
 
-    def betas() -> Iterator[Floats]:
+    def betas() -> Iterator[tuple[Floats, int]]:
         for gap in _gaps(limits.tol):
             rule.gap = gap
-            yield run(path, YIELDS, limits.time_limit, limits.callback).params.beta
+            solution = run(path, YIELDS, limits.time_limit, limits.callback)
+            yield solution.params.beta, max(1, solution.iterations)
 
     return _judge_duals(risk, betas(), samples, judge, "decomposition")
 
@@ -403,17 +404,19 @@ def _gaps(tol: float) -> list[float]:
 
 
 def _judge_duals(
-    risk: KernelRisk, betas: Iterable[Floats], samples: KernelSamples, judge: Judge, method: str
+    risk: KernelRisk, betas: Iterable[tuple[Floats, int]], samples: KernelSamples, judge: Judge, method: str
 ) -> KernelFit:
-    """The first coefficients that are certified, else the best."""
+    """The first coefficients that are certified, else the best, of those that come with the steps that they took."""
     everything, count = np.arange(len(samples)), len(_pieces(risk).z) // len(samples)
     fits: list[KernelFit] = []
-    for beta in betas:
+    steps = 0
+    for beta, taken in betas:
+        steps += taken
         c = beta.reshape(-1, count).sum(axis=1)[:, None]
         f = samples.product(everything, everything, c)
         b = risk.best_intercept(f, np.zeros(1))
         step = Record(risk.mean_loss(f + b) + 0.5 * risk.strength * float(np.sum(c * f)), 1.0, 0.0)
-        fits.append(_store(Solution((c, b), Status.CONVERGED, (step,)), judge, method))
+        fits.append(replace(_store(Solution((c, b), Status.CONVERGED, (step,)), judge, method), iterations=steps))
         if fits[-1].certificate.ok or interrupted():
             break
     return min(fits, key=lambda fitted: (not fitted.certificate.ok, fitted.certificate.value))

@@ -45,7 +45,7 @@ class SolverResult:
     --------
     >>> from tenfold import minimize
     >>> result = minimize(lambda x: (x[0] - 3.0) ** 2, [0.0], grad=lambda x: 2.0 * (x - 3.0), method="newton")
-    >>> result.nit, result.path.tolist()
+    >>> result.nit, result.path.round(6).tolist()
     (1, [[0.0], [3.0]])
     """
 

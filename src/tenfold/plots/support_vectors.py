@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Floats, is_sparse
+from tenfold.estimators.svm.linear_support import linear_support
 from tenfold.plots.boundary import DecisionBoundaryDisplay
 
 TYPES = ("free", "bound", "outlier")
@@ -88,8 +89,8 @@ class SupportVectorDisplay(DecisionBoundaryDisplay):
 
         Parameters
         ----------
-        estimator : fitted SVC, NuSVC, SVCCV, SVCPath or OneClassSVM
-            The machine.
+        estimator : fitted SVC, NuSVC, SVCCV, SVCPath, LinearSVC or OneClassSVM
+            The machine; the types of a linear one are those of `linear_support`.
         X : array-like of shape (n_samples, n_features)
             The samples of its fit, all of positive weight.
         y : array-like of shape (n_samples,), default=None
@@ -111,8 +112,10 @@ class SupportVectorDisplay(DecisionBoundaryDisplay):
             The response on the grid, and the types.
         """
         check_is_fitted(estimator)
-        if not hasattr(estimator, "support_") or is_regressor(estimator):
-            raise TypeError(f"The plane of support vectors is that of SVC, NuSVC or OneClassSVM, got {estimator!r}.")
+        if not (hasattr(estimator, "support_") or is_linear(estimator)) or is_regressor(estimator):
+            raise TypeError(
+                f"The plane of support vectors is that of SVC, NuSVC, LinearSVC or OneClassSVM, got {estimator!r}."
+            )
         if response_method == "auto" and not is_classifier(estimator):
             response_method = "decision_function"
         display = super().of(
@@ -180,9 +183,18 @@ class SupportVectorDisplay(DecisionBoundaryDisplay):
         return ends
 
 
+def is_linear(estimator: Any) -> bool:
+    """Whether this is a linear machine that keeps no support vectors."""
+    return hasattr(estimator, "intercept_scaling") and hasattr(estimator, "multi_class") and is_classifier(estimator)
+
+
 def find_types(estimator: Any, X: Any, y: Any) -> Any:
     """The type (n,) of each sample of the fit: "free", "bound", "outlier", or "" where it is no support vector."""
     n = len(check_array(X, accept_sparse=False))
+    if is_linear(estimator):
+        if y is None:
+            raise ValueError("The types of support vectors of a classifier need the classes y of the samples.")
+        return linear_support(estimator, X, y).types
     support, coef = np.asarray(estimator.support_), _dense(estimator.dual_coef_)
     if len(support) and support.max() >= n:
         raise ValueError(f"X must be the samples of the fit: support_ goes up to {support.max()}, and X has {n}.")

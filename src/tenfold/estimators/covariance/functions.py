@@ -163,7 +163,7 @@ def ledoit_wolf_shrinkage(X: Any, assume_centered: bool = False, block_size: int
     >>> import numpy as np
     >>> from tenfold import ledoit_wolf_shrinkage
     >>> round(ledoit_wolf_shrinkage(np.random.default_rng(0).standard_normal((50, 4)) * [1.0, 1.0, 1.0, 2.0]), 3)
-    0.1
+    0.103
     """
     return ledoit_wolf(X, assume_centered=assume_centered, block_size=block_size)[1]
 
@@ -197,7 +197,7 @@ def ledoit_wolf(X: Any, *, assume_centered: bool = False, block_size: int = 1000
     >>> from tenfold import ledoit_wolf
     >>> covariance, amount = ledoit_wolf(np.random.default_rng(0).standard_normal((50, 4)) * [1.0, 1.0, 1.0, 2.0])
     >>> covariance.shape, round(amount, 3)
-    ((4, 4), 0.1)
+    ((4, 4), 0.103)
     """
     check_arguments(
         "ledoit_wolf",
@@ -238,7 +238,7 @@ def oas(X: Any, *, assume_centered: bool = False) -> tuple[Array, float]:
     >>> from tenfold import oas
     >>> covariance, amount = oas(np.random.default_rng(0).standard_normal((50, 4)) * [1.0, 1.0, 1.0, 2.0])
     >>> covariance.shape, round(amount, 3)
-    ((4, 4), 0.1)
+    ((4, 4), 0.138)
     """
     check_arguments("oas", {"assume_centered": (boolean(),)}, assume_centered=assume_centered)
     X, rows = _read(X)

@@ -102,7 +102,7 @@ class NMF(CallbackSupportMixin, FactorsModel):
     >>> X = np.array([[1, 1], [2, 1], [3, 1.2], [4, 1], [5, 0.8], [6, 1]])
     >>> model = NMF(n_components=2, init="random", random_state=0, max_iter=1000)
     >>> W = model.fit_transform(X)
-    >>> np.abs(W @ model.components_ - X).max() < 0.01
+    >>> bool(np.abs(W @ model.components_ - X).max() < 0.01)
     True
     >>> model.certificate_.ok
     True

@@ -97,7 +97,7 @@ def non_negative_factorization(
     >>> from tenfold import non_negative_factorization
     >>> X = np.array([[1, 1], [2, 1], [3, 1.2], [4, 1], [5, 0.8], [6, 1]])
     >>> W, H, steps = non_negative_factorization(X, n_components=2, init="random", random_state=0, max_iter=1000)
-    >>> np.abs(W @ H - X).max() < 0.01
+    >>> bool(np.abs(W @ H - X).max() < 0.01)
     True
     """
     check_arguments("non_negative_factorization", {"update_H": (boolean(),)}, update_H=update_H)

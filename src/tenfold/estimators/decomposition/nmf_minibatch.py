@@ -96,7 +96,7 @@ class MiniBatchNMF(FactorsModel):
     >>> X = np.array([[1, 1], [2, 1], [3, 1.2], [4, 1], [5, 0.8], [6, 1]])
     >>> model = MiniBatchNMF(n_components=2, init="random", random_state=0, tol=0, max_no_improvement=None)
     >>> W = model.fit_transform(X)
-    >>> np.abs(W @ model.components_ - X).max() < 0.1
+    >>> bool(np.abs(W @ model.components_ - X).max() < 0.1)
     True
     """
 

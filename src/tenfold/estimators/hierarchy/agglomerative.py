@@ -133,7 +133,7 @@ class AgglomerativeClustering(ClusterMixin, BaseEstimator):
     >>> model.labels_
     array([1, 1, 1, 0, 0, 0])
     >>> model.distances_.round(2)
-    array([2.  , 2.  , 3.  , 3.  , 3.7 ])
+    array([2.  , 2.  , 3.  , 3.  , 3.71])
     >>> model.certificate_.ok
     True
     """

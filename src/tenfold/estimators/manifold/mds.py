@@ -109,11 +109,11 @@ class MDS(CallbackSupportMixin, BaseEstimator):
     >>> import numpy as np
     >>> from tenfold import MDS
     >>> corners = np.array([[0.0, 0.0], [0.0, 3.0], [4.0, 0.0], [4.0, 3.0]])
-    >>> model = MDS(init="random", random_state=0, eps=1e-12).fit(corners)
+    >>> model = MDS(init="classical_mds", eps=1e-12).fit(corners)
     >>> round(model.stress_, 6), model.certificate_.ok
     (0.0, True)
-    >>> np.linalg.norm(model.embedding_[1] - model.embedding_[2]).round(3)
-    np.float64(5.0)
+    >>> round(float(np.linalg.norm(model.embedding_[1] - model.embedding_[2])), 3)
+    5.0
     """
 
     _registration: ClassVar = Registration(

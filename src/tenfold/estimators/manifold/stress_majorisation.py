@@ -172,7 +172,7 @@ def smacof(
     >>> import numpy as np
     >>> from tenfold import smacof
     >>> D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
-    >>> points, stress = smacof(D, n_components=1, random_state=1)
+    >>> points, stress = smacof(D, n_components=1, init=np.array([[0.0], [0.9], [2.2]]), n_init=1, eps=1e-9)
     >>> points.shape, round(stress, 6)
     ((3, 1), 0.0)
     """

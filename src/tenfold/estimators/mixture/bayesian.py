@@ -159,8 +159,8 @@ class BayesianGaussianMixture(GaussianPredictions, DensityMixin, CallbackSupport
     >>> X = np.array([[1, 2], [1, 4], [1, 0], [4, 2], [12, 4], [10, 7]])
     >>> model = BayesianGaussianMixture(n_components=2, random_state=42, max_iter=1000).fit(X)
     >>> model.means_.round(2)[np.argsort(model.means_[:, 0])]
-    array([[2.49, 2.3 ],
-           [8.46, 4.53]])
+    array([[2.5 , 2.29],
+           [8.46, 4.52]])
     >>> model.certificate_.ok
     True
     """

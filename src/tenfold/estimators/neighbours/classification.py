@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, on_host
@@ -14,11 +15,13 @@ from tenfold.estimators.neighbours.neighbors_model import NEAREST, SEARCH, WEIGH
 from tenfold.estimators.neighbours.queries import SupervisedKNeighbors
 from tenfold.estimators.neighbours.remote_queries import Formatter
 from tenfold.estimators.neighbours.stored import INDEXED, VOTING
-from tenfold.estimators.parameters import Constraints
+from tenfold.estimators.parameters import Constraints, choice, random_state
 from tenfold.estimators.predictors import ScoreMixin
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.schema import nothing, whole
+from tenfold.estimators.validation import restore_on_error
 from tenfold.pairwise import Neighbours
-from tenfold.plans.neighbours import count_votes
+from tenfold.plans.neighbours import choose_classes, count_votes
 
 NO_WEIGHT = (
     "All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case if you are using "
@@ -31,6 +34,7 @@ class VotingClassifierMixin(ScoreMixin, ClassifierMixin, SupervisedNeighbors):
 
     classes_: Any
     outputs_2d_: bool
+    _tie_seed: int | None = None
 
     def _each_classes(self) -> list[Array]:
         """The classes of each output, in memory."""
@@ -52,7 +56,8 @@ class VotingClassifierMixin(ScoreMixin, ClassifierMixin, SupervisedNeighbors):
         check_is_fitted(self)
         each = self._each_classes()
         empty = np.empty((0, len(each)), dtype=each[0].dtype)
-        chosen = partial(_choose_labels, self._vote_counter(), each, self._labels_without_votes(), self.outputs_2d_)
+        unheard = self._labels_without_votes()
+        chosen = partial(_choose_labels, self._vote_counter(), each, unheard, self.outputs_2d_, self._tie_seed)
         return self._answer(X, self._request(), Formatter(chosen, empty if self.outputs_2d_ else empty[:, 0]))
 
     def predict_proba(self, X: Any) -> Any:
@@ -83,13 +88,18 @@ def _vote_counter(weights: Any, counts: tuple[int, ...], near: Neighbours) -> li
 
 
 def _choose_labels(
-    counted: Callable[[Neighbours], list[Floats]], each: list[Array], unheard: Any, multi_output: bool, near: Neighbours
+    counted: Callable[[Neighbours], list[Floats]],
+    each: list[Array],
+    unheard: Any,
+    multi_output: bool,
+    seed: int | None,
+    near: Neighbours,
 ) -> Array:
-    """The class with most votes, the first of several."""
+    """The class with most votes; of several the first, or with a seed one at random."""
     counts = counted(near)
     labels = np.empty((len(counts[0]), len(each)), dtype=each[0].dtype)
     for t, classes in enumerate(each):
-        labels[:, t] = classes[np.argmax(counts[t], axis=1)]
+        labels[:, t] = classes[choose_classes(counts[t], near, seed, t)]
         if unheard is not None:
             labels[~counts[t].any(axis=1), t] = unheard[t]
     return labels if multi_output else labels[:, 0]
@@ -134,6 +144,12 @@ class KNeighborsClassifier(VotingClassifierMixin, SupervisedKNeighbors):
         a function.
     n_jobs : int, default=None
         Accepted for compatibility: threads are as many as SciPy's BLAS has.
+    tie_break : {"first", "random"}, default="first"
+        The class of a query for which several have most votes, equal to the last bit: the first of them, as in
+        scikit-learn, or one at random, each with the same probability.
+    random_state : int, RandomState instance or None, default=None
+        Seed of `tie_break="random"`, drawn once in `fit`: the draw of a query is a function of this seed and of its
+        neighbours. It does not depend on the other queries, and queries with the same neighbours get the same class.
 
     Attributes
     ----------
@@ -158,7 +174,8 @@ class KNeighborsClassifier(VotingClassifierMixin, SupervisedKNeighbors):
     Notes
     -----
     A sample's `sample_weight` multiplies its vote, and a sample of weight zero is no neighbour; a sample of weight two
-    takes one of the k places, not two. Ties go to the first class; with two classes and odd k there are none.
+    takes one of the k places, not two. Ties go to the first class
+    or to one at random (`tie_break`); with two classes, odd k and equal weights there are none.
     Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
     n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
     and sparse arrays. Of data in files, on a cluster or on a device only the source is stored, and every query reads it
@@ -185,8 +202,15 @@ class KNeighborsClassifier(VotingClassifierMixin, SupervisedKNeighbors):
         choice="neighbours.check_index",
         rules=VOTING,
         derived=INDEXED,
+        stored={"_tie_seed": whole(0) | nothing()},
     )
-    _constraints: ClassVar[Constraints] = {**NEAREST, **WEIGHTS, **SEARCH}
+    _constraints: ClassVar[Constraints] = {
+        **NEAREST,
+        **WEIGHTS,
+        **SEARCH,
+        "tie_break": (choice("first", "random"),),
+        "random_state": (random_state(),),
+    }
 
     def __init__(
         self,
@@ -199,6 +223,21 @@ class KNeighborsClassifier(VotingClassifierMixin, SupervisedKNeighbors):
         metric: Any = "minkowski",
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
+        tie_break: str = "first",
+        random_state: Any = None,
     ) -> None:
+        self.tie_break = tie_break
+        self.random_state = random_state
         search: dict[str, Any] = {"p": p, "metric": metric, "metric_params": metric_params, "n_jobs": n_jobs}
         super().__init__(n_neighbors, weights=weights, algorithm=algorithm, leaf_size=leaf_size, **search)
+
+    @restore_on_error
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Keep the samples X (n, p), their classes y, (n,) or (n, n_outputs), and optional `sample_weight` (n,); a
+        table may bring its own.
+        """
+        self._keep(X, y, sample_weight)
+        self._tie_seed = None
+        if self.tie_break == "random":
+            self._tie_seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return self._certify()

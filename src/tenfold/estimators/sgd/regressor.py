@@ -31,6 +31,7 @@ from tenfold.estimators.sgd.sgd_fit import (
 )
 from tenfold.estimators.validation import restore_on_error, validate, validate_weights
 from tenfold.plans.sgd import Held, Rule, Target
+from tenfold.stats.derivatives import Params
 
 LOSSES = ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
 
@@ -138,11 +139,14 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
         Samples per step, whose mean gradient it takes.
     time_limit : float, default=None
         Seconds after which no further epoch is begun. None for no limit.
+    threshold : float, default=0.0
+        Weights whose absolute value is smaller are set to zero at the end of `fit` and of each call of `partial_fit`,
+        which goes on from there (of an average only what is stored); the intercept is not.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights of the features.
+        Weights of the features, none between zero and `threshold`.
     intercept_ : ndarray of shape (1,)
         Intercept ``b``; zero with ``fit_intercept=False``.
     n_iter_ : int
@@ -151,7 +155,7 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
         One more than the steps taken.
     certificate_ : Certificate
         Not judged by `fit`, where it would cost as much as several epochs: ``tenfold.certify(model, X, y)`` gives the
-        duality gap, by which no other weights have a smaller objective.
+        duality gap, by which no other weights have a smaller objective; it is that of the weights after `threshold`.
     status_ : str
         How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback" or "interrupted".
     trace_ : tuple of Record
@@ -195,6 +199,7 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
         certificate=("gap",),
         judged=False,
         judge="sgd.regression",
+        choice="sgd.check_threshold",
         outputs="linear_outputs.regression",
         report_only=REPORT_ONLY,
         board=Entry(
@@ -217,6 +222,7 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
         "eta0": (real(0, np.inf, "neither"),),
         "power_t": (real(-np.inf, np.inf, "neither"),),
         "batch_size": (integer(1),),
+        "threshold": (real(0),),
     }
 
     def __init__(
@@ -243,6 +249,7 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
         average: bool | int = False,
         batch_size: int = 1,
         time_limit: float | None = None,
+        threshold: float = 0.0,
     ) -> None:
         self.loss = loss
         self.penalty = penalty
@@ -265,6 +272,7 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
         self.average = average
         self.batch_size = batch_size
         self.time_limit = time_limit
+        self.threshold = threshold
 
     def _check(self, partial: bool) -> None:
         check_parameters(self, self._constraints)
@@ -274,6 +282,11 @@ class SGDRegressor(ScoreMixin, OnlineRegressor, RegressorMixin, BaseEstimator):
 
     def _rule(self) -> Rule:
         return make_rule(self, self.loss)
+
+    def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
+        if self.threshold:
+            params = Params(np.where(np.abs(params.coef) < self.threshold, 0.0, params.coef), params.intercept)
+        return super()._attributes(params, X)
 
     @restore_on_error
     @with_callbacks

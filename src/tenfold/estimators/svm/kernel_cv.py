@@ -410,7 +410,7 @@ class SVRCV(ScoreMixin, RegressorMixin, ChoosingMachine):
     >>> y = np.sin(X[:, 0]) + 0.1 * rng.randn(80)
     >>> model = SVRCV(Cs=[0.1, 1.0, 10.0], gammas=[0.1, 1.0], cv="span").fit(X, y)
     >>> model.C_, model.gamma_, model.certificate_.ok
-    (1.0, 1.0, True)
+    (10.0, 0.1, True)
     """
 
     _registration: ClassVar = MACHINES["SVRCV"]

@@ -131,7 +131,7 @@ class SVCPath(KernelClassifier):
     >>> X = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
     >>> model = SVCPath([0.1, 1.0, 10.0], gamma=0.5).fit(X, [0, 1, 1, 0])
     >>> model.dual_coef_path_[:, 0, 3].round(4).tolist()
-    [0.1, 1.0, 1.3374]
+    [0.1, 1.0, 1.3375]
     >>> model.predict_path([[-0.8, -0.9]]).ravel().tolist(), model.certificate_.ok
     ([0, 0, 0], True)
     """

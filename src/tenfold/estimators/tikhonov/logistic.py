@@ -127,9 +127,9 @@ class KernelLogisticRegression(ScoreMixin, ClassifierMixin, RiskModel):
     >>> y = np.hypot(X[:, 0], X[:, 1]) > 1.2
     >>> model = KernelLogisticRegression(C=10.0).fit(X, y)
     >>> model.score(X, y), model.certificate_.ok
-    (0.99, True)
-    >>> model.predict_proba([[0.0, 0.0]]).round(2)
-    array([[0.99, 0.01]])
+    (1.0, True)
+    >>> model.predict_proba([[0.8, 0.8]]).round(2)
+    array([[0.68, 0.32]])
     """
 
     _registration: ClassVar = Registration(

@@ -129,7 +129,7 @@ class Tikhonov(ScoreMixin, RegressorMixin, RiskModel):
     >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_t(1.5, 100)
     >>> model = Tikhonov("laplace", alpha=1e-2).fit(X, y)
     >>> model.predict([[0.0], [1.5]]).round(1), model.certificate_.ok
-    (array([0., 1.]), True)
+    (array([0.1, 0.9]), True)
     """
 
     _registration: ClassVar = Registration(

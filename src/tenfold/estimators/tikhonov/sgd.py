@@ -176,7 +176,7 @@ class KernelSGD(ScoreMixin, RegressorMixin, _Descending):
     >>> X = rng.uniform(-3, 3, (200, 1))
     >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_t(1.5, 200)
     >>> KernelSGD("huber").fit(X, y).predict([[0.0], [1.5]]).round(1)
-    array([0., 1.])
+    array([-0.1,  0.9])
     """
 
     _registration: ClassVar = Registration(

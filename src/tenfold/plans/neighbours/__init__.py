@@ -1,7 +1,7 @@
 """Plans of neighbours and kernel density: predictions from neighbours, bandwidths, prototypes, certificates."""
 
 from tenfold.pairwise import log_volume
-from tenfold.plans.neighbours.aggregate import average_targets, count_votes, weigh_neighbours
+from tenfold.plans.neighbours.aggregate import average_targets, choose_classes, count_votes, weigh_neighbours
 from tenfold.plans.neighbours.certificates import (
     certify_density,
     certify_means,
@@ -18,6 +18,7 @@ __all__ = [
     "certify_density",
     "certify_means",
     "certify_neighbours",
+    "choose_classes",
     "count_votes",
     "draw_from_kernel",
     "fit_prototypes",

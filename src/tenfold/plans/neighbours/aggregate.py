@@ -64,6 +64,36 @@ def _count_target(near: Neighbours, weight: Floats | None, target: int, classes:
     return votes
 
 
+def choose_classes(votes: Floats, near: Neighbours, seed: int | None, target: int = 0) -> Integers:
+    """The class with most votes for each query, (m,): of several the first, or with a seed one at random.
+
+    The draw is a hash of the seed, the target and the rows of the neighbours, in any order: it does not depend on the
+    queries that are asked together, or on threads.
+    """
+    first = np.argmax(votes, axis=1)
+    if seed is None:
+        return first
+    leads = votes == votes[np.arange(len(votes)), first][:, None]
+    tied = np.flatnonzero(leads.sum(axis=1) > 1)
+    if not tied.size:
+        return first
+    marks = _scramble(near.rows.astype(np.uint64) + _scramble(np.array([seed], dtype=np.uint64)))
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(marks, dtype=np.uint64)])
+    draws = _scramble(sums[near.offsets[tied + 1]] - sums[near.offsets[tied]] + np.uint64(target + 1))
+    leads = leads[tied]
+    which = (draws % leads.sum(axis=1).astype(np.uint64)).astype(np.intp)
+    first[tied] = np.argmax(np.cumsum(leads, axis=1) == which[:, None] + 1, axis=1)
+    return first
+
+
+def _scramble(x: Any) -> Any:
+    """All bits of a number from each of them (splitmix64)."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
 def average_targets(near: Neighbours, weights: Any) -> Floats:
     """The mean of the targets of the neighbours, (m, t); not a number where there are none."""
     assert near.targets is not None
