@@ -24,6 +24,7 @@ from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.eigenvectors import slant
 from tenfold.judge.mixtures import ComponentSums, compute_expectation, find_floor
+from tenfold.linear_algebra import product
 from tenfold.problems import Gaussians
 from tenfold.stats.class_totals import ClassColumns
 from tenfold.stats.gaussians import Mixture
@@ -76,15 +77,15 @@ def _sum_piece(whole: Whole, X: Floats, weight: Floats) -> ComponentSums:
     logs = np.linalg.slogdet(own)[1]
     left = np.where(both, np.linalg.inv(own), 0.0)
     away = np.where(lacking, 0.0, X - whole.mean)
-    away -= np.matmul(left[number], (away @ whole.inverse)[:, :, None])[:, :, 0]
+    away -= np.matmul(left[number], product(away, whole.inverse)[:, :, None])[:, :, 0]
     known = p - kinds.sum(axis=1)
     constant = known * float(np.log(2.0 * np.pi)) + whole.logs + logs
-    density = -0.5 * (constant[number] + np.sum((away @ whole.root) ** 2, axis=1))
+    density = -0.5 * (constant[number] + np.sum(product(away, whole.root) ** 2, axis=1))
     total = float(np.sum(weight))
     if total == 0.0:
         return ComponentSums(0.0, 0.0, np.zeros(1), whole.mean[None], np.zeros((1, p, p)))
     step = weight @ away / total
-    spread = (away - step).T @ (weight[:, None] * (away - step))
+    spread = product(np.ascontiguousarray((away - step).T), weight[:, None] * (away - step))
     counts = np.bincount(number, weights=weight, minlength=len(kinds))
     spread += np.tensordot(counts, left, axes=1)
     value = float(np.sum(weight * density))
