@@ -133,11 +133,14 @@ def posterior_outputs(model: Any, X: Array) -> list[Output | Labels]:
         factors[rows] = solved @ W[:, there].T
         gain = np.linalg.norm(W[:, there] @ (vectors / np.sqrt(values)), axis=1) if len(values) else np.zeros(k)
         far = size * (np.sqrt(len(there) / values[0]) if len(values) else 0.0)  # in standard deviations
-        factor_error[rows] = unit * np.sqrt(condition) * far[:, None] * gain
+        factor_error[rows] = unit * condition * far[:, None] * gain
         lacking = np.flatnonzero(pattern)
         completed[np.ix_(rows, lacking)] = mean[lacking] + solved @ C[np.ix_(there, lacking)]
         spread = np.sqrt(np.diag(C)[lacking])
-        error[np.ix_(rows, lacking)] = unit * (np.abs(mean[lacking]) + np.sqrt(condition) * far[:, None] * spread)
+        error[np.ix_(rows, lacking)] = unit * (np.abs(mean[lacking]) + condition * far[:, None] * spread)
+        # the model projects the completed sample
+        reach = unit * np.abs(completed[rows] - mean) + error[rows]
+        factor_error[rows] += reach @ np.abs(W / variances[:, None]).T
         length = np.sum(own**2 / values, axis=1)
         constant = len(there) * np.log(2.0 * np.pi) + np.sum(np.log(values))
         density[rows] = -0.5 * (constant + length)

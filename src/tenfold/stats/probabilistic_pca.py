@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tenfold.arrays import Array, Floats, is_sparse, wide
 from tenfold.data import Block, weights_of
-from tenfold.linear_algebra import eigh
+from tenfold.linear_algebra import eigh, product
 
 PIECE_ENTRIES = 1 << 21  # entries of the conditional covariances of the patterns that are held at a time
 
@@ -83,15 +83,15 @@ def condition_on_observed(model: Subspace, X: Floats) -> Posterior:
     _, first, pattern = np.unique(np.packbits(there, axis=1), axis=0, return_index=True, return_inverse=True)
     pattern, kinds = pattern.ravel(), there[first]
     products = (W[:, None, :] * W[None, :, :]).reshape(k * k, p)
-    M = (kinds.astype(np.float64) @ products.T).reshape(len(kinds), k, k) + s * np.eye(k)
+    M = product(kinds.astype(np.float64), np.ascontiguousarray(products.T)).reshape(len(kinds), k, k) + s * np.eye(k)
     L = np.linalg.cholesky(M)
     T = np.linalg.inv(L)
-    z = away @ W.T
+    z = product(away, np.ascontiguousarray(W.T))
     if len(kinds) == 1:
-        z = z @ (T[0].T @ T[0])
+        z = product(z, T[0].T @ T[0])
     else:
         z = np.einsum("nba,nb->na", T[pattern], np.einsum("nab,nb->na", T[pattern], z))
-    expected = z @ W
+    expected = product(z, W)
     left = np.where(there, away - expected, 0.0)
     known = kinds.sum(axis=1)
     logs = (known - k) * np.log(s) + 2.0 * np.sum(np.log(np.einsum("mkk->mk", L)), axis=1)
@@ -136,13 +136,13 @@ def sum_completed(model: Subspace, block: Block) -> CompletedSums:
 def _sums_of_piece(model: Subspace, X: Floats, weight: Floats) -> CompletedSums:
     seen = condition_on_observed(model, X)
     p = X.shape[1]
-    squares = (weight[:, None] * seen.deviations).T @ seen.deviations
+    squares = product(np.ascontiguousarray((weight[:, None] * seen.deviations).T), seen.deviations)
     if seen.lacking.any():
         totals = np.bincount(seen.pattern, weights=weight, minlength=len(seen.lacking))
         sizes = np.sqrt(model.spread * totals)[:, None, None]
         roots = model.loadings.T @ np.swapaxes(seen.inverses, 1, 2)  # (m, p, k), of W'M^-1 W
         roots = (sizes * np.where(seen.lacking[:, :, None], roots, 0.0)).transpose(1, 0, 2).reshape(p, -1)
-        squares += roots @ roots.T + np.diag(model.spread * (totals @ seen.lacking))
+        squares += product(roots, np.ascontiguousarray(roots.T)) + np.diag(model.spread * (totals @ seen.lacking))
     value = float(np.sum(weight * seen.density))
     return CompletedSums(model, float(np.sum(weight)), value, weight @ seen.deviations, squares)
 
