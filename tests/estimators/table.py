@@ -846,7 +846,12 @@ TABLE: list[Estimator] = [
     Neighbours("NearestNeighbors", {"metric": "cosine", "radius": 0.2}, methods=SEARCHES),
     _voting("KNeighborsClassifier"),
     _voting("KNeighborsClassifier", {"weights": "distance", "metric": "manhattan", "n_neighbors": 3}),
-    _voting("KNeighborsClassifier", {"tie_break": "random", "random_state": 0, "n_neighbors": 4}, in_sklearn=False),
+    _voting(
+        "KNeighborsClassifier",
+        {"tie_break": "random", "random_state": 0, "n_neighbors": 4},
+        in_sklearn=False,
+        checked={"tie_break": "first"},
+    ),
     _averaging("KNeighborsRegressor"),
     _averaging("KNeighborsRegressor", {"weights": "distance", "algorithm": "brute"}),
     _voting("RadiusNeighborsClassifier", {"outlier_label": "most_frequent"}),

@@ -4,6 +4,7 @@ import numpy as np
 
 from tenfold.arrays import EPS, Floats
 from tenfold.judge.certificate import Certificate
+from tenfold.machine import spend
 from tenfold.stats.bigrams import BigramCounts, Bigrams, propagate
 
 
@@ -73,6 +74,7 @@ def _expect(params: Bigrams, counts: BigramCounts) -> tuple[Floats, Floats, floa
             value += float(np.sum(weight * (scale + np.log(np.einsum("gi,gi->g", forward[-1], last)))))
         backward = last
         for t in range(len(forward) - 1, -1, -1):
+            spend(3.0 * float(len(rows)) * len(P) ** 2)
             joint = forward[t] * backward
             posterior = weight[:, None] * joint / np.sum(joint, axis=1, keepdims=True)
             if t == len(forward) - 1:

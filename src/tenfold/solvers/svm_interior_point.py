@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.linear_algebra import cholesky, solve_lower
+from tenfold.linear_algebra import cholesky, compute_weighted_gram, multiply_matrix, multiply_transposed, solve_lower
 from tenfold.machine import poll
 from tenfold.solvers.svm_variables import Variables
 
@@ -51,19 +51,20 @@ class LowRank:
         self.size = len(X)
         lengths = np.sqrt(np.einsum("ij,ij->j", X, X))
         self.lengths = np.where(lengths > 0.0, lengths, 1.0)
-        self.X = X / self.lengths
+        self.X = np.ascontiguousarray(X / self.lengths)
         self.largest = float(np.max(np.einsum("ij,ij->i", X, X)))
 
     def product(self, beta: Floats) -> Floats:
-        return np.asarray(self.X @ (self.lengths**2 * (self.X.T @ beta)))
+        inner = multiply_transposed(self.X, beta[:, None])
+        return multiply_matrix(self.X, self.lengths[:, None] ** 2 * inner)[:, 0]
 
     def factorise(self, ridge: Floats) -> Callable[[Floats], Floats]:
         """The same as X (s^-2 + X' R^-1 X)^-1 X' t, s the lengths, where nothing cancels."""
-        L = _cholesky(self.X.T @ (self.X / ridge[:, None]), self.lengths**-2)
+        L = _cholesky(compute_weighted_gram(self.X, 1.0 / ridge), self.lengths**-2)
 
         def apply(t: Floats) -> Floats:
-            part = solve_lower(L, solve_lower(L, (self.X.T @ t)[:, None]), transposed=True)[:, 0]
-            return np.asarray(self.X @ part)
+            part = solve_lower(L, solve_lower(L, multiply_transposed(self.X, t[:, None])), transposed=True)
+            return multiply_matrix(self.X, part)[:, 0]
 
         return apply
 

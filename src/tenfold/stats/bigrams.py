@@ -12,6 +12,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Floats, Integers
+from tenfold.machine import spend
 
 MISSING = -1
 
@@ -51,6 +52,7 @@ class ExpectedBigrams:
 
 def expect(params: Bigrams, gaps: Integers, weight: Floats) -> ExpectedBigrams:
     """The expectations by the forward-backward recursion."""
+    spend(2.0 * float(np.sum(gaps[:, 1])) * len(params.start) ** 2)
     transposed = np.ascontiguousarray(params.transition.T)
     return ExpectedBigrams(*_core.expect_bigrams(params.transition, transposed, params.start, gaps, weight))
 
@@ -103,6 +105,7 @@ def propagate(params: Bigrams, gaps: Integers) -> Iterator[tuple[Integers, list[
         piece = max(1, GAP_NUMBERS // (V * int(length)))
         for begin in range(0, len(whole), piece):
             rows = whole[begin : begin + piece]
+            spend(float(len(rows)) * V * V * int(length))
             left = gaps[rows, 0]
             vector = np.where((left < 0)[:, None], params.start, params.transition[np.maximum(left, 0)])
             forward, scale = [vector], np.zeros(len(rows))
