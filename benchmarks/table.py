@@ -39,6 +39,8 @@ HOMES = {
     "KernelPCA": "decomposition",
     "KernelRidge": "kernel_ridge",
     "MDS": "manifold",
+    "MLPClassifier": "neural_network",
+    "MLPRegressor": "neural_network",
     "LinearDiscriminantAnalysis": "discriminant_analysis",
     "FactorAnalysis": "decomposition",
     "FastICA": "decomposition",
@@ -73,18 +75,14 @@ HOMES = {
     "TruncatedSVD": "decomposition",
 }
 """Where scikit-learn has what is not among its linear models."""
+PYTHON = "plain Python"
 ELSEWHERE = {
     ("KernelLogisticRegression", SKLEARN): "benchmarks.kernel_logistic",
+    ("StringGram", OURS): "benchmarks.strings",
+    ("StringGram", PYTHON): "benchmarks.string_loops",
     ("Zoo", OURS): "benchmarks.zoos",
 }
 """What is written with a library that has no class for it."""
-PYTHON = "plain Python"
-ELSEWHERE = {
-    ("Zoo", OURS): "benchmarks.zoos",
-    ("StringGram", OURS): "benchmarks.strings",
-    ("StringGram", PYTHON): "benchmarks.string_loops",
-}
-"""Grid searches, where a library has no class for it."""
 
 Call = Literal[
     "fit",

@@ -521,7 +521,7 @@ IGNORED = (
 )  # no effect, as in scikit-learn's; nu does not suit all weights of the checks
 IN_FOLDS = {"in_sklearn": False, "checked": {"Cs": 2, "gammas": "auto", "cv": 2}, "exempt": REPEATED}
 CALIBRATED = {**IN_FOLDS["checked"], "calibrate": False}  # the likeliest class need not have the most votes
-SCORED = ("predict", "decision_function", "predict_proba")
+COUPLED = ("predict", "decision_function", "predict_proba")
 OVO = "the checks expect a value for each class"
 
 
@@ -896,7 +896,7 @@ TABLE: list[Estimator] = [
         "SVCCV",
         {"Cs": [0.1, 1.0, 10.0], "gammas": [0.02, 0.1], "cv": 3},
         **{**IN_FOLDS, "checked": CALIBRATED},
-        methods=SCORED,
+        methods=COUPLED,
     ),
     _separated("SVCCV", {"Cs": 3, "cv": "span", "calibrate": False}, **IN_FOLDS),
     _supported("SVRCV", {"Cs": [0.1, 1.0, 10.0], "gammas": [0.02, 0.1], "cv": 3}, **IN_FOLDS),
